@@ -77,14 +77,14 @@ export const MAY_IMPORT = {
       'runtime',
     ],
     // Where fan-out stands, and which deliveries are of events that are gone.
-    'webhooks/fan-out-positions.ts',
-    'webhooks/lost-deliveries.ts',
+    'webhooks/fan-out/positions.ts',
+    'webhooks/inspect/lost-deliveries.ts',
   ],
   // Exports a store in a form that is the same on every engine, and imports it.
   transfer: [
     ...['audit', 'backup', 'personal-data', 'store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
     // Where fan-out stands.
-    'webhooks/fan-out-positions.ts',
+    'webhooks/fan-out/positions.ts',
   ],
   // `document-store`: to declare what it asks of the read models.
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
@@ -149,7 +149,7 @@ export const MAY_IMPORT = {
   'engines.ts': [
     ...['config.ts', 'store-identity', 'read-models', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
-    'webhooks/fan-out-positions.ts',
+    'webhooks/fan-out/positions.ts',
   ],
   'logger.ts': ['config.ts', 'domain'],
   // The parts are put together in these: what every thread needs, the roles that run beside the one that answers requests, and
@@ -165,8 +165,8 @@ export const MAY_IMPORT = {
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     // A backup notes them, a restore prints them.
-    'webhooks/fan-out-positions.ts',
-    'webhooks/lost-deliveries.ts',
+    'webhooks/fan-out/positions.ts',
+    'webhooks/inspect/lost-deliveries.ts',
   ],
   'cli.js': ['cli', 'runtime'],
 };
@@ -174,11 +174,15 @@ export const MAY_IMPORT = {
 /** Folders that use no package and nothing of Node. */
 const PURE = ['domain', 'projections'];
 
+/** Folders whose subfolders have no rules of their own. */
+const WHOLE = ['webhooks'];
+
 const places = Object.keys(MAY_IMPORT);
 
 /** The files directly in a folder, or the one file. */
 function pathOf(place) {
   const root = place === 'projections' ? place : `src/${place}`;
+  if (WHOLE.includes(place)) return `^${root}/`;
   return /\.[jt]s$/.test(place) ? `^${root}$` : `^${root}/[^/]+$`;
 }
 

@@ -18,7 +18,7 @@ import { openStoreIdentity, type StoreIdentity, type StoreLocations } from './st
 import type { LogThreadData } from './threads/log-calls.ts';
 import { createLogClient, type LogClient } from './threads/log-client.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
-import { fanOutPositions } from './webhooks/fan-out-positions.ts';
+import { fanOutPositions } from './webhooks/fan-out/positions.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
 export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'eventStorePrefix' | 'mongoUrl'>;

@@ -22,7 +22,7 @@ import { withFormerKeys } from './store-identity/former-keys.ts';
 import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
 import type { LogClient } from './threads/log-client.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
-import { newSigningSecret } from './webhooks/signature.ts';
+import { newSigningSecret } from './webhooks/send/signature.ts';
 
 /** What every part of the service stands on, in every thread: the stores, the read models, and whether they may be used. */
 export type Foundation = {

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { runVenue } from '../src/cli/venue.ts';
 import { readConfig } from '../src/config.ts';
-import { newSigningSecret, serviceSignature } from '../src/webhooks/signature.ts';
+import { newSigningSecret, serviceSignature } from '../src/webhooks/send/signature.ts';
 import { freePort } from './free-port.ts';
 import { startServiceProcess, temporaryDataDir } from './service/service-process.ts';
 

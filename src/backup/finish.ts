@@ -10,8 +10,8 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { readLogId } from '../store-identity/log-id.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
-import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
-import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
+import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
+import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
 import type { GroupPositions } from './manifest.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 

@@ -3,7 +3,7 @@ import { LOG_START, type Position, type StoredEvent } from '../event-store/event
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import { type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
+import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
 import { readLines } from './files.ts';
 import { type FillLog, fillLog } from './fill-log.ts';
 import { beginFilling, openFilling } from './fill-records.ts';

@@ -20,8 +20,8 @@ import {
 import type { EventStore } from '../event-store/event-store.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
-import { fanOutPositions } from '../webhooks/fan-out-positions.ts';
-import type { LostDelivery } from '../webhooks/lost-deliveries.ts';
+import { fanOutPositions } from '../webhooks/fan-out/positions.ts';
+import type { LostDelivery } from '../webhooks/inspect/lost-deliveries.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';

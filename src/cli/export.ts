@@ -13,7 +13,7 @@ import { type ExportFile, openExportFile } from '../transfer/export-file.ts';
 import { exportStore } from '../transfer/export-store.ts';
 import { FORMAT, type Header, type Trailer } from '../transfer/format.ts';
 import { createLines, nothingWritten } from '../transfer/lines.ts';
-import { fanOutStandings } from '../webhooks/fan-out-positions.ts';
+import { fanOutStandings } from '../webhooks/fan-out/positions.ts';
 import { moment } from './arguments.ts';
 import { type Invoked, operatorConfig, printAnswer, refusedError } from './operation.ts';
 import { type Ambient, onStores, tellCount } from './stores.ts';

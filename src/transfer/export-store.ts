@@ -12,7 +12,7 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store/event-store.ts';
-import { type FanOutStanding, fanOutKinds } from '../webhooks/fan-out-positions.ts';
+import { type FanOutStanding, fanOutKinds } from '../webhooks/fan-out/positions.ts';
 import type { Counts, GroupLine, Header, RecordLine, Trailer } from './format.ts';
 import type { Lines } from './lines.ts';
 import { moves, positionsIn, ttlOf, withoutMachine, withPositions } from './record-kinds.ts';

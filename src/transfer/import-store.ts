@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, seenOf } from '../store-identity/store-memory.ts';
-import { fanOutKinds, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
+import { fanOutKinds, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import type { GroupLine } from './format.ts';
 import { eventsIn, linesOf, type WholeExport } from './read-export.ts';
 import { ttlOf, withPositions } from './record-kinds.ts';

@@ -1,14 +1,16 @@
 import type { DeliveryState } from '../contract/delivery.ts';
-import type { DeliveryKind, Payload } from '../contract/webhook-payload.ts';
+import type { DeliveryKind, Notice, Payload } from '../contract/webhook-payload.ts';
 import type { Collection } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';
-import type { SendResult } from './sending.ts';
+import type { Outcome } from './schedule.ts';
+import type { SendResult } from './send/sender.ts';
 
-/** One POST to the receiver and what came of it. */
+/** One POST to the receiver and its result. */
 export type Attempt = Omit<SendResult, 'retryAfter'> & {
   readonly at: Timestamp;
   readonly url: string;
@@ -40,7 +42,7 @@ export type DeliveryDocument = {
   /** The personal texts in the data of the body, which itself says that they were erased. */
   readonly sealed?: SealedTexts;
   readonly state: DeliveryState;
-  /** Pending: when the next try is due, {@link AT_ONCE} if somebody is waiting for it. Otherwise: when it ended. */
+  /** Pending: when the next try is due, {@link AT_ONCE} if a person waits for it. Otherwise: when it ended. */
   readonly due: Timestamp;
   /** Pending: how long after its last try it is due, in milliseconds. */
   readonly delayMs?: number;
@@ -58,16 +60,24 @@ export type DeliveryDocument = {
   readonly expiresAt: Timestamp;
 };
 
-/** When a delivery that somebody asked for is due: before all others, and whatever the state of its receiver. */
+export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> &
+  Notice & {
+    /** A person asked for it. */
+    readonly isAsked?: true;
+  };
+
+/** When a delivery that a person asked for is due: before all others, whatever the health of its receiver. */
 export const AT_ONCE = toTimestamp(0);
 
 const DAY_MS = 24 * 3_600_000;
 /** How long deliveries are kept after they have ended (docs/decisions/webhook-deliveries.md). */
 export const RETENTION_MS = 30 * DAY_MS;
 /** Longer than any schedule can run, so that no pending delivery is removed. */
-export const PENDING_RETENTION_MS = 60 * DAY_MS;
+const PENDING_RETENTION_MS = 60 * DAY_MS;
 /** Attempts kept with a delivery. */
-export const MAX_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
+/** How far the clocks of two processes may differ. */
+export const CLOCK_SLACK_MS = 1_000;
 
 export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
@@ -81,16 +91,73 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
   ],
 };
 
-/** Those of one registration with the same sequence are sent one at a time: all of one booking. */
-export const sequenceOf = (payload: Payload, deliveryId: string): string =>
+/** The id of the delivery of an event to a registration. An event that is handed out again adds nothing under it. */
+export const deliveryIdOf = (eventId: string, webhookId: string): string => `${eventId}:${webhookId}`;
+
+const sequenceOf = (payload: Payload, deliveryId: string): string =>
   payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
 
-/** How far the clocks of two processes may differ before anybody minds. */
-export const CLOCK_SLACK_MS = 1_000;
+/** @param now milliseconds since the epoch, here and below */
+export function newDelivery(added: NewDelivery, now: number): DeliveryDocument {
+  const { webhookId, account, eventId, position, payload, sealed, isAsked = false } = added;
+  const createdAt = toTimestamp(now);
+  const deliveryId = deliveryIdOf(eventId, webhookId);
+  return {
+    deliveryId,
+    webhookId,
+    account,
+    eventId,
+    event: payload.event,
+    ...defined({ position }),
+    sequence: sequenceOf(payload, deliveryId),
+    body: JSON.stringify(payload),
+    ...defined({ sealed }),
+    state: 'Pending',
+    due: isAsked ? AT_ONCE : createdAt,
+    tries: 0,
+    attempts: [],
+    eventAt: payload.timestamp,
+    createdAt,
+    expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
+  };
+}
 
 /**
- * Whether the moment at which a delivery is due can be right: not further ahead than its planned delay, which is none before the
- * first try.
+ * A delivery after attempts with this outcome. A success counts whatever else has happened to it meanwhile; a failure changes the
+ * state only of a delivery that is still pending.
  */
-export const isDueBelieved = ({ due, delayMs = 0 }: DeliveryDocument, now: number): boolean =>
+export function afterAttempts(
+  delivery: DeliveryDocument,
+  attempts: readonly Attempt[],
+  outcome: Outcome,
+  now: number,
+): DeliveryDocument {
+  const tries = delivery.tries + 1;
+  const tried = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
+  if (outcome.state === 'Delivered') return { ...tried, ...endedAt(now), state: 'Delivered', tries };
+  if (delivery.state !== 'Pending') return tried;
+  if (outcome.state === 'Failed') return { ...ended(tried, outcome, now), tries };
+  const { triedFrom = outcome.running } = delivery;
+  return { ...tried, tries, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay, triedFrom };
+}
+
+export const ended = (
+  delivery: DeliveryDocument,
+  { state, reason }: { readonly state: 'Failed' | 'Cancelled'; readonly reason: string },
+  now: number,
+): DeliveryDocument => ({ ...delivery, ...endedAt(now), state, reason });
+
+const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) });
+
+/** A delivery with a full schedule ahead of it, whatever its state. */
+export function restarted(delivery: DeliveryDocument, due: Timestamp, now: number): DeliveryDocument {
+  const { reason: _, delayMs: __, triedFrom: ___, ...kept } = delivery;
+  return { ...kept, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
+}
+
+/**
+ * Whether the moment at which a delivery is due can be right: not further ahead than the delay that led to it, which is none before
+ * the first try.
+ */
+export const isDueTrusted = ({ due, delayMs = 0 }: DeliveryDocument, now: number): boolean =>
   Date.parse(due) - now <= delayMs + CLOCK_SLACK_MS;

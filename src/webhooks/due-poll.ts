@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { mayTry, type ReceiverState } from './breaker.ts';
-import type { Deliveries } from './deliveries.ts';
-import { AT_ONCE, isDueBelieved } from './delivery.ts';
+import { AT_ONCE, isDueTrusted } from './delivery.ts';
+import type { DeliveryQueue } from './queue.ts';
+import { mayTry, type ReceiverHealth } from './receiver-health.ts';
 import type { Receivers } from './receivers.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */
@@ -16,16 +16,16 @@ const CORRECT_EVERY_MS = 60_000;
 /** How far a clock has to be set back to look for them at once. */
 const SET_BACK_MS = 2_000;
 
-/** Looks now and then for registrations with something due, and wakes their lanes. */
+/** Looks now and then for registrations with something due, and wakes their workers. */
 export function createDuePoll(deps: {
-  readonly deliveries: Pick<Deliveries, 'waiting' | 'correctDue'>;
+  readonly queue: Pick<DeliveryQueue, 'waiting' | 'correctDue'>;
   readonly receivers: Pick<Receivers, 'getMany'>;
   readonly wake: (webhookId: string, isAsked: boolean) => void;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'error'>;
-  readonly pollIntervalMs?: number;
+  readonly pollIntervalMs?: number | undefined;
 }) {
-  const { deliveries, receivers, wake, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
+  const { queue, receivers, wake, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
   let stopping = false;
   let polling: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -43,21 +43,21 @@ export function createDuePoll(deps: {
     return true;
   }
 
-  /** Wakes every lane with something to do, then schedules the next poll for when there will be. */
+  /** Wakes every worker with something to do, then schedules the next poll for when there will be. */
   async function poll(): Promise<void> {
     let next = clock() + pollIntervalMs;
     const startedAt = performance.now();
     const isCorrecting = isTimeToCorrect();
     try {
-      for await (const page of inPages(deliveries.waiting(), POLL_PAGE)) {
+      for await (const page of inPages(queue.waiting(), POLL_PAGE)) {
         const states = await receivers.getMany(page.map(({ webhookId }) => webhookId));
         for (const delivery of page) {
           if (stopping) return;
           const { webhookId, due } = delivery;
-          const isWrong = isCorrecting || !isDueBelieved(delivery, clock());
+          const isSuspect = isCorrecting || !isDueTrusted(delivery, clock());
           // A query for each registration, of which there may be ten thousand: others get their turn in between.
           if (isCorrecting) await nextTurn();
-          const corrected = isWrong && (await deliveries.correctDue(webhookId));
+          const corrected = isSuspect && (await queue.correctDue(webhookId));
           const isAsked = due === AT_ONCE;
           const at = Math.max(corrected ? 0 : Date.parse(due), isAsked ? 0 : mayTryAt(states.get(webhookId)));
           if (at <= clock()) wake(webhookId, isAsked);
@@ -74,7 +74,7 @@ export function createDuePoll(deps: {
   }
 
   /** When a receiver may be tried: milliseconds since the epoch. */
-  const mayTryAt = (state: ReceiverState | undefined): number =>
+  const mayTryAt = (state: ReceiverHealth | undefined): number =>
     state?.breaker === undefined || mayTry(state, clock()) ? 0 : Date.parse(state.breaker.probeAt);
 
   const startPoll = () => {

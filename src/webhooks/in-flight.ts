@@ -1,5 +1,4 @@
-/** How a receiver has answered so far; `unknown` until it has been tried. `hanging`: it is slow, and its last attempt failed. */
-export type ReceiverClass = 'prompt' | 'unknown' | 'slow' | 'hanging';
+import type { ReceiverClass } from './receiver-health.ts';
 
 /** Limits for the attempts in flight, over all registrations: each class of receivers has its own. */
 export type InFlightLimits = { readonly [C in ReceiverClass]: number } & {
@@ -24,7 +23,7 @@ export type Permit = {
 
 /**
  * How far apart two attempts to receivers of a class begin at least. If those whose permits become free together began together,
- * whatever a prompt receiver gets would wait for all of them.
+ * the deliveries to prompt receivers would wait for all of them.
  */
 const SPACING_MS: { readonly [C in ReceiverClass]: number } = { prompt: 0, slow: 4, unknown: 24, hanging: 24 };
 
@@ -40,7 +39,7 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
     slow: createSemaphore(limits.slow, SPACING_MS.slow),
     hanging: createSemaphore(limits.hanging, SPACING_MS.hanging),
   };
-  /** The permit for what has been taken of a semaphore. */
+
   function permitOf(receiverClass: ReceiverClass): Permit {
     let held: Semaphore | undefined = semaphores[receiverClass];
     let timer: NodeJS.Timeout | undefined;
@@ -88,18 +87,14 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
       return permitOf(receiverClass);
     },
 
-    /** A permit, if one is free at this moment. */
-    tryAcquire(receiverClass: ReceiverClass): Permit | undefined {
-      return semaphores[receiverClass].tryAcquire() ? permitOf(receiverClass) : undefined;
-    },
-
-    /** Lets everybody who waits through at once, so that they can give up. */
+    /** Gives every waiter a permit at once, so that it can give up. */
     stop() {
       for (const semaphore of Object.values(semaphores)) semaphore.stop();
     },
   };
 }
 
+export type Permits = ReturnType<typeof createPermits>;
 type Semaphore = ReturnType<typeof createSemaphore>;
 
 /** @param spacingMs how far apart two permits are given at least */
@@ -122,7 +117,7 @@ function createSemaphore(size: number, spacingMs: number) {
     return next;
   }
 
-  /** Whoever gives a permit counts it: otherwise another could take it before the one that waited runs. */
+  /** A permit counts as taken from here on: otherwise another could take it before the one that waited runs. */
   function give(): void {
     while ((taken < size || stopped) && first < waiting.length) {
       const now = performance.now();
@@ -139,20 +134,12 @@ function createSemaphore(size: number, spacingMs: number) {
     }
   }
 
-  function tryAcquire(): boolean {
-    if (spacingMs > 0 || taken >= size || first < waiting.length) return false;
-    taken += 1;
-    return true;
-  }
-
   return {
-    tryAcquire,
-    async acquire(): Promise<void> {
-      if (tryAcquire()) return;
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-        give();
-      });
+    acquire(): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      give();
+      return promise;
     },
     acquireOverLimit() {
       taken += 1;

@@ -4,9 +4,9 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
-import { type ReceiverState, UNKNOWN } from './breaker.ts';
+import { type ReceiverHealth, UNKNOWN } from './receiver-health.ts';
 
-type ReceiverDocument = ReceiverState & { readonly expiresAt: Timestamp };
+type ReceiverDocument = ReceiverHealth & { readonly expiresAt: Timestamp };
 
 const receiverCollection: Collection<ReceiverDocument> = {
   name: 'webhookReceiverStates',
@@ -18,38 +18,38 @@ const receiverCollection: Collection<ReceiverDocument> = {
 
 /** Longer than a receiver can fail before its registration is disabled. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
-/** Receivers whose last known state is cached. */
+/** Receivers whose last known health is cached. */
 const CACHED = 50_000;
 /** For how long: another process may change it. */
 const CACHED_MS = 5_000;
 
-/** What is known of a receiver, for the process that delivers to it. */
+/** The receiver of a registration, for the process that delivers to it. */
 export type Receiver = {
   /** As of the last change, whether or not that has been stored yet. */
-  state(): ReceiverState;
-  /** Changes it, at once for `state` and then in the store. Resolves to what was stored. */
-  change(next: (state: ReceiverState) => ReceiverState): Promise<ReceiverState>;
+  health(): ReceiverHealth;
+  /** Changes it, at once for `health` and then in the store. Resolves to what was stored. */
+  change(next: (health: ReceiverHealth) => ReceiverHealth): Promise<ReceiverHealth>;
 };
 
 export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
-/** What is known of all receivers, shared between processes. It outlives queues and processes. */
+/** The health of all receivers, shared between processes. It outlives queues and processes. */
 export async function openReceivers(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const { documents, clock } = deps;
   const receivers = await documents.open(receiverCollection);
   const changes = new SerialQueue();
-  const cached = createLruCache<string, ReceiverState>(CACHED, { ttl: CACHED_MS });
+  const cached = createLruCache<string, ReceiverHealth>(CACHED, { ttl: CACHED_MS });
 
-  function note(webhookId: string, stored: Stored<ReceiverDocument> | undefined): ReceiverState {
-    const state = stored?.document ?? UNKNOWN;
-    cached.set(webhookId, state);
-    return state;
+  function note(webhookId: string, stored: Stored<ReceiverDocument> | undefined): ReceiverHealth {
+    const health = stored?.document ?? UNKNOWN;
+    cached.set(webhookId, health);
+    return health;
   }
 
-  async function change(webhookId: string, next: (state: ReceiverState) => ReceiverState): Promise<ReceiverState> {
+  async function store(webhookId: string, next: (health: ReceiverHealth) => ReceiverHealth): Promise<ReceiverHealth> {
     for (;;) {
       const stored = await receivers.get(webhookId);
-      const known: ReceiverState = stored?.document ?? UNKNOWN;
+      const known: ReceiverHealth = stored?.document ?? UNKNOWN;
       const changed = next(known);
       if (changed === known && !isStale(stored)) return note(webhookId, stored);
       const document = { ...changed, expiresAt: toTimestamp(clock() + RETENTION_MS) };
@@ -71,21 +71,21 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
     /** The receiver of a registration. Valid as long as this process holds the registration's lease. */
     async open(webhookId: string): Promise<Receiver> {
       const stored = await receivers.get(webhookId);
-      let state = note(webhookId, stored);
-      let mayStay = !isStale(stored);
+      let health = note(webhookId, stored);
+      let mustWrite = isStale(stored);
       let writing = 0;
       return {
-        state: () => state,
+        health: () => health,
         async change(next) {
-          const changed = next(state);
+          const changed = next(health);
           // A healthy receiver costs neither a read nor a write.
-          if (mayStay && changed === state) return state;
-          state = changed;
+          if (changed === health && !mustWrite) return health;
+          health = changed;
+          mustWrite = false;
           writing += 1;
           try {
-            const written = await changes.run(webhookId, () => change(webhookId, next));
-            mayStay = true;
-            if (writing === 1) state = written;
+            const written = await changes.run(webhookId, () => store(webhookId, next));
+            if (writing === 1) health = written;
             return written;
           } finally {
             writing -= 1;
@@ -94,16 +94,16 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
       };
     },
 
-    async get(webhookId: string): Promise<ReceiverState> {
+    async get(webhookId: string): Promise<ReceiverHealth> {
       return note(webhookId, await receivers.get(webhookId));
     },
 
-    async getMany(webhookIds: readonly string[]): Promise<ReadonlyMap<string, ReceiverState>> {
+    async getMany(webhookIds: readonly string[]): Promise<ReadonlyMap<string, ReceiverHealth>> {
       const stored = new Map((await receivers.getMany(webhookIds)).map((each) => [each.key, each]));
       return new Map(webhookIds.map((id) => [id, note(id, stored.get(id))]));
     },
 
     /** As this process knew it a moment ago, if it did; another may have changed it since. */
-    cached: (webhookId: string): ReceiverState | undefined => cached.get(webhookId),
+    cached: (webhookId: string): ReceiverHealth | undefined => cached.get(webhookId),
   };
 }

@@ -15,7 +15,7 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import type { Secrets } from './signature.ts';
+import type { Secrets } from './send/signature.ts';
 
 /** Where deliveries of a registration go now, and with which secrets they are signed: the present one first. */
 export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> & { readonly secrets: Secrets };

@@ -1,3 +1,5 @@
+import { isSuccess, type SendResult } from './send/sender.ts';
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -21,6 +23,9 @@ export const GIVE_UP_AFTER_MS = 32 * HOUR_MS;
 
 /** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-deliveries.md). */
 export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
+
+/** Why a delivery failed, and its registration was disabled, after status 410. */
+export const GONE = 'The receiver answered 410 Gone';
 
 const JITTER = 0.2;
 
@@ -50,4 +55,34 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   // Only the date formats of HTTP: Date.parse alone would accept a bare number as a year.
   const at = /^[A-Z][a-z]{2,8},? .+\d{2}:\d{2}:\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}
+
+/** What attempts mean for their delivery. */
+export type Outcome =
+  | { readonly state: 'Delivered' }
+  /** @param delay milliseconds from now; `running` is the running time of the attempt */
+  | { readonly state: 'Pending'; readonly delay: number; readonly running: number }
+  | { readonly state: 'Failed'; readonly reason: string };
+
+/** The delivery that was tried, before that. */
+type Tried = { readonly event: string; readonly tries: number; readonly triedFrom?: number };
+
+/**
+ * What the result of a try means for its delivery.
+ * @param moment.now milliseconds since the epoch; `running` is the running time, in milliseconds
+ */
+export function outcomeOf(
+  { event, tries, triedFrom }: Tried,
+  result: SendResult,
+  { now, running, random }: { readonly now: number; readonly running: number; readonly random: number },
+): Outcome {
+  if (isSuccess(result)) return { state: 'Delivered' };
+  if (result.status === 410) return { state: 'Failed', reason: GONE };
+  const retryAfter = parseRetryAfter(result.retryAfter, now);
+  // A test delivery shows how the receiver responds now; a retry hours later would be of no use.
+  const delay = event === 'Test' ? undefined : delayBeforeNext(tries + 1, retryAfter, random);
+  const remaining = GIVE_UP_AFTER_MS - Math.max(0, running - (triedFrom ?? running));
+  return delay === undefined || remaining <= 0
+    ? { state: 'Failed', reason: `The last attempt failed: ${result.error?.type ?? `status ${result.status}`}` }
+    : { state: 'Pending', delay: Math.min(delay, remaining), running };
 }

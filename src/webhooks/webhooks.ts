@@ -1,18 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { webhooks as registered, type WebhookDocument } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
-import { noticeOf, testPayload } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { openLeases } from '../document-store/lease.ts';
 import { type AccountKey, DELIVERER } from '../domain/account.ts';
-import { toTimestamp } from '../domain/calendar.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import type { Timestamp } from '../domain/ids.ts';
 import { type Consumer, type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -20,38 +15,38 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Link } from '../runtime/link.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
-import { type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
 import { openDeliveryNews } from './delivery-news.ts';
+import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
+import { startFanOut } from './fan-out/fan-out.ts';
+import { prepareFanOutGroups } from './fan-out/groups.ts';
+import type { InFlightLimits } from './in-flight.ts';
+import { createOnRequest, type OnRequest } from './inspect/on-request.ts';
+import { type RequestHeaders, requestHeaders } from './inspect/request-headers.ts';
 import {
-  type BookingPlace,
+  type BookingReference,
   type EventDelivery,
   type FoundDeliveries,
   openDeliverySearch,
   type SearchDeliveries,
-} from './delivery-search.ts';
-import { type FailedEvent, openFailedEvents } from './failed-events.ts';
-import { startFanOut } from './fan-out.ts';
-import { prepareFanOutGroups } from './fan-out-groups.ts';
-import type { InFlightLimits } from './in-flight.ts';
+} from './inspect/search.ts';
+import { DeliveryQueue, type ListDeliveries, type Listener } from './queue.ts';
+import type { ReceiverHealth } from './receiver-health.ts';
 import { openReceivers } from './receivers.ts';
-import { recoverDeliveries } from './recovery.ts';
-import { concerns, createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
-import { type RequestHeaders, requestHeaders } from './request-headers.ts';
+import { createRegistrations, type IsConnected } from './registrations.ts';
 import { openRunningTime, type RunningTime } from './running-time.ts';
-import { createSealedBodies } from './sealed-bodies.ts';
-import type { SenderOptions } from './sender.ts';
-import type { Sender } from './sending.ts';
+import type { SenderOptions } from './send/http-sender.ts';
+import { createSealedBodies } from './send/sealed-bodies.ts';
+import type { Sender } from './send/sender.ts';
 
-export type { ReceiverState } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './delivery.ts';
 export { AT_ONCE, RETENTION_MS } from './delivery.ts';
-export type { BookingPlace, DeliveryCursor } from './delivery-search.ts';
-export type { RequestHeaders } from './request-headers.ts';
+export type { RequestHeaders } from './inspect/request-headers.ts';
+export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
+export type { ReceiverHealth } from './receiver-health.ts';
 
-export type Webhooks = {
+export type Webhooks = OnRequest & {
   /** Prepares the log for this release's fan-out. Every process does, whatever its roles, before it answers requests. */
   prepare(): Promise<void>;
   /** Starts the fan-out and the deliverer. Everything below works without it, too: another process then delivers. */
@@ -60,28 +55,18 @@ export type Webhooks = {
   stop(): Promise<void>;
 
   listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
-  /** Whether there never was a registration with this id. */
-  isUnknown(webhookId: string): Promise<boolean>;
   /** Searches the newest deliveries of some registrations, a part at a time. */
   searchDeliveries(search: SearchDeliveries): Promise<FoundDeliveries>;
   /** What happened to a booking that these registrations are to be sent, with the deliveries of it, newest first. */
-  deliveriesOfBooking(registered: readonly WebhookDocument[], booking: BookingPlace): Promise<EventDelivery[]>;
+  deliveriesOfBooking(registered: readonly WebhookDocument[], booking: BookingReference): Promise<EventDelivery[]>;
   /** The deliveries of these ids that exist. */
   deliveriesWithIds(deliveryIds: readonly string[]): Promise<DeliveryDocument[]>;
   /** The headers of attempts of a delivery, as they were sent. */
   requestHeaders(deliveryId: string, attempts: readonly Attempt[]): Promise<readonly RequestHeaders[]>;
-  /** Sends an event of a booking to a registration that no delivery was made for, or sends the one that was again. */
-  sendEvent(webhookId: string, booking: BookingPlace, eventId: string): Promise<DeliveryDocument | Refusal>;
   /** One delivery with its payload and attempts. */
   getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
-  /** Sends a delivery again immediately, whatever its state, with a full schedule ahead of it. */
-  resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
-  /** Makes everything due that has not reached the registration since then; 30 days back at most. */
-  recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
-  /** Sends an event of kind `Test`, once. */
-  sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
-  /** What is known of the receiver of a registration, its circuit breaker included. */
-  receiver(webhookId: string): Promise<ReceiverState>;
+  /** The health of the receiver of a registration, its circuit breaker included. */
+  receiver(webhookId: string): Promise<ReceiverHealth>;
   /** Events that could not be turned into deliveries: the parked ones, then those that are tried again. */
   listFailedEvents(): Promise<FailedEvent[]>;
   countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
@@ -133,113 +118,50 @@ const LEASE_MS = 15_000;
  * endpoint.
  */
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
-  const { events, documents, readModels, credentials, config, clock, logger, commands, isConnected, sending, tuning } =
-    deps;
-  const deliveries = await openDeliveries({ documents, clock });
-  const search = await openDeliverySearch({ documents, events });
-  const bodies = createSealedBodies(deps.personalData);
-  const leases = await openLeases({
-    ...{ documents, heartbeats: deps.heartbeats, clock, collection: 'webhookLeases' },
-    durationMs: tuning?.leaseMs ?? LEASE_MS,
-  });
-  const receivers = await openReceivers({ documents, clock });
-  const runningTime = deps.runningTime ?? (await openRunningTime({ documents, logger }));
-  const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
-  const registrations = createRegistrations({
-    readModels,
+  const { events, documents, credentials, clock, logger } = deps;
+  const parts = await openParts(deps);
+  const { queue, search, bodies, receivers, failedEvents, registrations, deliverer, news } = parts;
+  const onRequest = createOnRequest({
+    events,
     credentials,
-    secretKey: config.secretKey,
-    clock,
-    isConnected,
-  });
-  const delivererNews = openDeliveryNews(deps.link, (webhookId, isAsked) => wake(webhookId, isAsked));
-  deliveries.onChange(({ account }) => delivererNews.changed(account));
-  const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
-  const deliverer = createDeliverer({
-    deliveries,
-    bodies,
     registrations,
-    leases,
-    receivers,
-    runningTime,
-    sender,
-    disable: ({ webhookId, reason, eventId }) =>
-      commands.disable(
-        { webhookId, reason },
-        defined({ actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId }),
-      ),
+    queue,
+    search,
+    bodies,
+    wake(webhookId, isAsked = false) {
+      deliverer.wake(webhookId, isAsked);
+      news.wake(webhookId, isAsked);
+    },
     clock,
-    logger,
-    ...tuning,
   });
-  const { wake, deliver } = deliverer;
-  /** Wakes the lane in whichever thread it runs. */
-  const wakeAnywhere = (webhookId: string, isAsked = false) => {
-    wake(webhookId, isAsked);
-    delivererNews.wake(webhookId, isAsked);
-  };
+  const prepare = () => prepareFanOutGroups({ events });
   let consumer: Consumer | undefined;
   let starting: Promise<void> | undefined;
   let stopping = false;
 
-  const isUnknown = async (webhookId: string): Promise<boolean> => (await credentials.webhook(webhookId)) === undefined;
-
-  async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
-    if (await isUnknown(webhookId)) return refuse('ResourceNotFound', `There is no webhook ${webhookId}.`);
-    const recipient = await registrations.recipient(webhookId);
-    return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
-  }
-
-  /**
-   * When a process starts, the read models may lag far behind: after a power failure they may have lost their last commits.
-   * Deliveries wait for them, because each of them needs its registration.
-   */
-  async function waitForReadModels(): Promise<void> {
-    let end: Position | undefined;
-    while (!stopping) {
-      try {
-        end ??= await logEnd(events);
-        if (await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })) return;
-      } catch (error) {
-        logger.error({ err: error }, 'The log cannot be read; deliveries are waiting for it');
-        await sleep(1_000);
-      }
-    }
-  }
-
-  async function readable(delivery: DeliveryDocument | undefined): Promise<DeliveryDocument | undefined> {
-    const [opened] = await bodies.opened(delivery === undefined ? [] : [delivery]);
-    return opened;
-  }
-
-  async function resend(deliveryId: string): Promise<DeliveryDocument | Refusal> {
-    const delivery = await deliveries.get(deliveryId);
-    if (delivery === undefined) return unknownDelivery(deliveryId);
-    const recipient = await activeRecipient(delivery.webhookId);
-    if ('refused' in recipient) return recipient;
-    const resent = await deliveries.resend(deliveryId);
-    if (resent === undefined) return unknownDelivery(deliveryId);
-    wakeAnywhere(resent.webhookId, true);
-    return (await readable(resent)) ?? unknownDelivery(deliveryId);
-  }
-
-  const prepare = () => prepareFanOutGroups({ events });
-
   return {
+    ...onRequest,
     prepare,
 
     async start() {
       await prepare();
-      starting = waitForReadModels().then(async () => {
-        await runningTime.start();
+      const isStopping = () => stopping;
+      starting = waitForReadModels({ events, readModels: deps.readModels, logger, isStopping }).then(async () => {
+        await parts.runningTime.start();
         deliverer.start();
       });
-      const started = starting;
       consumer = await startFanOut({
-        ...{ events, documents, readModels, registrations, deliveries, failedEvents, clock, logger },
-        // Until then everything would be stored first.
-        deliver: (...delivery) => started.then(() => deliver(...delivery)),
-        ...tuning,
+        events,
+        documents,
+        readModels: deps.readModels,
+        registrations,
+        queue,
+        deliverer,
+        failedEvents,
+        clock,
+        logger,
+        readModelWaitMs: deps.tuning?.readModelWaitMs,
+        pollIntervalMs: deps.tuning?.pollIntervalMs,
       });
       const { parked } = await failedEvents.count();
       if (parked > 0)
@@ -251,29 +173,28 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       await consumer?.close();
       await starting;
       await deliverer.stop();
-      await runningTime.stop();
-      await sender.close();
-      delivererNews.close();
+      await parts.runningTime.stop();
+      await parts.sender.close();
+      news.close();
     },
 
-    isUnknown,
-    listDeliveries: async (which) => bodies.opened(await deliveries.list(which)),
-    getDelivery: async (deliveryId) => readable(await deliveries.get(deliveryId)),
-    onDelivery: deliveries.onChange,
-    onDeliveriesOf: delivererNews.onChange,
+    listDeliveries: async (which) => bodies.opened(await queue.list(which)),
+    async getDelivery(deliveryId) {
+      const delivery = await queue.get(deliveryId);
+      return delivery && (await bodies.opened([delivery]))[0];
+    },
+    onDelivery: (listener) => queue.onChange(listener),
+    onDeliveriesOf: news.onChange,
     receiver: receivers.get,
     listFailedEvents: failedEvents.list,
     countFailedEvents: failedEvents.count,
     replayParked: failedEvents.replay,
-
-    resend,
-
     searchDeliveries: search.search,
     deliveriesOfBooking: search.ofBooking,
     deliveriesWithIds: search.withIds,
 
     async requestHeaders(deliveryId, attempts) {
-      const delivery = await deliveries.get(deliveryId);
+      const delivery = await queue.get(deliveryId);
       if (delivery === undefined) return attempts.map(() => ({ unknown: 'The delivery is no longer kept.' }));
       const [body, secrets] = await Promise.all([
         bodies.bodyAsSent(delivery),
@@ -281,57 +202,76 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       ]);
       return attempts.map((attempt) => requestHeaders({ attempt, deliveryId, body, secrets }));
     },
-
-    async sendEvent(webhookId, booking, eventId) {
-      const recipient = await activeRecipient(webhookId);
-      if ('refused' in recipient) return recipient;
-      const [webhook, happened] = await Promise.all([registrations.find(webhookId), search.eventsOf(booking)]);
-      const event = happened.find(({ id }) => id === eventId);
-      if (event === undefined || webhook === undefined || !concerns(webhook, event))
-        return refuse('ResourceNotFound', 'This webhook is not sent that event.');
-      const { account } = recipient;
-      const { position } = event;
-      const notice = noticeOf(event);
-      const added = await deliveries.add({
-        ...{ webhookId: recipient.webhookId, account, eventId, position, ...notice },
-        isAsked: true,
-      });
-      // Made meanwhile, by somebody else or because its event was still on its way.
-      if (added === undefined) return resend(`${eventId}:${webhookId}`);
-      wakeAnywhere(webhookId, true);
-      return (await readable(added)) ?? unknownDelivery(added.deliveryId);
-    },
-
-    async recover(webhookId, since) {
-      const recipient = await activeRecipient(webhookId);
-      if ('refused' in recipient) return recipient;
-      const due = await recoverDeliveries({ events, registrations, deliveries, clock }, webhookId, Date.parse(since));
-      wakeAnywhere(webhookId);
-      return { due };
-    },
-
-    async sendTest(webhookId) {
-      const recipient = await activeRecipient(webhookId);
-      if ('refused' in recipient) return recipient;
-      const delivery = await deliveries.add({
-        webhookId: recipient.webhookId,
-        account: recipient.account,
-        eventId: randomUUID(),
-        payload: testPayload(recipient.webhookId, toTimestamp(clock())),
-        isAsked: true,
-      });
-      if (delivery === undefined) throw new Error('A new event id is already in use');
-      wakeAnywhere(webhookId, true);
-      return delivery;
-    },
   };
 }
 
-const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `There is no delivery ${id}.`);
+/** Opens what deliveries consist of, and puts it together. */
+async function openParts(deps: WebhooksDeps) {
+  const { events, documents, heartbeats, readModels, credentials, config, clock, logger, isConnected, tuning } = deps;
+  const queue = await DeliveryQueue.open({ documents, clock });
+  const search = await openDeliverySearch({ documents, events });
+  const leases = await openLeases({
+    documents,
+    heartbeats,
+    clock,
+    collection: 'webhookLeases',
+    durationMs: tuning?.leaseMs ?? LEASE_MS,
+  });
+  const receivers = await openReceivers({ documents, clock });
+  const runningTime = deps.runningTime ?? (await openRunningTime({ documents, logger }));
+  const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
+  const { secretKey } = config;
+  const registrations = createRegistrations({ readModels, credentials, secretKey, clock, isConnected });
+  const bodies = createSealedBodies(deps.personalData);
+  const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...deps.sending });
+  const deliverer = createDeliverer({
+    queue,
+    bodies,
+    registrations,
+    leases,
+    receivers,
+    runningTime,
+    sender,
+    async disable({ webhookId, reason, eventId }) {
+      logger.info({ webhookId, reason }, 'Webhook disabled');
+      const context = { actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId };
+      await deps.commands.disable({ webhookId, reason }, defined(context));
+    },
+    clock,
+    logger,
+    inFlight: tuning?.inFlight,
+    pollIntervalMs: tuning?.pollIntervalMs,
+  });
+  const news = openDeliveryNews(deps.link, deliverer.wake);
+  queue.onChange(({ account }) => news.changed(account));
+  return { queue, search, receivers, runningTime, failedEvents, registrations, bodies, sender, deliverer, news };
+}
+
+/**
+ * When a process starts, the read models may lag far behind: after a power failure they may have lost their last commits.
+ * Deliveries wait for them, because each of them needs its registration.
+ */
+async function waitForReadModels({
+  events,
+  readModels,
+  logger,
+  isStopping,
+}: Pick<WebhooksDeps, 'events' | 'readModels' | 'logger'> & { readonly isStopping: () => boolean }): Promise<void> {
+  let end: Position | undefined;
+  while (!isStopping()) {
+    try {
+      end ??= await logEnd(events);
+      if (await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })) return;
+    } catch (error) {
+      logger.error({ err: error }, 'The log cannot be read; deliveries are waiting for it');
+      await sleep(1_000);
+    }
+  }
+}
 
 /** undici is loaded for the first delivery, so that a start does not have to wait for it. */
 function createLazySender(options: SenderOptions): Sender {
-  const sender = loadOnce(async () => (await import('./sender.ts')).createSender(options));
+  const sender = loadOnce(async () => (await import('./send/http-sender.ts')).createSender(options));
   return {
     post: async (post) => (await sender()).post(post),
     close: async () => (await sender.loaded())?.close(),

@@ -3,8 +3,7 @@ import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId as toWebhookId } from '../../src/domain/ids.ts';
-import { openDeliveries } from '../../src/webhooks/deliveries.ts';
-import { AT_ONCE, type DeliveryDocument, deliveryCollection } from '../../src/webhooks/delivery.ts';
+import { AT_ONCE, type DeliveryDocument, deliveryCollection, newDelivery } from '../../src/webhooks/delivery.ts';
 import { accepted } from '../accepted.ts';
 import { approved, cancelled, requested, reviewed } from '../webhooks/deliverable-events.ts';
 
@@ -34,13 +33,10 @@ export async function fillDeliveries(
       Array.from({ length: Math.min(AT_A_TIME, count - first) }, async (_, index) => {
         const number = first + index;
         const created = now - (count - number) * MINUTE_MS;
-        const { draft } = await openDeliveries({ documents: core.documents, clock: () => created });
         const event = (KINDS[number % KINDS.length] ?? requested)({ bookingId: 1_000_000 + number });
-        const { key, document } = draft({
-          ...{ webhookId: toWebhookId(webhookId), account: accountKey(account), eventId: event.id },
-          ...noticeOf(event),
-        });
-        await documents.insert(key, { ...document, ...outcomeOf(document, number, created, url) });
+        const eventOf = { webhookId: toWebhookId(webhookId), account: accountKey(account), eventId: event.id };
+        const document = newDelivery({ ...eventOf, ...noticeOf(event) }, created);
+        await documents.insert(document.deliveryId, { ...document, ...outcomeOf(document, number, created, url) });
       }),
     );
   }

@@ -10,7 +10,7 @@ import type { ApiDescription } from '../../src/description/openapi.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
 import { MAX_WEBHOOKS } from '../../src/domain/webhook.ts';
 import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
-import { DEADLINE_MS } from '../../src/webhooks/sender.ts';
+import { DEADLINE_MS } from '../../src/webhooks/send/http-sender.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 type Schema = { readonly [keyword: string]: unknown };

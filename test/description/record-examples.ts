@@ -5,7 +5,7 @@ import { OPERATIONS, type OperationId } from '../../src/description/operations.t
 import type { Account } from '../../src/domain/account.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { OutcomeUnknown, Unavailable } from '../../src/runtime/unavailable.ts';
-import { signatureHeaders } from '../../src/webhooks/signature.ts';
+import { signatureHeaders } from '../../src/webhooks/send/signature.ts';
 import { startRoles } from '../../src/worker/roles.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';

@@ -5,7 +5,7 @@ import * as oidc from 'openid-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { deliveryCollection } from '../../src/webhooks/delivery.ts';
-import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
+import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { mongoServer } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';

@@ -17,7 +17,7 @@ import { FORMAT, type Header } from '../../src/transfer/format.ts';
 import { importStore } from '../../src/transfer/import-store.ts';
 import { createLines } from '../../src/transfer/lines.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
-import { fanOutStandings } from '../../src/webhooks/fan-out-positions.ts';
+import { fanOutStandings } from '../../src/webhooks/fan-out/positions.ts';
 
 export const KEY = Buffer.alloc(32, 7);
 export const LOCATIONS = { log: 'the log', records: 'the records' };

@@ -10,10 +10,12 @@ import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Collection } from '../../src/document-store/document-store.ts';
 import { DELIVERER } from '../../src/domain/account.ts';
 import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
+import { logEnd } from '../../src/event-store/event-store.ts';
 import type { ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
-import { openDeliveries } from '../../src/webhooks/deliveries.ts';
 import type { DeliveryDocument } from '../../src/webhooks/delivery.ts';
+import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
+import { DeliveryQueue } from '../../src/webhooks/queue.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
@@ -279,7 +281,7 @@ test('new deliveries and retries do not wait for a clock that was set back, or f
   await attempted(ahead, webhookId, 1);
   await ahead.stop();
   // Fanned out, but not delivered.
-  const deliveries = await openDeliveries(venue);
+  const deliveries = await DeliveryQueue.open(venue);
   for (const bookingId of [2, 3]) {
     const event = approved({ bookingId });
     await deliveries.add({
@@ -470,7 +472,12 @@ test('recovery resends what has failed or was cancelled', async () => {
   const webhooks = await venue.deliver();
   const since = new Date(venue.clock()).toISOString() as DeliveryDocument['createdAt'];
   for (let i = 0; i < 12; i++) await venue.append(requested({ bookingId: i }));
-  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  const end = await logEnd(venue.events);
+  await eventually(async () => {
+    const fannedOut = (await venue.events.groupPosition(fanOutGroup('BookingRequested'))) ?? '';
+    expect(fannedOut >= end).toBe(true);
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]);
+  });
   expect(await webhooks.recover(webhookId, since)).toMatchObject({ refused: 'ValidationError' });
   receiver.answer = answering(200);
   await venue.enable(webhookId);
@@ -562,7 +569,7 @@ test('after a process with a clock an hour ahead was killed, what it left arrive
   const exited = once(process, 'exit');
   // More than its breaker lets through, so that some are waiting for their first attempt, and some for their next.
   for (let i = 0; i < 12; i++) await venue.append(requested({ bookingId: i }));
-  const deliveries = await openDeliveries(venue);
+  const deliveries = await DeliveryQueue.open(venue);
   await eventually(async () => {
     const all = await deliveries.list({ webhookId });
     expect(all).toHaveLength(12);

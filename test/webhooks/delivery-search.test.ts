@@ -3,8 +3,8 @@ import { type DeliverableEvent, noticeOf } from '../../src/contract/webhook-payl
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Recorded } from '../../src/domain/events.ts';
 import { timestamp, webhookId } from '../../src/domain/ids.ts';
-import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
-import { type DeliveryCursor, openDeliverySearch, type SearchDeliveries } from '../../src/webhooks/delivery-search.ts';
+import { type DeliveryCursor, openDeliverySearch, type SearchDeliveries } from '../../src/webhooks/inspect/search.ts';
+import { DeliveryQueue } from '../../src/webhooks/queue.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { approved, cancelled, requested } from './deliverable-events.ts';
 
@@ -20,13 +20,13 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
   let now: number;
   let database: TestDatabase;
   let store: DocumentStore;
-  let deliveries: Deliveries;
+  let deliveries: DeliveryQueue;
 
   beforeEach(async () => {
     now = Date.parse('2026-04-20T10:00:00Z');
     database = await createDatabase();
     store = await database.open();
-    deliveries = await openDeliveries({ documents: store, clock: () => now });
+    deliveries = await DeliveryQueue.open({ documents: store, clock: () => now });
   });
   afterEach(() => database.remove());
 
@@ -35,7 +35,10 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
   async function fail(deliveryId: string): Promise<void> {
     const document = await deliveries.get(deliveryId);
     if (document === undefined) throw new Error(`There is no ${deliveryId}`);
-    await deliveries.record({ key: deliveryId, version: 1, document }, [attempt], { state: 'Failed', reason: 'Gone' });
+    await deliveries.complete({ key: deliveryId, version: 1, document }, [attempt], {
+      state: 'Failed',
+      reason: 'Gone',
+    });
   }
 
   /** The ids of the events that a search finds, a list for each part of it. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import type { Attempt, BookingPlace, RequestHeaders, Webhooks } from '../../src/webhooks/webhooks.ts';
+import type { Attempt, BookingReference, RequestHeaders, Webhooks } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
@@ -12,7 +12,7 @@ import { openVenueWithReceiver, receiver, venue } from './venue-with-receiver.ts
 
 openVenueWithReceiver();
 
-const BOOKING: BookingPlace = { bookingId: 41, spaceId: 7, date: '2026-05-02' };
+const BOOKING: BookingReference = { bookingId: 41, spaceId: 7, date: '2026-05-02' };
 const DAY = 'spaceDay-7-2026-05-02';
 
 async function registered(webhookId: string): Promise<WebhookDocument> {

@@ -4,8 +4,8 @@ import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { timestamp, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { LOG_START, logEnd } from '../../src/event-store/event-store.ts';
-import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
-import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
+import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
+import { DeliveryQueue } from '../../src/webhooks/queue.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
 import { answering, type Receiver, startReceiver } from './receiver.ts';
@@ -13,11 +13,11 @@ import { COMMUNITY, openVenue, type Venue } from './venue.ts';
 
 let venue: Venue;
 let receiver: Receiver;
-let deliveries: Deliveries;
+let queue: DeliveryQueue;
 beforeEach(async () => {
   venue = await openVenue();
   receiver = await startReceiver();
-  deliveries = await openDeliveries(venue);
+  queue = await DeliveryQueue.open(venue);
 });
 afterEach(async () => {
   await venue.close();
@@ -25,16 +25,16 @@ afterEach(async () => {
 });
 
 /** Stores a delivery as the fan-out does. */
-async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainEvent>, position?: string) {
-  const added = await deliveries.add({
+async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainEvent>, position: string) {
+  const added = await queue.add({
     webhookId: webhookIdOf(webhookId),
     account: 'Community:3',
     eventId: event.id,
     ...noticeOf(event),
-    ...(position !== undefined && { position }),
+    position,
   });
   if (added === undefined) throw new Error('It is there already');
-  return added;
+  return added.document;
 }
 
 const kinds = () => receiver.received.map(({ body }) => JSON.parse(body).event);

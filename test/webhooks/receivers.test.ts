@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ReceiverState, UNKNOWN } from '../../src/webhooks/breaker.ts';
+import { type ReceiverHealth, UNKNOWN } from '../../src/webhooks/receiver-health.ts';
 import { openReceivers } from '../../src/webhooks/receivers.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const failure = (state: ReceiverState): ReceiverState => ({ ...state, failures: state.failures + 1 });
+const failure = (state: ReceiverHealth): ReceiverHealth => ({ ...state, failures: state.failures + 1 });
 
 describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
   let now: number;
@@ -26,13 +26,13 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
     const known = await second.getMany(['wh_a', 'wh_b']);
     expect(known.get('wh_a')).toMatchObject({ failures: 1 });
     expect(known.get('wh_b')).toEqual(UNKNOWN);
-    expect((await second.open('wh_a')).state()).toMatchObject({ failures: 1 });
+    expect((await second.open('wh_a')).health()).toMatchObject({ failures: 1 });
   });
 
   test('a change counts at once, and none of several is lost, whoever makes them', async () => {
     const [one, other] = [await (await open()).open('wh_a'), await (await open()).open('wh_a')];
     const changes = [one, one, other, one, other].map((receiver) => receiver.change(failure));
-    expect(one.state().failures).toBe(3);
+    expect(one.health().failures).toBe(3);
     await Promise.all(changes);
     expect(await (await open()).get('wh_a')).toMatchObject({ failures: 5 });
   });

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createSender, type SenderOptions } from '../../src/webhooks/sender.ts';
-import { isSuccess } from '../../src/webhooks/sending.ts';
+import { createSender, type SenderOptions } from '../../src/webhooks/send/http-sender.ts';
+import { isSuccess } from '../../src/webhooks/send/sender.ts';
 import { type Answer, answering, certificate, type Receiver, startReceiver } from './receiver.ts';
 
 const closing: { close(): Promise<void> }[] = [];

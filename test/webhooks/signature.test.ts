@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { newSigningSecret, type Secrets, signatureHeaders } from '../../src/webhooks/signature.ts';
+import { newSigningSecret, type Secrets, signatureHeaders } from '../../src/webhooks/send/signature.ts';
 
 const body = '{"event":"BookingApproved","data":{"spaceName":"Café Zürich 🏛"}}';
 const headersFor = (secrets: Secrets, text = body) =>

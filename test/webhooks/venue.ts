@@ -18,7 +18,7 @@ import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { createLogClient } from '../../src/threads/log-client.ts';
 import { startLogThread } from '../../src/threads/start-log-thread.ts';
-import { newSigningSecret } from '../../src/webhooks/signature.ts';
+import { newSigningSecret } from '../../src/webhooks/send/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
 

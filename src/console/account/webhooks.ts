@@ -9,7 +9,7 @@ import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../../
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
-import { type DeliveryDocument, RETENTION_MS, type ReceiverState } from '../../webhooks/webhooks.ts';
+import { type DeliveryDocument, RETENTION_MS, type ReceiverHealth } from '../../webhooks/webhooks.ts';
 import {
   actionButton,
   choices,
@@ -320,7 +320,7 @@ const eventNames = (mask: number): string =>
     .map((name) => EVENT_LABELS[name].label)
     .join(', ');
 
-function webhookBadge({ status }: WebhookDocument, { breaker }: ReceiverState): Html {
+function webhookBadge({ status }: WebhookDocument, { breaker }: ReceiverHealth): Html {
   if (status === 'disabled') return deliveryBadge('Cancelled', 'Disabled');
   return breaker?.state === 'open' ? deliveryBadge('Pending', 'Paused') : deliveryBadge('Delivered', 'Enabled');
 }
@@ -328,7 +328,7 @@ function webhookBadge({ status }: WebhookDocument, { breaker }: ReceiverState): 
 const SHOWN_RECOVERING_MS = 60_000;
 
 /** What the owner should know of a receiver that failed lately. */
-function receiverNotice({ breaker, failures }: ReceiverState, visit: Visit): Html | undefined {
+function receiverNotice({ breaker, failures }: ReceiverHealth, visit: Visit): Html | undefined {
   if (breaker === undefined) return undefined;
   const { now } = visit;
   const since = moment(visit, breaker.since);

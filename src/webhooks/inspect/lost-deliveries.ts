@@ -1,9 +1,9 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
-import { everyDocument } from '../document-store/queries.ts';
-import { toTimestamp } from '../domain/calendar.ts';
-import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { type DeliveryDocument, deliveryCollection, RETENTION_MS } from './delivery.ts';
+import type { DocumentStore } from '../../document-store/document-store.ts';
+import { everyDocument } from '../../document-store/queries.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type DeliveryDocument, deliveryCollection, RETENTION_MS } from '../delivery.ts';
 
 /** A delivery of an event that the log no longer holds. */
 export type LostDelivery = Pick<DeliveryDocument, 'deliveryId' | 'webhookId' | 'event' | 'eventAt' | 'state'> & {

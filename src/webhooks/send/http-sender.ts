@@ -1,7 +1,12 @@
 import { Client, type Dispatcher, errors } from 'undici';
-import { defined } from '../domain/defined.ts';
-import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
-import { type Post, type SendErrorType, type Sender, type SendResult, USER_AGENT } from './sending.ts';
+import { defined } from '../../domain/defined.ts';
+import {
+  ForbiddenAddress,
+  type GuardOptions,
+  guardedConnector,
+  ResolutionFailed,
+} from '../../outbound/address-guard.ts';
+import { type Post, type SendErrorType, type Sender, type SendResult, USER_AGENT } from './sender.ts';
 
 /** One deadline for DNS, connection, headers and body (docs/guides/rest-api.md#limits). */
 export const DEADLINE_MS = 5_000;

@@ -1,6 +1,6 @@
-import { keysOf } from '../domain/keys-of.ts';
-import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import { type EventStore, LOG_START } from '../event-store/event-store.ts';
+import { keysOf } from '../../domain/keys-of.ts';
+import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import { type EventStore, LOG_START } from '../../event-store/event-store.ts';
 
 const PREFIX = 'webhook-deliveries-';
 

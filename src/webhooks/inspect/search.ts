@@ -1,21 +1,21 @@
-import type { WebhookDocument } from '../../projections/webhooks.ts';
-import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
-import { type DeliverableEvent, type DeliveryKind, isDeliverable } from '../contract/webhook-payload.ts';
-import type { DocumentStore, Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
-import { toTimestamp } from '../domain/calendar.ts';
-import { defined } from '../domain/defined.ts';
-import type { Recorded } from '../domain/events.ts';
-import type { Timestamp } from '../domain/ids.ts';
-import { streamOf } from '../domain/streams.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import { merged } from '../runtime/merged.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
-import { type DeliveryDocument, deliveryCollection } from './delivery.ts';
-import { concerns } from './registrations.ts';
+import type { WebhookDocument } from '../../../projections/webhooks.ts';
+import { DELIVERY_STATES, type DeliveryState } from '../../contract/delivery.ts';
+import { type DeliverableEvent, type DeliveryKind, isDeliverable } from '../../contract/webhook-payload.ts';
+import type { DocumentStore, Find } from '../../document-store/document-store.ts';
+import { declareQuery } from '../../document-store/queries.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import { defined } from '../../domain/defined.ts';
+import type { Recorded } from '../../domain/events.ts';
+import type { Timestamp } from '../../domain/ids.ts';
+import { streamOf } from '../../domain/streams.ts';
+import { isKnown, upcast } from '../../domain/upcast.ts';
+import type { EventStore } from '../../event-store/event-store.ts';
+import { merged } from '../../runtime/merged.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
+import { type DeliveryDocument, deliveryCollection, deliveryIdOf } from '../delivery.ts';
+import { concerns } from '../registrations.ts';
 
-/** A place in a list of deliveries, which is ordered by creation, newest first, and by id among those of a millisecond. */
+/** A position in a list of deliveries, which is ordered by creation, newest first, and by id among those of a millisecond. */
 export type DeliveryCursor = Pick<DeliveryDocument, 'createdAt' | 'deliveryId'>;
 
 export type SearchDeliveries = {
@@ -43,7 +43,7 @@ export type FoundDeliveries = {
 };
 
 /** Which booking, and where its events are. */
-export type BookingPlace = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
+export type BookingReference = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
 
 /** An event that a registration is to be sent, and the delivery that was made of it, if there is one. */
 export type EventDelivery = {
@@ -86,6 +86,8 @@ const besides = declareQuery(
   ['wh_1', 'Pending', 'ascending', toTimestamp(0), 10],
 );
 
+export type DeliverySearch = Awaited<ReturnType<typeof openDeliverySearch>>;
+
 /** Finds deliveries: the newest ones of some registrations, or those of a booking. */
 export async function openDeliverySearch(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
@@ -118,7 +120,7 @@ export async function openDeliverySearch(deps: {
   }
 
   /** @throws {Unavailable} if the log cannot be read */
-  async function eventsOf({ bookingId, spaceId, date }: BookingPlace): Promise<Recorded<DeliverableEvent>[]> {
+  async function eventsOf({ bookingId, spaceId, date }: BookingReference): Promise<Recorded<DeliverableEvent>[]> {
     const found: Recorded<DeliverableEvent>[] = [];
     for (const stream of [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)]) {
       try {
@@ -176,14 +178,14 @@ export async function openDeliverySearch(deps: {
      * deliveries by their ids, which follow from event and registration: no index.
      * @throws {Unavailable} if the log cannot be read
      */
-    async ofBooking(registered: readonly WebhookDocument[], booking: BookingPlace): Promise<EventDelivery[]> {
+    async ofBooking(registered: readonly WebhookDocument[], booking: BookingReference): Promise<EventDelivery[]> {
       const events = await eventsOf(booking);
       const due = events
         .sort((a, b) => (a.position < b.position ? 1 : -1))
         .flatMap((event) =>
           registered
             .filter((webhook) => concerns(webhook, event))
-            .map((webhook) => ({ webhook, event, deliveryId: `${event.id}:${webhook.webhookId}` })),
+            .map((webhook) => ({ webhook, event, deliveryId: deliveryIdOf(event.id, webhook.webhookId) })),
         );
       const stored = await collection.getMany(due.map(({ deliveryId }) => deliveryId));
       const deliveries = new Map(stored.map(({ key, document }) => [key, document]));

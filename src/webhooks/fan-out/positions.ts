@@ -1,10 +1,10 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
-import { keysOf } from '../domain/keys-of.ts';
-import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { DocumentStore } from '../../document-store/document-store.ts';
+import { keysOf } from '../../domain/keys-of.ts';
+import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import type { EventStore, Position } from '../../event-store/event-store.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { openFailedEvents } from './failed-events.ts';
-import { fanOutGroup, kindOf } from './fan-out-groups.ts';
+import { fanOutGroup, kindOf } from './groups.ts';
 
 /** Where each consumer group of fan-out stands: every event up to there has been handled. */
 export type FanOutPositions = { readonly [group: string]: Position };

@@ -1,15 +1,15 @@
-import type { WebhookDocument } from '../../projections/webhooks.ts';
-import { type DeliverableEvent, isDeliverable, noticeOf } from '../contract/webhook-payload.ts';
-import { toTimestamp } from '../domain/calendar.ts';
-import type { Recorded } from '../domain/events.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
-import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { inPages } from '../runtime/in-pages.ts';
-import type { Deliveries } from './deliveries.ts';
-import { RETENTION_MS } from './delivery.ts';
-import { concerns, type Registrations } from './registrations.ts';
+import type { WebhookDocument } from '../../../projections/webhooks.ts';
+import { type DeliverableEvent, isDeliverable, noticeOf } from '../../contract/webhook-payload.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import type { Recorded } from '../../domain/events.ts';
+import { isKnown, upcast } from '../../domain/upcast.ts';
+import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
+import type { EventStore, Position } from '../../event-store/event-store.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { inPages } from '../../runtime/in-pages.ts';
+import { deliveryIdOf, RETENTION_MS } from '../delivery.ts';
+import type { DeliveryQueue } from '../queue.ts';
+import { concerns, type Registrations } from '../registrations.ts';
 
 /** Events recovered together: their deliveries share a commit. */
 const PAGE = 100;
@@ -24,15 +24,15 @@ const PAGE = 100;
  */
 export async function recoverDeliveries(
   deps: {
-    readonly events: EventStore;
-    readonly registrations: Registrations;
-    readonly deliveries: Deliveries;
+    readonly events: Pick<EventStore, 'readAll'>;
+    readonly registrations: Pick<Registrations, 'find'>;
+    readonly queue: Pick<DeliveryQueue, 'add' | 'revive'>;
     readonly clock: Clock;
   },
   webhookId: string,
   since: number,
 ): Promise<number> {
-  const { events, registrations, deliveries, clock } = deps;
+  const { events, registrations, queue, clock } = deps;
   const webhook = await registrations.find(webhookId);
   if (webhook === undefined) return 0;
   const from = Math.max(since, clock() - RETENTION_MS);
@@ -54,8 +54,8 @@ export async function recoverDeliveries(
 
   async function recover({ webhookId, account }: WebhookDocument, event: Recorded<DeliverableEvent>): Promise<boolean> {
     const { id: eventId, position } = event;
-    const added = await deliveries.add({ webhookId, account, eventId, position, ...noticeOf(event) });
-    return added !== undefined || deliveries.revive(`${eventId}:${webhookId}`);
+    const added = await queue.add({ webhookId, account, eventId, position, ...noticeOf(event) });
+    return added !== undefined || queue.revive(deliveryIdOf(eventId, webhookId));
   }
 }
 
@@ -64,7 +64,7 @@ export async function recoverDeliveries(
  * position, never at a time: a clock that was wrong for a while may have put an older time later in the log.
  */
 async function* happenedSince(
-  events: EventStore,
+  events: Pick<EventStore, 'readAll'>,
   from: number,
   after: Position,
 ): AsyncGenerator<Recorded<DeliverableEvent>> {

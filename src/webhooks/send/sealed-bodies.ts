@@ -1,7 +1,7 @@
-import { defined } from '../domain/defined.ts';
-import { ERASED, ownerOf } from '../domain/personal-text.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { Attempt, DeliveryDocument } from './delivery.ts';
+import { defined } from '../../domain/defined.ts';
+import { ERASED, ownerOf } from '../../domain/personal-text.ts';
+import type { PersonalData } from '../../personal-data/personal-data.ts';
+import type { Attempt, DeliveryDocument } from '../delivery.ts';
 
 export type SealedBodies = ReturnType<typeof createSealedBodies>;
 
@@ -29,7 +29,7 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
     },
 
     /** An attempt as it is kept with its delivery. */
-    async kept(delivery: DeliveryDocument, attempt: Attempt): Promise<Attempt> {
+    async attemptToStore(delivery: DeliveryDocument, attempt: Attempt): Promise<Attempt> {
       const [first] = Object.values(delivery.sealed ?? {});
       if (first === undefined || attempt.answer === '') return attempt;
       const answer = await sealText(first.subject, ownerIn(delivery), ANSWER, attempt.answer);

@@ -1,51 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { webhooks } from '../../projections/webhooks.ts';
-import { type DeliverableEvent, isDeliverable, type Notice, noticeOf } from '../contract/webhook-payload.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
-import type { Recorded } from '../domain/events.ts';
-import { keysOf } from '../domain/keys-of.ts';
-import { UnknownEvent, upcast } from '../domain/upcast.ts';
-import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import { webhooks } from '../../../projections/webhooks.ts';
+import { isDeliverable } from '../../contract/webhook-payload.ts';
+import type { DocumentStore } from '../../document-store/document-store.ts';
+import { keysOf } from '../../domain/keys-of.ts';
+import { UnknownEvent, upcast } from '../../domain/upcast.ts';
+import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import {
   type Consumer,
   type EventStore,
   LOG_START,
   type Position,
   type StoredEvent,
-} from '../event-store/event-store.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
-import type { Deliverer } from './deliverer.ts';
-import type { Deliveries } from './deliveries.ts';
-import { type EarlierEvents, earlierEvents } from './earlier-events.ts';
+} from '../../event-store/event-store.ts';
+import type { ReadModels } from '../../read-models/read-models.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { createLruCache } from '../../runtime/lru-cache.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
+import type { Deliverer } from '../deliverer.ts';
+import type { DeliveryQueue } from '../queue.ts';
+import type { Registrations } from '../registrations.ts';
 import type { FailedEvents } from './failed-events.ts';
-import { fanOutGroup } from './fan-out-groups.ts';
-import { startRetries } from './fan-out-retries.ts';
-import { type Registrations, type Subscriber, wasDue } from './registrations.ts';
+import { fanOutGroup } from './groups.ts';
+import { startRetries } from './retries.ts';
+import { storeDeliveries } from './store-deliveries.ts';
 
 /** How long an event waits for the read models before this process leaves it to others. A stop waits as long. */
 const READ_MODEL_WAIT_MS = 3_000;
 /** How often a process that has left looks whether it can go on. */
 const LOOK_EVERY_MS = 500;
-/** Events of one kind in progress: some wait for an answer, most of them for a commit. */
+/** Events of one kind in progress, most of which wait for a commit. */
 const CONCURRENCY = 256;
 
 export type FanOutDeps = {
   readonly events: EventStore;
   readonly documents: Pick<DocumentStore, 'ping'>;
   readonly readModels: ReadModels;
-  readonly registrations: Registrations;
-  readonly deliveries: Deliveries;
+  readonly registrations: Pick<Registrations, 'matching' | 'ping'>;
+  readonly queue: Pick<DeliveryQueue, 'add' | 'statesOf'>;
+  readonly deliverer: Pick<Deliverer, 'offer' | 'wake'>;
   readonly failedEvents: FailedEvents;
-  /** Stores a delivery and sees to it that it is sent. Adds nothing if there is one for that event and registration. */
-  readonly deliver: Deliverer['deliver'];
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
-  readonly readModelWaitMs?: number;
-  readonly pollIntervalMs?: number;
+  readonly readModelWaitMs?: number | undefined;
+  readonly pollIntervalMs?: number | undefined;
 };
 
 /**
@@ -56,7 +54,7 @@ export type FanOutDeps = {
  * when it can go on (docs/decisions/webhook-deliveries.md).
  */
 export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
-  const { events, documents, readModels, registrations, deliveries, failedEvents, deliver } = deps;
+  const { events, documents, readModels, registrations, failedEvents } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
   /** The position for which this process waited in vain. */
   let behind: Position = LOG_START;
@@ -77,44 +75,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
       behind = event.position;
       throw new Behind(`The read models have not reached position ${event.position} yet`);
     }
-    const subscribers = await registrations.matching(event);
-    if (subscribers.length > 0) {
-      const earlier = await earlierEvents(deps, event);
-      await addEarlier(earlier, event, subscribers);
-      const notice = noticeOf(event);
-      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, notice, earlier.ids)));
-    }
-  }
-
-  function add(
-    { webhook }: Subscriber,
-    event: Recorded<DeliverableEvent>,
-    notice: Notice,
-    earlier: readonly string[] | undefined,
-  ): Promise<void> {
-    const { webhookId, account } = webhook;
-    const { id: eventId, position } = event;
-    return deliver({ webhookId, account, eventId, position, ...notice }, earlier);
-  }
-
-  /** What the same booking went through before comes first, even if another process has yet to get to it. */
-  async function addEarlier(
-    { deliverable }: EarlierEvents,
-    event: Recorded<DeliverableEvent>,
-    subscribers: readonly Subscriber[],
-  ): Promise<void> {
-    const wanted = deliverable.flatMap((earlier) =>
-      subscribers
-        .filter((subscriber) => wasDue(subscriber, earlier, event))
-        .map((subscriber) => ({ earlier, subscriber, id: `${earlier.id}:${subscriber.webhook.webhookId}` })),
-    );
-    if (wanted.length === 0) return;
-    const missing = await deliveries.missing(wanted.map(({ id }) => id));
-    for (const { earlier, subscriber, id } of wanted) {
-      const notice = missing.has(id) ? noticeIfAny(earlier) : undefined;
-      // One that should be there already is stored first.
-      if (notice !== undefined) await add(subscriber, earlier, notice, undefined);
-    }
+    await storeDeliveries(deps, event);
   }
 
   /** @throws if this process cannot go on */
@@ -141,7 +102,8 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
       await sleep(LOOK_EVERY_MS, undefined, { signal: closing }).catch(() => {});
   }
 
-  const retries = startRetries({ ...deps, fanOut });
+  const { logger, pollIntervalMs } = deps;
+  const retries = startRetries({ events, failedEvents, fanOut, logger, pollIntervalMs });
   const consumers = await Promise.all(
     keysOf(WEBHOOK_EVENTS).map((kind) =>
       events.consume(fanOutGroup(kind), { types: [kind], concurrency: CONCURRENCY, ready }, handle),
@@ -156,12 +118,3 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
 
 /** The read models lag: every later event waits, too. */
 class Behind extends Unavailable {}
-
-/** Undefined for an event that fails: that is recorded when it is its own turn, and later ones pass. */
-function noticeIfAny(event: Recorded<DeliverableEvent>): Notice | undefined {
-  try {
-    return noticeOf(event);
-  } catch {
-    return undefined;
-  }
-}

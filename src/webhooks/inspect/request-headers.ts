@@ -1,6 +1,6 @@
-import type { Attempt } from './delivery.ts';
-import { CONTENT_TYPE, USER_AGENT } from './sending.ts';
-import { markOf, signatureHeaders } from './signature.ts';
+import type { Attempt } from '../delivery.ts';
+import { CONTENT_TYPE, USER_AGENT } from '../send/sender.ts';
+import { markOf, signatureHeaders } from '../send/signature.ts';
 
 /**
  * The headers of an attempt, in the order in which they were sent; or why none are known. A value is undefined if nobody can tell it

@@ -1,5 +1,5 @@
 import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { createLruCache } from '../runtime/lru-cache.ts';
+import { createLruCache } from '../../runtime/lru-cache.ts';
 
 const PREFIX = 'whsec_';
 

@@ -1,8 +1,8 @@
 import type { BaseLogger } from 'pino';
-import type { Stored } from '../document-store/document-store.ts';
-import { UnknownEvent } from '../domain/upcast.ts';
-import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
+import type { Stored } from '../../document-store/document-store.ts';
+import { UnknownEvent } from '../../domain/upcast.ts';
+import type { Consumer, EventStore, StoredEvent } from '../../event-store/event-store.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
 
 const POLL_INTERVAL_MS = 1_000;
@@ -18,7 +18,7 @@ export function startRetries(deps: {
   /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
   readonly fanOut: (event: StoredEvent) => Promise<void>;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
-  readonly pollIntervalMs?: number;
+  readonly pollIntervalMs?: number | undefined;
 }): Consumer {
   const { events, failedEvents, fanOut, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
   let closed = false;

@@ -1,25 +1,25 @@
-import { bookings } from '../../projections/bookings.ts';
-import { type DeliverableEvent, isDeliverable } from '../contract/webhook-payload.ts';
-import { toTimestamp } from '../domain/calendar.ts';
-import type { Recorded } from '../domain/events.ts';
-import { streamOf } from '../domain/streams.ts';
-import { isKnown, upcast } from '../domain/upcast.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
-import { RETENTION_MS } from './delivery.ts';
+import { bookings } from '../../../projections/bookings.ts';
+import { type DeliverableEvent, isDeliverable } from '../../contract/webhook-payload.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import type { Recorded } from '../../domain/events.ts';
+import { streamOf } from '../../domain/streams.ts';
+import { isKnown, upcast } from '../../domain/upcast.ts';
+import type { EventStore } from '../../event-store/event-store.ts';
+import type { ReadModels } from '../../read-models/read-models.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
+import { RETENTION_MS } from '../delivery.ts';
 
 /** Clocks differ: an event that is nearly as old as its delivery may get counts as older. */
 const MARGIN_MS = 24 * 3_600_000;
 
 /** What happened to the same booking before an event. */
 export type EarlierEvents = {
-  /** The ids of all of them. Absent if nobody knows them for now. */
+  /** The ids of all of them. Absent if they cannot be known for now. */
   readonly ids?: readonly string[];
   /**
    * The deliverable ones, in the order of the log. Only those whose deliveries would still be kept: whether an older one was
-   * delivered, nobody knows.
+   * delivered is not known.
    */
   readonly deliverable: readonly Recorded<DeliverableEvent>[];
 };

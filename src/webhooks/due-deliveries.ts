@@ -1,0 +1,92 @@
+import type { Stored } from '../document-store/document-store.ts';
+import type { DeliveryDocument } from './delivery.ts';
+
+type Delivery = Stored<DeliveryDocument>;
+
+/** How many finished deliveries are remembered, so that a late hint does not send one of them again. */
+const REMEMBERED = 1_000;
+
+/**
+ * The due deliveries of one registration that have been read from the store or were just stored: a queue for each sequence, in the
+ * order of the log. Of a sequence one is in flight at a time, until its outcome is stored.
+ */
+export class DueDeliveries {
+  readonly #queues = new Map<string, Delivery[]>();
+  readonly #inFlight = new Map<string, Delivery>();
+  readonly #busy = new Set<string>();
+  readonly #finished = new Set<string>();
+  #waiting = 0;
+
+  /** How many are not in flight. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** How many are. */
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  inFlightKeys(): ReadonlySet<string> {
+    return new Set(this.#inFlight.keys());
+  }
+
+  /** Forgets what waits. */
+  clear(): void {
+    this.#queues.clear();
+    this.#waiting = 0;
+  }
+
+  /** Adds one, unless it is here already or was just finished. */
+  add(delivery: Delivery): void {
+    const { key, document } = delivery;
+    if (this.#inFlight.has(key)) return;
+    const queue = this.#queues.get(document.sequence) ?? [];
+    if (queue.some((other) => other.key === key)) return;
+    this.#queues.set(document.sequence, queue);
+    const after = queue.findIndex((other) => isBefore(document, other.document));
+    queue.splice(after === -1 ? queue.length : after, 0, delivery);
+    this.#waiting += 1;
+  }
+
+  /** Adds one that was just stored. A look into the store may have found it before, and it may have been sent since. */
+  addNew(delivery: Delivery): void {
+    if (!this.#finished.has(delivery.key)) this.add(delivery);
+  }
+
+  /**
+   * The next delivery that may be sent: the first of its sequence, which has none in flight.
+   * @param isAllowed default: every one
+   */
+  next(isAllowed: (queue: readonly Delivery[]) => boolean = () => true): Delivery | undefined {
+    for (const [sequence, queue] of this.#queues) if (!this.#busy.has(sequence) && isAllowed(queue)) return queue[0];
+    return undefined;
+  }
+
+  /** What {@link next} returned is now in flight. */
+  start(delivery: Delivery): void {
+    const { sequence } = delivery.document;
+    const queue = this.#queues.get(sequence);
+    queue?.shift();
+    if (queue?.length === 0) this.#queues.delete(sequence);
+    this.#waiting -= 1;
+    this.#inFlight.set(delivery.key, delivery);
+    this.#busy.add(sequence);
+  }
+
+  /** Its outcome is stored, or it was not sent. */
+  finish({ key, document }: Delivery): void {
+    this.#inFlight.delete(key);
+    this.#busy.delete(document.sequence);
+    this.#finished.add(key);
+    if (this.#finished.size > REMEMBERED) this.#finished.delete(this.#finished.keys().next().value ?? '');
+  }
+}
+
+/** In log order. */
+function isBefore(a: DeliveryDocument, b: DeliveryDocument): boolean {
+  const [left = '', right = ''] = [a.position, b.position];
+  if (left !== right) return left < right;
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt;
+  return a.deliveryId < b.deliveryId;
+}

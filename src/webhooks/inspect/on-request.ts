@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { noticeOf, testPayload } from '../../contract/webhook-payload.ts';
+import type { Credentials } from '../../credentials/credentials.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import { type Refusal, refuse } from '../../domain/decision.ts';
+import type { Timestamp } from '../../domain/ids.ts';
+import type { EventStore } from '../../event-store/event-store.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type DeliveryDocument, deliveryIdOf, type NewDelivery } from '../delivery.ts';
+import type { DeliveryQueue } from '../queue.ts';
+import { concerns, type Recipient, type Registrations } from '../registrations.ts';
+import type { SealedBodies } from '../send/sealed-bodies.ts';
+import { recoverDeliveries } from './recovery.ts';
+import type { BookingReference, DeliverySearch } from './search.ts';
+
+/** Deliveries that a person asks for. */
+export type OnRequest = {
+  /** Whether there never was a registration with this id. */
+  isUnknown(webhookId: string): Promise<boolean>;
+  /** Sends a delivery again immediately, whatever its state, with a full schedule ahead of it. */
+  resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
+  /** Sends an event of a booking to a registration that no delivery was made for, or sends that delivery again. */
+  sendEvent(webhookId: string, booking: BookingReference, eventId: string): Promise<DeliveryDocument | Refusal>;
+  /** Makes everything due that has not reached the registration since then; 30 days back at most. */
+  recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
+  /** Sends an event of kind `Test`, once. */
+  sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
+};
+
+type Deps = {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly credentials: Pick<Credentials, 'webhook'>;
+  readonly registrations: Pick<Registrations, 'recipient' | 'find'>;
+  readonly queue: Pick<DeliveryQueue, 'get' | 'add' | 'resend' | 'revive'>;
+  readonly search: Pick<DeliverySearch, 'eventsOf'>;
+  readonly bodies: Pick<SealedBodies, 'opened'>;
+  /** Wakes the worker of a registration in whichever thread it runs. */
+  readonly wake: (webhookId: string, isAsked?: boolean) => void;
+  readonly clock: Clock;
+};
+
+export function createOnRequest(deps: Deps): OnRequest {
+  const { events, credentials, registrations, queue, search, bodies, wake, clock } = deps;
+
+  const isUnknown = async (webhookId: string) => (await credentials.webhook(webhookId)) === undefined;
+
+  async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
+    if (await isUnknown(webhookId)) return refuse('ResourceNotFound', `There is no webhook ${webhookId}.`);
+    const recipient = await registrations.recipient(webhookId);
+    return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
+  }
+
+  /** As a person may read it, once its registration has been told to send it. */
+  async function sent(delivery: DeliveryDocument | undefined, deliveryId: string): Promise<DeliveryDocument | Refusal> {
+    if (delivery === undefined) return unknownDelivery(deliveryId);
+    wake(delivery.webhookId, true);
+    const [opened] = await bodies.opened([delivery]);
+    return opened ?? unknownDelivery(deliveryId);
+  }
+
+  async function resend(deliveryId: string): Promise<DeliveryDocument | Refusal> {
+    const delivery = await queue.get(deliveryId);
+    if (delivery === undefined) return unknownDelivery(deliveryId);
+    const recipient = await activeRecipient(delivery.webhookId);
+    if ('refused' in recipient) return recipient;
+    return sent(await queue.resend(deliveryId), deliveryId);
+  }
+
+  /** Undefined if there is one for that event already. */
+  async function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
+    return (await queue.add({ ...added, isAsked: true }))?.document;
+  }
+
+  async function sendEvent(webhookId: string, booking: BookingReference, eventId: string) {
+    const recipient = await activeRecipient(webhookId);
+    if ('refused' in recipient) return recipient;
+    const { account } = recipient;
+    const [webhook, happened] = await Promise.all([registrations.find(webhookId), search.eventsOf(booking)]);
+    const event = happened.find(({ id }) => id === eventId);
+    if (event === undefined || webhook === undefined || !concerns(webhook, event))
+      return refuse('ResourceNotFound', 'This webhook is not sent that event.');
+    const { position } = event;
+    const added = await add({ webhookId: recipient.webhookId, account, eventId, position, ...noticeOf(event) });
+    const deliveryId = deliveryIdOf(eventId, webhookId);
+    // Another request or fan-out has made it meanwhile.
+    return added === undefined ? resend(deliveryId) : sent(added, deliveryId);
+  }
+
+  async function recover(webhookId: string, since: Timestamp) {
+    const recipient = await activeRecipient(webhookId);
+    if ('refused' in recipient) return recipient;
+    const due = await recoverDeliveries({ events, registrations, queue, clock }, webhookId, Date.parse(since));
+    wake(webhookId);
+    return { due };
+  }
+
+  async function sendTest(webhookId: string) {
+    const recipient = await activeRecipient(webhookId);
+    if ('refused' in recipient) return recipient;
+    const { account } = recipient;
+    const payload = testPayload(recipient.webhookId, toTimestamp(clock()));
+    const eventId = randomUUID();
+    const added = await add({ webhookId: recipient.webhookId, account, eventId, payload });
+    return sent(added, deliveryIdOf(eventId, webhookId));
+  }
+
+  return { isUnknown, resend, sendEvent, recover, sendTest };
+}
+
+const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `There is no delivery ${id}.`);

@@ -1,0 +1,234 @@
+import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
+import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import {
+  AT_ONCE,
+  type Attempt,
+  afterAttempts,
+  CLOCK_SLACK_MS,
+  type DeliveryDocument,
+  deliveryCollection,
+  ended,
+  isDueTrusted,
+  type NewDelivery,
+  newDelivery,
+  restarted,
+} from './delivery.ts';
+import { dueOf, firstPendingAfter, newestOf, notDueBefore, pendingInSequences, pendingOf } from './delivery-queries.ts';
+import type { Outcome } from './schedule.ts';
+
+/** How many deliveries a query reads at most that looks for registrations with pending ones. */
+const MAX_WAITING_PAGE = 64;
+/** How many deliveries are changed together. */
+const PAGE = 100;
+
+/** Which deliveries of a registration, newest first. */
+export type ListDeliveries = {
+  readonly webhookId: string;
+  readonly state?: DeliveryState;
+  /** Only deliveries created before then, for paging. */
+  readonly before?: Timestamp;
+  /** Default 100. */
+  readonly limit?: number;
+};
+
+export type Listener = (delivery: DeliveryDocument) => void;
+
+type Change = (delivery: DeliveryDocument) => DeliveryDocument | undefined;
+
+/**
+ * The deliveries, in the document store. Every one is stored here, as pending, before it is sent. Which process may send those of a
+ * registration is decided by its lease, so that claiming one costs no write.
+ */
+export class DeliveryQueue {
+  readonly #collection: Documents<DeliveryDocument>;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<Listener>();
+
+  private constructor(collection: Documents<DeliveryDocument>, clock: Clock) {
+    this.#collection = collection;
+    this.#clock = clock;
+  }
+
+  static async open({ documents, clock }: { readonly documents: DocumentStore; readonly clock: Clock }) {
+    return new DeliveryQueue(await documents.open(deliveryCollection), clock);
+  }
+
+  /** Calls `listener` with every delivery that this thread creates or changes. @returns a function that stops it */
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Stores a pending delivery. @returns undefined if the registration already has one for that event */
+  async add(added: NewDelivery): Promise<Stored<DeliveryDocument> | undefined> {
+    const document = newDelivery(added, this.#clock());
+    const key = document.deliveryId;
+    if (!(await this.#collection.insert(key, document))) return undefined;
+    this.#notify(document);
+    return { key, version: 1, document };
+  }
+
+  /** The states of those of these deliveries that exist. */
+  async statesOf(deliveryIds: readonly string[]): Promise<ReadonlyMap<string, DeliveryState>> {
+    if (deliveryIds.length === 0) return new Map();
+    const found = await this.#collection.getMany(deliveryIds);
+    return new Map(found.map(({ key, document }) => [key, document.state]));
+  }
+
+  /**
+   * The deliveries of a registration that have been due for longest, and what else is due of the same sequences, in any order.
+   * @param inFlight keys of deliveries that are left out
+   */
+  async due(
+    webhookId: string,
+    limit: number,
+    inFlight: ReadonlySet<string>,
+  ): Promise<{ readonly found: readonly Stored<DeliveryDocument>[]; readonly isAll: boolean }> {
+    const now = toTimestamp(this.#clock());
+    const most = limit + inFlight.size;
+    const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now)));
+    const found = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
+    if (page.length < most) return { found: [...found.values()], isAll: true };
+    const sequences = new Set(Array.from(found.values(), ({ document }) => document.sequence));
+    const ofSequences = pendingInSequences(webhookId, [...sequences]);
+    // Nearly always there are no others, which the index knows without reading a delivery.
+    if ((await this.#collection.count(ofSequences)) > found.size) {
+      for await (const stored of this.#collection.find(ofSequences))
+        if (stored.document.due <= now && !inFlight.has(stored.key)) found.set(stored.key, stored);
+    }
+    return { found: [...found.values()], isAll: false };
+  }
+
+  async isAnyDue(webhookId: string): Promise<boolean> {
+    for await (const _ of this.#collection.find(dueOf(webhookId, 1, toTimestamp(this.#clock())))) return true;
+    return false;
+  }
+
+  /** Stores attempts of a delivery and their outcome. */
+  async complete(stored: Stored<DeliveryDocument>, attempts: readonly Attempt[], outcome: Outcome): Promise<void> {
+    await this.#change(stored, (delivery) => afterAttempts(delivery, attempts, outcome, this.#clock()));
+  }
+
+  /**
+   * Every registration with pending deliveries, and the first of them that is due. Seeks from registration to registration, so that
+   * the hundred thousand deliveries of one do not hold up the single delivery of another; where each has but a few, one query reads
+   * those of many.
+   */
+  async *waiting(): AsyncGenerator<DeliveryDocument> {
+    let above = '';
+    for (let limit = 1; ; ) {
+      let found = 0;
+      const page = await Array.fromAsync(this.#collection.find(firstPendingAfter(above, limit)));
+      for (const { document } of page) {
+        if (document.webhookId === above) continue;
+        above = document.webhookId;
+        found += 1;
+        yield document;
+      }
+      if (page.length < limit) return;
+      limit = Math.min(2 * found, MAX_WAITING_PAGE);
+    }
+  }
+
+  /**
+   * Makes due what is due further ahead than the delay that led to it: a clock that was ahead stored it, or this one has been set
+   * back. @returns whether there was any
+   */
+  async correctDue(webhookId: string): Promise<boolean> {
+    const now = this.#clock();
+    let corrected = false;
+    const later = this.#collection.find(notDueBefore(webhookId, toTimestamp(now + CLOCK_SLACK_MS)));
+    for await (const page of inPages(later, PAGE)) {
+      const wrong = page.filter(({ document }) => !isDueTrusted(document, now));
+      corrected ||= wrong.length > 0;
+      const correct: Change = (delivery) =>
+        delivery.state === 'Pending' && !isDueTrusted(delivery, now)
+          ? { ...delivery, due: toTimestamp(now) }
+          : undefined;
+      await Promise.all(wrong.map((stored) => this.#change(stored, correct)));
+    }
+    return corrected;
+  }
+
+  /** Fails the pending deliveries of a registration whose first attempt was made at this running time or earlier. */
+  giveUp(webhookId: string, triedUntil: number, reason: string): Promise<void> {
+    return this.#endPending(
+      webhookId,
+      { state: 'Failed', reason },
+      ({ triedFrom }) => triedFrom !== undefined && triedFrom <= triedUntil,
+    );
+  }
+
+  /** Cancels the pending deliveries of a registration. */
+  cancelAll(webhookId: string, reason: string): Promise<void> {
+    return this.#endPending(webhookId, { state: 'Cancelled', reason }, () => true);
+  }
+
+  /** Makes a delivery due before all others, with a full schedule ahead of it, whatever its state. */
+  async resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
+    const stored = await this.#collection.get(deliveryId);
+    return this.#change(stored, (delivery) => restarted(delivery, AT_ONCE, this.#clock()));
+  }
+
+  /** Makes a delivery due again if it has failed or was cancelled. @returns whether it was */
+  async revive(deliveryId: string): Promise<boolean> {
+    const revived = await this.#change(await this.#collection.get(deliveryId), (delivery) => {
+      const now = this.#clock();
+      const hasEnded = delivery.state === 'Failed' || delivery.state === 'Cancelled';
+      return hasEnded ? restarted(delivery, toTimestamp(now), now) : undefined;
+    });
+    return revived !== undefined;
+  }
+
+  async get(deliveryId: string): Promise<DeliveryDocument | undefined> {
+    return (await this.#collection.get(deliveryId))?.document;
+  }
+
+  async list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
+    // One index seek per state, so that a rare state costs no scan.
+    const found = await Promise.all(
+      (state === undefined ? DELIVERY_STATES : [state]).map((each) =>
+        Array.fromAsync(this.#collection.find(newestOf(webhookId, each, before, limit)), ({ document }) => document),
+      ),
+    );
+    return found.flat().sort(newestFirst).slice(0, limit);
+  }
+
+  async #endPending(
+    webhookId: string,
+    end: { readonly state: 'Failed' | 'Cancelled'; readonly reason: string },
+    isMeant: (delivery: DeliveryDocument) => boolean,
+  ): Promise<void> {
+    const endIfMeant: Change = (delivery) =>
+      delivery.state === 'Pending' && isMeant(delivery) ? ended(delivery, end, this.#clock()) : undefined;
+    for await (const page of inPages(this.#collection.find(pendingOf(webhookId)), PAGE))
+      await Promise.all(page.map((stored) => this.#change(stored, endIfMeant)));
+  }
+
+  /**
+   * Changes a delivery, again on conflict.
+   * @param known as it was read; need not be the latest version
+   * @returns undefined if it no longer exists, or `next` left it as it was
+   */
+  async #change(known: Stored<DeliveryDocument> | undefined, next: Change): Promise<DeliveryDocument | undefined> {
+    for (let stored = known; stored !== undefined; stored = await this.#collection.get(stored.key)) {
+      const changed = next(stored.document);
+      if (changed === undefined) return undefined;
+      if (!(await this.#collection.replace(stored.key, changed, stored.version))) continue;
+      this.#notify(changed);
+      return changed;
+    }
+    return undefined;
+  }
+
+  #notify(delivery: DeliveryDocument): void {
+    for (const listener of this.#listeners) listener(delivery);
+  }
+}
+
+const newestFirst = (a: DeliveryDocument, b: DeliveryDocument) =>
+  a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0;

@@ -1,0 +1,77 @@
+import { toTimestamp } from '../../domain/calendar.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { createLruCache } from '../../runtime/lru-cache.ts';
+import { isUnavailable } from '../../runtime/unavailable.ts';
+import type { Attempt, DeliveryDocument } from '../delivery.ts';
+import type { Recipient } from '../registrations.ts';
+import type { SealedBodies } from './sealed-bodies.ts';
+import { CONTENT_TYPE, isSuccess, type Sender, type SendResult } from './sender.ts';
+import { markOf, type Secrets, signatureHeaders } from './signature.ts';
+
+/** Receivers compare `webhook-timestamp` with their own clocks, so `CLOCK_SHIFT` must not move it. */
+const realClock = systemClock();
+
+/** The POSTs that one try of a delivery took, and the result of the last of them. */
+export type Tried = { readonly attempts: readonly Attempt[]; readonly result: SendResult };
+
+/** Makes one try of a delivery: signs it, sends it, and keeps what there is to know of each POST. */
+export type Try = (recipient: Recipient, delivery: DeliveryDocument) => Promise<Tried>;
+
+export function createTry(deps: {
+  readonly sender: Pick<Sender, 'post'>;
+  readonly bodies: Pick<SealedBodies, 'bodyOf' | 'attemptToStore'>;
+  readonly clock: Clock;
+  readonly isStopping: () => boolean;
+}): Try {
+  const { sender, bodies, clock, isStopping } = deps;
+  /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
+  const onPreviousSecret = createLruCache<string, string>(10_000);
+
+  /** @param signing the secrets to sign with; `current` is the one since the last rotation */
+  async function post(delivery: DeliveryDocument, url: string, body: string, signing: Secrets, current: string) {
+    const at = toTimestamp(clock());
+    const sentAt = realClock();
+    const signature = signatureHeaders(signing, { id: delivery.deliveryId, at: sentAt, body });
+    const result = await sender.post({ url, headers: { 'content-type': CONTENT_TYPE, ...signature }, body });
+    const { retryAfter: _, ...kept } = result;
+    const made: Attempt = {
+      at,
+      url,
+      ...kept,
+      signed: { at: sentAt, with: signing.filter((secret) => secret !== undefined).map(markOf) },
+      ...(signing[0] === current ? {} : { previousSecret: true }),
+    };
+    return { result, attempt: await bodies.attemptToStore(delivery, made) };
+  }
+
+  return async ({ webhookId, url, secrets }, delivery) => {
+    const [current, previous] = secrets;
+    const body = await bodies.bodyOf(delivery).catch(unreadable);
+    if (typeof body !== 'string') return { result: body, attempts: [{ at: toTimestamp(clock()), url, ...body }] };
+    const send = (signing: Secrets) => post(delivery, url, body, signing, current);
+    if (previous === undefined) {
+      const { result, attempt } = await send([current]);
+      return { result, attempts: [attempt] };
+    }
+
+    // While two secrets are valid, a receiver that responds with 401 gets it again, signed with the other.
+    const usesPrevious = onPreviousSecret.get(webhookId) === previous;
+    const first = await send(usesPrevious ? [previous, current] : [current, previous]);
+    if (first.result.status !== 401 || isStopping()) return { result: first.result, attempts: [first.attempt] };
+    const second = await send(usesPrevious ? [current, previous] : [previous, current]);
+    if (isSuccess(second.result)) {
+      if (usesPrevious) onPreviousSecret.delete(webhookId);
+      else onPreviousSecret.set(webhookId, previous);
+    }
+    return { result: second.result, attempts: [first.attempt, second.attempt] };
+  };
+}
+
+/**
+ * The result of a try that was not made, because a sealed text in the body cannot be opened. It is tried again as after any failure,
+ * and others pass. An error that only says that a store is away concerns all of them.
+ */
+function unreadable(error: unknown): SendResult {
+  if (isUnavailable(error) || !(error instanceof Error)) throw error;
+  return { error: { type: 'Unreadable', message: error.message }, duration: 0, answer: '' };
+}

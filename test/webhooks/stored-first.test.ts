@@ -1,0 +1,238 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
+import { timestamp, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
+import { logEnd } from '../../src/event-store/event-store.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
+import { DeliveryQueue } from '../../src/webhooks/queue.ts';
+import type { DeliveryDocument, Webhooks } from '../../src/webhooks/webhooks.ts';
+import { accepted } from '../accepted.ts';
+import { eventually } from '../eventually.ts';
+import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
+import { type Answer, answering } from './receiver.ts';
+import { COMMUNITY, openVenue } from './venue.ts';
+import { openVenueWithReceiver, receiver, venue } from './venue-with-receiver.ts';
+import { watched } from './watched-documents.ts';
+
+openVenueWithReceiver();
+
+/** Makes a receiver known as prompt by test deliveries. On a machine that is busy it seems slow at first. */
+async function makeKnown(webhooks: Webhooks, webhookId: string): Promise<void> {
+  for (;;) {
+    const { deliveryId } = accepted(await webhooks.sendTest(webhookId));
+    await eventually(async () => expect((await webhooks.getDelivery(deliveryId))?.state).toBe('Delivered'));
+    const { pace, lapsed } = await webhooks.receiver(webhookId);
+    if (pace === 'prompt' && lapsed === undefined) return;
+  }
+}
+
+/** What arrived, other than tests. */
+const arrived = () => receiver.received.filter(({ body }) => JSON.parse(body).event !== 'Test');
+const untilArrived = (count: number) => eventually(() => expect(arrived().length).toBeGreaterThanOrEqual(count));
+const delivered = (webhooks: Webhooks, webhookId: string, count: number) =>
+  eventually(async () => {
+    const found = await webhooks.listDeliveries({ webhookId, state: 'Delivered', limit: 1_000 });
+    expect(found.filter(({ event }) => event !== 'Test')).toHaveLength(count);
+  });
+const happened = (group: string) => venue.events.groupPosition(fanOutGroup(group));
+
+test('every request is in the store when it arrives, and what is not answered is acknowledged', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await makeKnown(webhooks, webhookId);
+  const looks: Promise<DeliveryDocument | undefined>[] = [];
+  const finish: (() => void)[] = [];
+  receiver.answer = ({ headers }, response) => {
+    looks.push(webhooks.getDelivery(String(headers['webhook-id'])));
+    finish.push(() => response.end());
+  };
+  await venue.append(requested({ bookingId: 1 }));
+  await venue.append(requested({ bookingId: 2 }));
+  await untilArrived(2);
+  for (const look of looks) expect(await look).toMatchObject({ state: 'Pending', tries: 0, attempts: [] });
+  const end = await logEnd(venue.events);
+  await eventually(async () => expect(((await happened('BookingRequested')) ?? '') >= end).toBe(true));
+  for (const answer of finish) answer();
+  await delivered(webhooks, webhookId, 2);
+  expect(arrived()).toHaveLength(2);
+});
+
+test('what another process has stored is sent by the one that holds the lease', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await makeKnown(webhooks, webhookId);
+  let finish = () => {};
+  receiver.answer = (_, response) => {
+    finish = () => response.end();
+  };
+  await venue.append(requested());
+  await untilArrived(1);
+  const other = await openVenue({ folder: venue.folder });
+  try {
+    const queue = await DeliveryQueue.open(other);
+    const event = requested({ bookingId: 2 });
+    const webhook = { webhookId: webhookIdOf(webhookId), account: 'Community:3' } as const;
+    await queue.add({ ...webhook, eventId: event.id, ...noticeOf(event) });
+    await untilArrived(2);
+    receiver.answer = answering(200);
+    finish();
+    await delivered(webhooks, webhookId, 2);
+  } finally {
+    await other.close();
+  }
+});
+
+test('events of one booking that follow each other closely arrive one at a time and in order', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await makeKnown(webhooks, webhookId);
+  const inFlight = new Set<number>();
+  receiver.answer = ({ body }, response) => {
+    const { bookingId } = JSON.parse(body).data;
+    expect(inFlight).not.toContain(bookingId);
+    inFlight.add(bookingId);
+    setTimeout(() => {
+      inFlight.delete(bookingId);
+      response.end();
+    }, 40);
+  };
+  const bookings = Array.from({ length: 8 }, (_, i) => i + 1);
+  await Promise.all(
+    bookings.map(async (bookingId) => {
+      const stream = `spaceDay-7-2026-06-0${bookingId}`;
+      await venue.appendTo(stream, [requested({ bookingId }), approved({ bookingId })]);
+      await venue.append(reviewed({ bookingId }));
+    }),
+  );
+  await delivered(webhooks, webhookId, 24);
+  for (const bookingId of bookings) {
+    const own = receiver.received
+      .map(({ body }) => JSON.parse(body))
+      .filter(({ data }) => data.bookingId === bookingId);
+    const kinds = own.map(({ event }) => event).filter((event) => event !== 'ReviewPosted');
+    expect(kinds).toEqual(['BookingRequested', 'BookingApproved']);
+    expect(own).toHaveLength(3);
+  }
+});
+
+test('a delivery that is recovered while it is in flight is not sent twice', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await makeKnown(webhooks, webhookId);
+  let finish = () => {};
+  receiver.answer = (_, response) => {
+    finish = () => response.end();
+  };
+  await venue.append(requested());
+  await untilArrived(1);
+  await webhooks.recover(webhookId, timestamp(new Date(venue.clock() - 60_000).toISOString()));
+  await pause(30);
+  finish();
+  await delivered(webhooks, webhookId, 1);
+  await pause(100);
+  expect(arrived()).toHaveLength(1);
+});
+
+/** Events of several bookings, each in a stream of its own. */
+async function happen(bookings: readonly number[]): Promise<void> {
+  await Promise.all(
+    bookings.map((bookingId) =>
+      venue.appendTo(`spaceDay-7-2027-01-${bookingId}`, [
+        requested({ bookingId }),
+        approved({ bookingId }),
+        cancelled({ bookingId, cancelledBy: 'Brand' }),
+      ]),
+    ),
+  );
+}
+
+/** Every delivery arrived, each booking's in the order of the log, with one id for each event. */
+function expectAllInOrder(bookings: readonly number[], webhookId: string): void {
+  const bodies = arrived().map(({ headers, body }) => ({ id: headers['webhook-id'], ...JSON.parse(body) }));
+  for (const bookingId of bookings) {
+    const own = bodies.filter(({ data }) => data.bookingId === bookingId);
+    expect([...new Set(own.map(({ event }) => event))]).toEqual([
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+    ]);
+    expect(new Set(own.map(({ id }) => id)).size).toBe(3);
+    for (const { id } of own) expect(id).toMatch(`:${webhookId}`);
+  }
+}
+
+/** A generator of numbers in [0, 1) that gives the same ones each time. */
+function randomFrom(seed: number): () => number {
+  let state = seed * 2_654_435_761;
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e3779b9) >>> 0;
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
+  };
+}
+
+test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order, whatever call fails or is late (%i)', async (seed) => {
+  const random = randomFrom(seed);
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  let faulty = false;
+  const disturb = async (_: string, collection: string) => {
+    if (!faulty || !collection.startsWith('webhook')) return;
+    if (random() < 0.3) await pause(random() * 8);
+    if (random() < 0.04) throw new Unavailable('The store does not answer');
+  };
+  const documents = watched(venue.documents, { before: disturb, after: disturb });
+  const webhooks = await venue.deliver({
+    documents,
+    tuning: { readModelWaitMs: 200, failureDelaysMs: [10, 10, 10, 10, 10, 10] },
+  });
+  await makeKnown(webhooks, webhookId);
+  const inFlight = new Set<number>();
+  const overlaps: number[] = [];
+  const answer: Answer = ({ body }, response) => {
+    const { bookingId } = JSON.parse(body).data;
+    if (inFlight.has(bookingId)) overlaps.push(bookingId);
+    inFlight.add(bookingId);
+    const late = random() < 0.1 ? 150 : random() * 10;
+    setTimeout(() => {
+      inFlight.delete(bookingId);
+      response.end();
+    }, late);
+  };
+  receiver.answer = answer;
+  const bookings = Array.from({ length: 15 }, (_, i) => i + 10);
+  faulty = true;
+  await happen(bookings);
+  await pause(800);
+  faulty = false;
+  await delivered(webhooks, webhookId, 3 * bookings.length);
+  expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]);
+  expectAllInOrder(bookings, webhookId);
+  expect(overlaps).toEqual([]);
+});
+
+test.each(['insert', 'after insert', 'replace', 'after replace'])(
+  'a process that is killed at %s loses nothing',
+  async (point) => {
+    const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+    const first = await venue.deliver();
+    await makeKnown(first, webhookId);
+    await first.stop();
+    const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, '0', point]);
+    onTestFinished(() => void process.kill('SIGKILL'));
+    const exited = once(process, 'exit');
+    const bookings: number[] = [];
+    while (process.signalCode === null && process.exitCode === null) {
+      bookings.push(10 + bookings.length);
+      await happen(bookings.slice(-1));
+      await pause(50);
+      expect(bookings.length).toBeLessThan(400);
+    }
+    const [, signal] = await exited;
+    expect(signal).toBe('SIGKILL');
+    const second = await venue.deliver();
+    await delivered(second, webhookId, 3 * bookings.length);
+    expectAllInOrder(bookings, webhookId);
+  },
+);
