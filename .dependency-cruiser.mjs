@@ -174,8 +174,8 @@ export const MAY_IMPORT = {
 /** Folders that use no package and nothing of Node. */
 const PURE = ['domain', 'projections'];
 
-/** Folders whose subfolders have no rules of their own. */
-const WHOLE = ['webhooks'];
+/** Folders whose rule is that of their subfolders, too. */
+export const WHOLE = ['webhooks'];
 
 const places = Object.keys(MAY_IMPORT);
 

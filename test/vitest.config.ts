@@ -22,7 +22,7 @@ const UNIT = [
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
   'test/runtime/serial-queue.test.ts',
-  'test/webhooks/{breaker,in-flight,schedule,signature}.test.ts',
+  'test/webhooks/{due-deliveries,in-flight,receiver-health,schedule,signature}.test.ts',
 ];
 
 export default defineConfig({
