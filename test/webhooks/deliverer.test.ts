@@ -326,7 +326,7 @@ test('no more than four are in flight to one receiver', async () => {
     setTimeout(() => {
       inFlight -= 1;
       response.end();
-    }, 5);
+    }, 20);
   });
   await venue.register(COMMUNITY, receiver.url);
   for (let i = 0; i < 40; i++) await venue.append(requested({ bookingId: i }));
