@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Demo, DemoUser } from './demo-file.ts';
 
 export type SeedDeps = {
-  /** Creates commands that use the given clock, because past bookings must have been requested in the past. */
+  /** Creates commands that use the given clock, because past bookings are requested in the past. */
   readonly at: (clock: Clock) => Promise<Commands>;
   readonly users: Users;
   readonly clock: Clock;
@@ -93,7 +93,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     const account: Account = { kind: 'Brand', id: brandId };
     return { id: brandId, name, apiKey: await keyFor(account), user: member(account, email) };
   };
-  // What does not build on each other is made at the same time: each command waits for the disk and the read models.
+  // Independent commands run side by side, because each one waits for the disk and the read models.
   const [communities, brands] = await Promise.all([
     Promise.all(COMMUNITIES.map(addCommunity)),
     Promise.all(BRANDS.map(addBrand)),
@@ -130,33 +130,43 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
 
   now = today - 20 * DAY_MS;
   const [tasting, launch, workshop, called] = await Promise.all([
-    request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests.'),
-    request(juniper, courtyard, -9, 12, 'Product launch, we bring our own sound.'),
-    request(northwind, terrace, -5, 15, 'Latte art workshop.'),
-    request(juniper, hall, -8, 16, 'Team dinner.'),
+    request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests. Long tables if you have them.'),
+    request(juniper, courtyard, -9, 12, 'Launch of our gin. We bring our own sound and a small bar.'),
+    request(northwind, terrace, -5, 15, 'Latte art workshop for twelve, in two groups.'),
+    request(juniper, hall, -8, 16, 'Team dinner for thirty at one long table.'),
   ]);
   now = today - 19 * DAY_MS;
   await Promise.all([
     approve(tasting, harbour),
     approve(launch, union),
     approve(workshop, harbour),
-    cancel(called, { kind: 'Brand', id: juniper.id }, 'Our date moved.'),
+    cancel(called, { kind: 'Brand', id: juniper.id }, 'Our date moved to spring.'),
   ]);
   now = today - 2 * DAY_MS;
   await Promise.all([complete(tasting), complete(launch), complete(workshop)]);
   await Promise.all([
-    review(tasting, 5, 'Light, space, quiet', 'The hall was ready when we came and the crew knew every socket.'),
-    review(launch, 4, 'Lovely yard', 'Guests loved it. The gate code arrived a little late.'),
+    review(
+      tasting,
+      5,
+      'Light, space, quiet',
+      'The hall was ready when we arrived, the light was lovely, and the crew knew every socket.',
+    ),
+    review(
+      launch,
+      4,
+      'Lovely yard',
+      'Our guests loved the brick walls and the old elm. The gate code arrived a little late.',
+    ),
   ]);
 
   now = today - DAY_MS;
   const [championship, , , , breakfast, concert] = await Promise.all([
-    request(northwind, hall, 3, 10, 'Barista championship, first round.'),
-    request(juniper, hall, 3, 15, 'Evening tasting, seated.'),
-    request(northwind, terrace, 6, 12, 'Summer menu photo shoot.'),
-    request(juniper, courtyard, 4, 17, 'Pop-up shop, may run late.'),
-    request(northwind, courtyard, 9, 9, 'Neighbourhood breakfast.'),
-    request(northwind, hall, 5, 18, 'Late concert.'),
+    request(northwind, hall, 3, 10, 'Barista championship, first round. Sixty visitors, four machines.'),
+    request(juniper, hall, 3, 15, 'Seated evening tasting for thirty, with a short talk.'),
+    request(northwind, terrace, 6, 12, 'Photo shoot for the summer menu. We need the evening light.'),
+    request(juniper, courtyard, 4, 17, 'Pop-up shop with three local makers. It may run late.'),
+    request(northwind, courtyard, 9, 9, 'Neighbourhood breakfast, open to everyone on the street.'),
+    request(northwind, hall, 5, 18, 'Late concert of a string quartet.'),
   ]);
   await Promise.all([
     approve(championship, harbour),
@@ -174,7 +184,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
   };
 }
 
-/** Demo data is never refused, unless this file is wrong. */
+/** A refusal is a mistake in this file. */
 function done<T>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`Demo data was refused: ${outcome.refused}: ${outcome.details}`);
   return outcome;

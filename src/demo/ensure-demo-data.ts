@@ -10,7 +10,7 @@ import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 
 type DemoDeps = Omit<SeedDeps, 'at'> & {
-  /** Creates commands that use the given clock, and wait so long for the read models. */
+  /** Creates commands that use the given clock and wait up to `shownWithinMs` for the read models. */
   readonly commandsAt: (clock: Clock, shownWithinMs: number) => Promise<Commands>;
   readonly events: EventStore;
   readonly documents: DocumentStore;
@@ -19,11 +19,11 @@ type DemoDeps = Omit<SeedDeps, 'at'> & {
   readonly publicUrl: string;
   /** Resolves once a projector runs: the data are made step by step, and each step reads the one before. */
   readonly projecting: () => Promise<void>;
-  /** Whether every read model has been built within so many milliseconds. */
+  /** Whether every read model is built within `timeoutMs`. */
   readonly readable: (timeoutMs: number) => Promise<boolean>;
 };
 
-/** How long the indexes of the read models may take to be made, and then the read models to show what a command did. */
+/** How long building the read models may take, and then waiting for them after a command. */
 const READABLE_WITHIN_MS = 120_000;
 const SHOWN_WITHIN_MS = 60_000;
 
@@ -32,14 +32,14 @@ type Seeding = { readonly done: boolean };
 const SEEDING: Collection<Seeding> = { name: 'demo', kind: 'record', indexes: [] };
 const KEY = 'demo';
 
-/** How long the process that creates the demo data may be silent before another one starts over. */
+/** How long the process that creates the demo data may be silent before another process starts over. */
 const LEASE_MS = 10_000;
 /** How often processes that are waiting for the demo data check for it. */
 const POLL_INTERVAL_MS = 50;
 
 /**
- * The demo data. Created on an empty store, by one of the processes that start on it concurrently, and again after a first start
- * that was interrupted. @returns undefined if the store holds something else
+ * Returns the demo data, and creates them if the store is empty or a first start was interrupted. Of several processes that start at
+ * the same time, one creates them. @returns undefined if the store holds other data
  */
 export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> {
   const { events, documents, clock } = deps;
@@ -54,18 +54,14 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
 
   if (!(await isMissing())) return readDemoFile(deps);
   const { heartbeats } = deps;
-  const leases = await openLeases({
-    ...{ documents, heartbeats, clock },
-    collection: 'demo-leases',
-    durationMs: LEASE_MS,
-  });
+  const leases = await openLeases({ documents, heartbeats, clock, collection: 'demo-leases', durationMs: LEASE_MS });
   const lease = await leases.acquire(KEY, { pollMs: POLL_INTERVAL_MS });
   try {
     if (!(await isMissing())) return readDemoFile(deps);
     await deps.projecting();
     if (!(await deps.readable(READABLE_WITHIN_MS)))
       throw new Unavailable(
-        `The read models have not been built within ${READABLE_WITHIN_MS / 1_000} s, which demo data need`,
+        `The demo data could not be created: the read models were not built within ${READABLE_WITHIN_MS / 1_000} s`,
       );
     await seedings.insert(KEY, { done: false });
     const at = (time: Clock) => deps.commandsAt(time, SHOWN_WITHIN_MS);
@@ -77,7 +73,7 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
   }
 }
 
-/** Whether nothing has ever been appended but the log's own id. */
+/** Whether the log holds only its own id. */
 async function isEmptyLog(events: EventStore): Promise<boolean> {
   for await (const { stream } of events.readAll({ limit: 2 })) if (stream !== streamOf.log) return false;
   return true;
