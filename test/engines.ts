@@ -13,7 +13,7 @@ export function reportEngine(
 /** Returns the report lines of this run and deletes them. */
 export function enginesSeen(): string[] {
   const file = process.env.ENGINE_REPORT;
-  if (file === undefined || !existsSync(file)) return ['no contract suite ran'];
+  if (file === undefined || !existsSync(file)) return ['none'];
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   rmSync(file);
   return [...new Set(lines)].sort();

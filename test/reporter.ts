@@ -1,10 +1,14 @@
 import type { Reporter, TestModule } from 'vitest/node';
 import { enginesSeen } from './engines.ts';
 
-const UNIT_RUN =
-  'none: only the pure tests ran. SQLite, MongoDB, EventStoreDB, Chromium and processes are tested by npm test';
+/** What each project tests, for the line that names those that a run left out. */
+const PROJECTS = {
+  unit: 'pure functions (npm run test:unit)',
+  integration: 'engines, API, console and command line (npm test)',
+  system: 'processes, Chromium, generated clients and installation (npm run test:system)',
+} as const;
 
-/** Ends a run with one line per engine (tested, or why not) and one line of totals. */
+/** Ends a run with one line per engine (tested, or why not), what it left out, and the totals. */
 export default class EngineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const totals = { passed: 0, failed: 0, skipped: 0, pending: 0 };
@@ -12,9 +16,11 @@ export default class EngineReporter implements Reporter {
       for (const test of module.children.allTests()) totals[test.result().state] += 1;
       if (module.errors().length > 0) totals.failed += 1;
     }
+    const projects = new Set(modules.map(({ project }) => project.name));
+    const leftOut = Object.entries(PROJECTS).flatMap(([name, what]) => (projects.has(name) ? [] : [what]));
     console.log('\nEngines');
-    const pure = modules.length > 0 && modules.every(({ project }) => project.name === 'unit');
-    for (const line of pure ? [UNIT_RUN] : enginesSeen()) console.log(`  ${line}`);
+    for (const line of enginesSeen()) console.log(`  ${line}`);
+    if (leftOut.length > 0) console.log(`\nNot in this run: ${leftOut.join('; ')}`);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   }

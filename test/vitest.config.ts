@@ -25,6 +25,18 @@ const UNIT = [
   'test/webhooks/{due-deliveries,in-flight,receiver-health,schedule,signature}.test.ts',
 ];
 
+/** What needs many processes, Chromium at several widths, Python, Go or the network: `npm run test:system`. */
+const SYSTEM = [
+  'test/service/!(first-start|kill|several-processes|start|stop).test.ts',
+  'test/{ci,clients,release,soak}/**/*.test.ts',
+  'test/{console,authorization-server}/*browser.test.ts',
+  'test/console/{every-page,requests-in-chromium,tables}.test.ts',
+  'test/description/page.test.ts',
+  'test/{dropped-connection,stand-still}.test.ts',
+];
+
+const MONGODB = './test/document-store/mongodb/server.ts';
+
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
@@ -57,8 +69,17 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: [...UNIT, '**/node_modules/**'],
-          globalSetup: './test/document-store/mongodb/server.ts',
+          exclude: [...UNIT, ...SYSTEM, '**/node_modules/**'],
+          globalSetup: MONGODB,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: SYSTEM,
+          exclude: ['**/node_modules/**'],
+          globalSetup: MONGODB,
         },
       },
     ],

@@ -31,3 +31,29 @@ export async function json(...args: readonly string[]) {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
 }
+
+type Settings = Readonly<Record<string, string>>;
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs a command with these settings alone, as in a process that was given them. Such commands run one after another. */
+export function inProcessWith(settings: Settings, ...args: readonly string[]) {
+  const inherited = process.env;
+  const run = async () => {
+    process.env = { ...settings };
+    try {
+      return await inProcess(...args);
+    } finally {
+      process.env = inherited;
+    }
+  };
+  const result = last.then(run);
+  last = result.catch(() => {});
+  return result;
+}
+
+/** The same for a command that must succeed, whatever it says of its progress. @returns its parsed JSON output */
+export async function jsonWith(settings: Settings, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await inProcessWith(settings, ...args, '--json');
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout);
+}

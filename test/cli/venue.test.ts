@@ -6,12 +6,12 @@ import { DEFAULT_ANSWER_HOURS, LABEL, listOf } from '../../src/domain/limits.ts'
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { inDays } from '../in-days.ts';
 import { call } from '../service/client.ts';
-import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
+import { startServiceProcess, temporaryDataDir, venueProcess } from '../service/service-process.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 
 /** Runs a command in a separate process and parses its JSON output. */
 async function jsonOfProcess(dataDir: string, ...args: readonly string[]) {
-  const { code, stdout, stderr } = await venue(dataDir, ...args, '--json');
+  const { code, stdout, stderr } = await venueProcess(dataDir, ...args, '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
 }
@@ -222,9 +222,9 @@ describe('errors', () => {
   test('the process exits with that code', async () => {
     const dataDir = temporaryDataDir();
     const ended = await Promise.all([
-      venue(dataDir, 'nope'),
-      venue(dataDir, 'booking', 'approve', '7'),
-      venue('/dev/null/nowhere', 'brand', 'list'),
+      venueProcess(dataDir, 'nope'),
+      venueProcess(dataDir, 'booking', 'approve', '7'),
+      venueProcess('/dev/null/nowhere', 'brand', 'list'),
     ]);
     expect(ended.map(({ code }) => code)).toEqual([2, 1, 2]);
     expect(ended[2]?.stderr).toMatch(/^ValidationError: DATA_DIR: .+\n$/);

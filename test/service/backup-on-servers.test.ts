@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
+import { jsonWith } from '../cli/in-process.ts';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { runNode } from './node-process.ts';
@@ -18,11 +19,7 @@ async function servers(SECRET_KEY: string) {
   return {
     env,
     run: (...args: readonly string[]) => runNode('src/cli.js', [...args, '--json'], env),
-    async json(...args: readonly string[]) {
-      const ended = await runNode('src/cli.js', [...args, '--json'], env);
-      expect(ended.code, ended.stderr).toBe(0);
-      return JSON.parse(ended.stdout);
-    },
+    json: (...args: readonly string[]) => jsonWith(env, ...args),
     async onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R> {
       const events = await log.open();
       return work(events).finally(() => events.close());

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, trunca
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { jsonWith } from '../cli/in-process.ts';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
@@ -28,11 +29,7 @@ const bookingIds = async (service: ServiceProcess): Promise<number[]> => {
   return body.map(({ id }: { id: number }) => id).sort((a: number, b: number) => a - b);
 };
 
-async function run(dataDir: string, ...args: readonly string[]) {
-  const ended = await venue(dataDir, ...args, '--json');
-  expect(ended.code, ended.stderr).toBe(0);
-  return JSON.parse(ended.stdout);
-}
+const run = (dataDir: string, ...args: readonly string[]) => jsonWith({ DATA_DIR: dataDir }, ...args);
 
 test('a backup of a store in use holds all that was acknowledged before, and a restore of it is a store like any other', async () => {
   const dataDir = temporaryDataDir();

@@ -51,7 +51,9 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
     ],
   ])('%s ends at once with one line that names the right', async ([, lacked, line], { start }) => {
     const { code, stderr, tookMs } = await start({ lacks: [lacked] });
-    expect(stderr).toMatch(new RegExp(`^EVENTSTORE_URL: the user .*${line.source}.*docs/operations\\.md.*\\n$`));
+    expect(stderr).toMatch(
+      new RegExp(`^EVENTSTORE_URL: the user .*${line.source}.*docs/operations/servers\\.md.*\\n$`),
+    );
     expect(code).toBe(1);
     expect(tookMs).toBeLessThan(AT_ONCE_MS);
   });

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { jsonWith } from '../cli/in-process.ts';
 import { ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { type Ended, type Environment, runNode } from './node-process.ts';
@@ -15,8 +16,9 @@ export type Place = {
   readonly dataDir: string;
   readonly env: Environment;
   start(env?: Environment): Promise<ServiceProcess>;
+  /** Runs a command in a process. */
   run(...args: readonly string[]): Promise<Ended>;
-  /** Runs a command that must succeed, and parses its JSON output. */
+  /** Runs a command that must succeed, inside this process, and parses its JSON output. */
   json(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>>;
   /** Opens its log and its documents, as another process would. */
   onStores<R>(work: (events: EventStore, documents: DocumentStore) => Promise<R>): Promise<R>;
@@ -29,11 +31,7 @@ function place(settings: Environment, open: (dataDir: string) => Promise<readonl
     ...{ dataDir, env },
     start: (more = {}) => startServiceProcess(dataDir, { ...env, ...more }),
     run: (...args) => runNode('src/cli.js', args, env),
-    async json(...args) {
-      const ended = await runNode('src/cli.js', [...args, '--json'], env);
-      expect(ended.code, ended.stderr).toBe(0);
-      return JSON.parse(ended.stdout);
-    },
+    json: (...args) => jsonWith(env, ...args),
     async onStores(work) {
       const [events, documents] = await open(dataDir);
       return work(events, documents).finally(() => Promise.all([events.close(), documents.close()]));

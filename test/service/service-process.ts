@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Demo } from '../../src/demo/demo-file.ts';
+import { inProcessWith } from '../cli/in-process.ts';
 import { type Ended, type Environment, type NodeProcess, runNode, startNode } from './node-process.ts';
 
 const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'venue-booking-'));
@@ -16,8 +17,10 @@ export function temporaryDataDir(): string {
   return dataDir;
 }
 
-/** Runs the command line on a `DATA_DIR`, in a separate process. */
-export const venue = (dataDir: string, ...args: readonly string[]): Promise<Ended> =>
+/** Runs the command line on a `DATA_DIR`, inside this process, which is faster. */
+export const venue = (dataDir: string, ...args: readonly string[]) => inProcessWith({ DATA_DIR: dataDir }, ...args);
+
+export const venueProcess = (dataDir: string, ...args: readonly string[]): Promise<Ended> =>
   runNode('src/cli.js', args, { DATA_DIR: dataDir });
 
 export type ServiceProcess = NodeProcess & {
