@@ -2,9 +2,8 @@ import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
-import { flag, type Html, html, raw } from '../html/html.ts';
+import { flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
-import { named } from '../html/names.ts';
 import { FIRST_ACCOUNT } from '../runtime/first-account.ts';
 
 /** What is known about an app that asks for access. The rest is what the app says of itself. */

@@ -1,5 +1,6 @@
 import { apiKeyPages } from './account/api-keys.ts';
 import { connectionPages } from './account/connections.ts';
+import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
 import { spacePages } from './account/spaces.ts';
 import { webhookPages } from './account/webhooks.ts';
@@ -9,25 +10,38 @@ import { chargePages } from './bookings/charges.ts';
 import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
 import { findPages } from './find/find.ts';
-import type { PageDeps } from './parts/page-deps.ts';
-import type { Routes } from './parts/visit.ts';
+import { requestPages } from './find/space-page.ts';
+import { homeOf } from './parts/frame.ts';
+import { type ConsoleRoutes, missing, type PageDeps } from './parts/visit.ts';
 import { bulkApprovalPages } from './requests/bulk-approval.ts';
 import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 
-export function registerPages(routes: Routes, deps: PageDeps): void {
-  inboxPages(routes, deps);
-  bulkApprovalPages(routes, deps);
-  calendarPages(routes, deps);
-  bookingListPages(routes, deps);
-  bookingPages(routes, deps);
-  decisionPages(routes, deps);
-  findPages(routes, deps);
-  spacePages(routes, deps);
-  reviewPages(routes, deps);
-  chargePages(routes, deps);
-  historyPages(routes, deps);
-  apiKeyPages(routes, deps);
-  webhookPages(routes, deps);
-  connectionPages(routes, deps);
+const PAGES = [
+  inboxPages,
+  bulkApprovalPages,
+  calendarPages,
+  bookingListPages,
+  bookingPages,
+  decisionPages,
+  findPages,
+  requestPages,
+  spacePages,
+  reviewPages,
+  chargePages,
+  historyPages,
+  apiKeyPages,
+  webhookPages,
+  deliveryPages,
+  connectionPages,
+];
+
+export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {
+  // A community without spaces starts by adding one.
+  routes.get('/console', async ({ account }) => {
+    const isNew = account.kind === 'Community' && (await deps.queries.spaces.list(account)).length === 0;
+    return { go: isNew ? '/console/spaces/new' : homeOf(account).href };
+  });
+  for (const register of PAGES) register(routes, deps);
+  routes.get('/console/*', async () => missing('page'));
 }

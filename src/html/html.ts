@@ -143,3 +143,21 @@ function openTag(before: string): string | undefined {
 
 /** Drops complete attribute values, so that a quote that remains belongs to the value still open. */
 const withoutClosedValues = (tag: string): string => tag.replace(/=(?:"[^"]*"|'[^']*')/g, '=""').replace(/=""/g, '');
+
+/**
+ * A name or a short text that people chose, isolated from the text around it, so that neither changes the direction of the other
+ * (Unicode Standard Annex #9). `<bdi>` takes its direction from its first letter.
+ */
+export const named = (text: string): Html => html`<bdi>${text}</bdi>`;
+
+/** Characters that begin or end a direction. In a name they could end our isolate. */
+const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * A name isolated inside plain text: a page title, an option, an attribute or a message. Between tags, `html` turns it into a
+ * `<bdi>`.
+ */
+export const namedText = (text: string): string => `\u2068${text.replaceAll(DIRECTIONS, '')}\u2069`;
+
+/** A longer text that people wrote. Each line starts on the side where its script starts. */
+export const written = (text: string): Html => html`<p class="quote" dir="auto">${text}</p>`;

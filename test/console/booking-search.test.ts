@@ -213,9 +213,9 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
       ['text', '2026-02-30'],
       ['text', 'tomorrow'],
     ]);
-    expect(wrong.text).toContain('Nothing was searched');
+    expect(wrong.text).toContain('No search yet');
     // The summary has the focus, and leads to each field. What cannot be searched cannot be narrowed, either.
-    expect(wrong.text).toMatch(/<div class="flash problem"[^>]* autofocus>.*2 things are not right yet/s);
+    expect(wrong.text).toMatch(/<div class="flash problem"[^>]* autofocus>.*Fix 2 fields/s);
     for (const name of ['from', 'to']) expect(wrong.text).toContain(`<li><a href="#${name}">`);
     expect(wrong.text).not.toContain('aria-label="Status"');
     const backwards = await search({ from: '2026-12-02', to: '2026-12-01' });

@@ -131,7 +131,7 @@ test('a time taken in the meantime is reported beside the times, and the form ke
   await running.service.core.commands.bookings.request(command, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '13', message: 'My words' });
   expect(refused.status).toBe(422);
-  expect(refused.text).toContain('13:00 is no longer free: requested by somebody else');
+  expect(refused.text).toContain('13:00 is no longer free: requested by another brand');
   expect(refused.text).toContain('My words');
   expect(refused.text).toMatch(/value="13" required disabled/);
 });
@@ -142,7 +142,7 @@ test('a price that changed while the page was open is not charged unseen', async
   await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(500_00) } }, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '10' });
   expect(refused.status).toBe(422);
-  expect(refused.flash).toContain('has changed the price in the meantime');
+  expect(refused.flash).toContain('The price has changed in the meantime');
   expect(refused.text).toContain('$575.00');
   expect((await brand.send(refused, `/console/find/${hall}`, { startHour: '10' })).flash).toContain('Request sent.');
   await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(420_00) } }, CONTEXT);
@@ -191,7 +191,7 @@ test('the timeline says who did what, and the status at a past time', async () =
   expect(theirs.text).not.toContain('harbour@demo.example');
   const stateAt = async (at: string) =>
     /id="state-then"[^>]*>(.*?)<\/p>/s.exec((await community.open(`/console/bookings/${id}?at=${at}`)).text)?.[1] ?? '';
-  expect(await stateAt('2020-01-01T10:00')).toBe('Not yet requested at that time.');
+  expect(await stateAt('2020-01-01T10:00')).toBe('It was not requested yet at that time.');
   expect(await stateAt('2999-01-01T10:00')).toContain('is-approved');
   expect(await stateAt('2026-13-45T99:00')).toBe('');
 });

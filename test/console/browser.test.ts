@@ -83,9 +83,9 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
         await page.getByRole('button', { name: 'Show' }).click();
         await expect.poll(() => page.locator('#state-then').textContent()).toMatch(/^Pending since /);
       }
-      await page.getByLabel('As of a past time').fill('2020-01-01T10:00:00');
+      await page.getByLabel('View at an earlier time').fill('2020-01-01T10:00:00');
       await page.getByRole('button', { name: 'Show' }).click();
-      await expect.poll(() => page.locator('#state-then').textContent()).toContain('Not yet requested');
+      await expect.poll(() => page.locator('#state-then').textContent()).toContain('It was not requested yet');
 
       await go(page, screen, 'Spaces');
       await page.getByRole('link', { name: 'Rooftop Terrace' }).click();
@@ -193,13 +193,13 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await one.page.getByText('Shown at once.').waitFor();
 
     await two.page.goto(`/console/bookings/${id}`);
-    await two.page.locator('#booking-head .is-pending').waitFor();
+    await two.page.locator('#head .is-pending').waitFor();
     await one.page
       .getByRole('article')
       .filter({ hasText: 'Shown at once.' })
       .getByRole('button', { name: 'Approve' })
       .click();
-    await two.page.locator('#booking-head .is-approved').waitFor();
+    await two.page.locator('#head .is-approved').waitFor();
     await expect.poll(() => two.page.locator('#booking-price').textContent()).toContain('Charged$483.00');
 
     await two.page.goto('/console/webhooks');

@@ -135,7 +135,7 @@ test('a space that is none of the own ones is reported, and not taken for all of
       const page = await few.open(`/console/calendar${path}space=${space}`);
       expect(page.status, space).toBe(422);
       expect(page.flash).toBe('There is no such space any more. Choose another one, or all of them.');
-      expect(page.text).toContain('<h2>Nothing is shown</h2>');
+      expect(page.text).toContain('<h2>Nothing to show</h2>');
       expect(page.text).not.toContain('<table');
       expect(linksIn(page, 'Space')).toHaveLength(3);
       expect(page.text).not.toContain('aria-current="page">All spaces');

@@ -135,7 +135,7 @@ test('what was typed in a form whose session has ended is shown at once, and aga
   const returned = await browser.open(back);
   expect(returned.url.href).toBe(inbox.url.href);
   expect(returned.flash).toContain('Nothing was declined: your session had ended.');
-  expect(returned.flash).toContain('Reason, as you had typed it: The &lt;b&gt;roof&lt;/b&gt; leaks.');
+  expect(returned.flash).toContain('Reason, as you typed it: The &lt;b&gt;roof&lt;/b&gt; leaks.');
   expect(await statusOf(id)).toBe('Pending');
 });
 
@@ -166,7 +166,7 @@ test('the same decline twice, and one that a colleague made before, change nothi
   await colleague.send(theirs, action, { reason: 'We are full.' });
   const second = await manager.send(mine, action, { reason: 'The roof leaks.' });
   expect(second.flash).toMatch(/It was already declined by .*colleague@harbour\.example.* Nothing has changed\./);
-  expect(second.flash).toContain('You had typed: The roof leaks.');
+  expect(second.flash).toContain('You typed: The roof leaks.');
   const again = await colleague.send(theirs, action, { reason: 'We are full.' });
   expect(again.flash).toMatch(/It was already declined by you on /);
   expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingCancelled']);

@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     accepted(await catalogue.changeSpace({ spaceId: spaceId(weekly), terms: { eventFee: cents(99_00) } }, CONTEXT));
     await page.getByLabel('Event fee').fill('88');
     await page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => page.getByRole('alert').textContent()).toContain('changed meanwhile by the operator');
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('changed by the operator in the meantime');
     expect(await page.getByLabel('Event fee').inputValue()).toBe('88');
     expect(await page.locator('#eventFee-error').textContent()).toContain('$99.00');
     expect(await wrongOn(page)).toEqual([]);

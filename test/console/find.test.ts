@@ -305,7 +305,7 @@ describe('bad input', () => {
     const [, id] = /bookings\/(\d+)/.exec(done.url.pathname) ?? [];
     const again = await brand.send(page, `/console/find/${cheap}`, { startHour: '14', message: 'One more' });
     expect(again.status).toBe(422);
-    expect(again.flash).toContain('was sent before');
+    expect(again.flash).toContain('was already sent');
     expect(again.text).not.toContain('Idempotency');
     expect(again.text).toContain('One more</textarea>');
     expect(chosenOf(again)).toBe('14');
@@ -321,7 +321,7 @@ describe('bad input', () => {
     await request(2, date, 11);
     const refused = await brand.send(page, `/console/find/${cheap}`, { startHour: '11', message: 'Kept' });
     expect(refused.status).toBe(422);
-    expect(textOf(refused.text)).toContain('11:00 is no longer free: requested by somebody else');
+    expect(textOf(refused.text)).toContain('11:00 is no longer free: requested by another brand');
     expect(refused.text).toContain('Kept</textarea>');
   });
 });

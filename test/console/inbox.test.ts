@@ -128,10 +128,10 @@ test('nothing selected approves nothing, and ids of others are not there', async
   const [theirs] = await running.service.core.queries.requests.pending(communityId(2));
   const foreign = await manager.send(inbox, BULK, { id: [String(theirs?.bookingId), '999999', '-1', 'x'] });
   expect(theirs?.status).toBe('Pending');
-  expect(foreign.flash).toContain('Nothing was approved: what was selected is not a request to this account.');
+  expect(foreign.flash).toContain('Nothing was approved: the selected requests are not to this account.');
   const tooMany = Array.from({ length: 101 }, (_, index) => String(mine + index));
   const refused = await manager.send(inbox, BULK, { id: tooMany });
-  expect(refused.flash).toBe('Nothing was approved: 101 were selected, and at most 100 are approved at once.');
+  expect(refused.flash).toBe('Nothing was approved: you selected 101 requests. Select at most 100.');
   expect(await statusOf(mine)).toBe('Pending');
 });
 
@@ -175,7 +175,7 @@ test('requests are filtered by space, date and amount, and sorted by deadline', 
   expect(await ids('?max=115')).toEqual([later, soon]);
   expect(await ids('?max=115&sort=date')).toEqual([soon, later]);
   expect(await ids(`?space=${hall}&min=200&to=${inDays(30)}`)).toEqual([]);
-  expect((await manager.open('/console/inbox?min=9000')).text).toContain('No request matches');
+  expect((await manager.open('/console/inbox?min=9000')).text).toContain('No requests match');
   expect((await manager.open(`/console/inbox?space=${attic}`)).text).toContain('1 matching request');
 });
 

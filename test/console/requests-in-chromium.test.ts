@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     expect(await row(page, id).getByLabel('Reason').inputValue()).toBe('We are closed.');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.locator('.toast').textContent()).toContain('It was withdrawn by the operator');
-    expect(await page.locator('.toast').textContent()).toContain('You had typed: We are closed.');
+    expect(await page.locator('.toast').textContent()).toContain('You typed: We are closed.');
     await row(page, id).getByText('Withdrawn by the operator').waitFor();
     await context.close();
   });
@@ -264,7 +264,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.getByRole('heading', { name: 'Nothing was declined' }).waitFor();
     expect(await page.getByLabel('Reason, as you typed it').inputValue()).toBe('We are closed.');
     expect(await statusOf(id)).toBe('Pending');
-    const link = page.getByRole('link', { name: 'Sign in and go back' });
+    const link = page.getByRole('link', { name: 'Sign in to review and resend' });
     expect(await link.getAttribute('href')).toContain(encodeURIComponent('/console/inbox?sort=deadline'));
     await context.close();
   });

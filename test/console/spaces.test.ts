@@ -70,7 +70,7 @@ test('everything wrong with a form is said at once, each beside its field and in
   expect(refused.status).toBe(422);
   const [summary = ''] = /<div class="flash problem"[^>]*>.*?<\/div>/s.exec(refused.text) ?? [];
   expect(summary).toMatch(/^<div class="flash problem"[^>]* tabindex="-1" autofocus/);
-  expect(summary).toContain('6 things');
+  expect(summary).toContain('Fix 6 fields');
   for (const [name, value] of Object.entries(typed)) {
     expect(typedIn(refused, name), name).toBe(value);
     expect(errorOf(refused, name), name).not.toBe('');
@@ -94,7 +94,7 @@ test('what a colleague saved meanwhile is not undone: the page says who changed 
   expect(refused.status).toBe(409);
   expect(await termsOf()).toEqual(['Harbour Hall', '23', '500.00']);
   const text = textOf(refused.text);
-  expect(text).toMatch(/changed meanwhile by ada@harbour\.example.*look again/is);
+  expect(text).toMatch(/changed by ada@harbour\.example in the meantime.*Review and save again/is);
   // Both are there: what was typed in the field, what it is now beside it.
   expect(typedIn(refused, 'name')).toBe('The Hall');
   expect(typedIn(refused, 'eventFee')).toBe('450');
@@ -161,7 +161,7 @@ test('a form for a new space that is sent twice adds one', async () => {
   await markSent(harbour.cookie('console') ?? '', once);
   const late = await harbour.send(page, '/console/spaces/new', { name: 'Second annexe', once });
   expect(late.status).toBe(409);
-  expect(late.flash).toContain('was sent before');
+  expect(late.flash).toContain('was already added');
   expect(typedIn(late, 'name')).toBe('Second annexe');
   expect((await harbour.send(late, '/console/spaces/new', { eventFee: '90' })).flash).toContain('Space added.');
 });

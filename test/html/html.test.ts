@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { EMPTY, flag, html, raw } from '../../src/html/html.ts';
-import { namedText } from '../../src/html/names.ts';
+import { EMPTY, flag, html, namedText, raw } from '../../src/html/html.ts';
 
 const ATTACK = `"><script>alert('x')</script>&amp;`;
 

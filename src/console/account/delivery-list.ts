@@ -9,12 +9,12 @@ import { type Html, html } from '../../html/html.ts';
 import { type Flash, icon } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { DeliveryCursor, DeliveryDocument, Webhooks } from '../../webhooks/webhooks.ts';
-import { addressOf, type Fields } from '../parts/addresses.ts';
-import { field, hasProblems, type Problems, select } from '../parts/fields.ts';
-import { zoneName } from '../parts/formats.ts';
-import { bareSecond } from '../parts/moments.ts';
-import { noticeOf, pager } from '../parts/pager.ts';
-import { type Form, idOf, type Visit } from '../parts/visit.ts';
+import { bareSecond, zoneName } from '../parts/formats.ts';
+import { field, hasProblems, select } from '../parts/forms.ts';
+import { emptyState } from '../parts/frame.ts';
+import { addressOf, type Fields, noticeOf, pager } from '../parts/links.ts';
+import { dataTable } from '../parts/tables.ts';
+import { type Form, idOf, type Problems, type Visit } from '../parts/visit.ts';
 import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
 
 /** Finding deliveries: the newest of one webhook or of all, those of a booking, and the one with a known id. */
@@ -23,7 +23,7 @@ const PER_PAGE = 25;
 
 const KINDS: readonly DeliveryKind[] = [...keysOf(WEBHOOK_EVENTS), 'Test'];
 
-/** What somebody looks for. */
+/** What is searched for. */
 type Wanted =
   | { readonly bookingId: number }
   /** A `webhook-id`, or the event in it. */
@@ -78,64 +78,32 @@ export async function deliveryList(
   path: string,
 ): Promise<{ readonly main: Html; readonly problems: Problems; readonly flash: readonly Flash[] }> {
   const filter = filterOf(visit.query);
-  const { text, event, state, wanted } = filter;
+  const { wanted, webhookId } = filter;
   const searched =
-    filter.webhookId === undefined ? registered : registered.filter(({ webhookId }) => webhookId === filter.webhookId);
-  const hasSeveral = registered.length > 1;
-  const problems: Problems = defined({
+    webhookId === undefined ? registered : registered.filter((webhook) => webhook.webhookId === webhookId);
+  const isUnknown = registered.length > 1 && searched.length === 0;
+  const problems = defined({
     q: wanted === 'unclear' ? UNCLEAR : undefined,
-    webhook: hasSeveral && searched.length === 0 ? NO_SUCH_WEBHOOK : undefined,
+    webhook: isUnknown ? NO_SUCH_WEBHOOK : undefined,
   });
-  const found = wanted === 'unclear' || hasProblems(problems) ? { rows: [] } : await find(filter, wanted, searched);
-  const chosen = { q: text, webhook: filter.webhookId, event, state };
-  const hrefWith = (more: Fields) => addressOf(path, { ...chosen, ...more });
-  const isNarrowed = Object.values(chosen).some(Boolean);
-  const form = html`<form class="card fields-row end delivery-search" method="get" action="${path}" role="search" aria-label="Deliveries">
-${field({ name: 'q', label: 'Booking or webhook-id', value: text, problems, attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number' } })}
-${
-  hasSeveral &&
-  select({
-    ...{ name: 'webhook', label: 'Webhook', value: filter.webhookId ?? '', problems },
-    options: [ALL, ...registered.map(({ webhookId, url }) => ({ value: webhookId, label: url }))],
-  })
-}
-${select({ name: 'event', label: 'Event', value: event ?? '', options: [ALL, ...KINDS.map(asOption)] })}
-${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, ...DELIVERY_STATES.map(asOption)] })}
-<div class="row"><button class="button quiet">${icon('search')} Search</button>${isNarrowed && html`<a href="${path}">Show all</a>`}</div></form>`;
-  const isLater = found.previous !== undefined || filter.after !== undefined || filter.skip !== undefined;
-  const main = html`${form}<section class="stack full" id="deliveries" aria-label="Deliveries" data-live-region>${
-    found.rows.length === 0
-      ? !hasProblems(problems) && nothing(filter, { isNarrowed, isLater }, found)
-      : table(visit, found.rows, hasSeveral ? registered : undefined)
-  }${
-    found.rows.length > 0 &&
-    found.lookedBackTo !== undefined &&
-    html`<p class="muted small">Looked back as far as ${bareSecond(visit, found.lookedBackTo)} ${zoneName(visit.zone)}. There may be earlier ones.</p>`
-  }${pager(
-    {
-      first: isLater ? hrefWith({}) : undefined,
-      previous: found.previous && hrefWith(found.previous),
-      next: found.next && hrefWith(found.next),
-    },
-    { first: 'Newest', previous: 'Newer', next: found.lookedBackTo === undefined ? 'Older' : 'Look further back' },
-  )}</section>`;
-  // What is before it in time is after it in the list.
-  const flash = noticeOf(visit.query, { before: filter.after, after: filter.before, skip: filter.skip });
-  return { main, problems, flash };
+  const found = wanted === 'unclear' || isUnknown ? { rows: [] } : await find(wanted);
+  return {
+    main: html`${searchForm(filter, registered, problems, path)}${results(visit, filter, registered, found, path, hasProblems(problems))}`,
+    problems,
+    // What is before it in time is after it in the list.
+    flash: noticeOf(visit.query, { before: filter.after, after: filter.before, skip: filter.skip }),
+  };
 
-  async function find(
-    filter: Filter,
-    wanted: Wanted | 'nothing',
-    searched: readonly WebhookDocument[],
-  ): Promise<Found> {
-    if (wanted === 'nothing') return newest(filter, searched);
-    return 'id' in wanted ? withId(wanted.id, filter, searched) : ofBooking(wanted.bookingId, filter, searched);
+  async function find(wanted: Wanted | 'nothing'): Promise<Found> {
+    if (wanted === 'nothing') return newest();
+    return 'id' in wanted ? withId(wanted.id) : ofBooking(wanted.bookingId);
   }
 
-  async function newest({ event, state, after, before }: Filter, searched: readonly WebhookDocument[]): Promise<Found> {
-    const webhookIds = searched.map(({ webhookId }) => webhookId);
+  async function newest(): Promise<Found> {
+    const { event, state, after, before } = filter;
     const { deliveries, next, previous } = await webhooks.searchDeliveries({
-      ...{ webhookIds, limit: PER_PAGE },
+      webhookIds: searched.map((webhook) => webhook.webhookId),
+      limit: PER_PAGE,
       ...defined({ event, state, after, before }),
     });
     return {
@@ -146,16 +114,17 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     };
   }
 
-  /** Nobody learns here of a booking that is not the account's: the registrations searched are, and only see its own. */
-  async function ofBooking(bookingId: number, filter: Filter, searched: readonly WebhookDocument[]): Promise<Found> {
+  /** Reveals nothing about other accounts' bookings: the registrations searched are the account's, and see only its own. */
+  async function ofBooking(bookingId: number): Promise<Found> {
     const booking = await queries.bookings.get(visit.account, bookingId);
     if (booking === undefined) return { rows: [] };
     const all = await webhooks.deliveriesOfBooking(searched, booking);
     const rows = all
-      .map(({ webhook: { webhookId }, event: { id, type, metadata }, delivery }): Row => {
+      .map(({ webhook, event: { id, type, metadata }, delivery }): Row => {
         if (delivery !== undefined) return rowOf(delivery);
-        const href = `${deliveryHref({ webhookId, deliveryId: `${id}:${webhookId}` })}?booking=${bookingId}`;
-        return { webhookId, event: type, bookingId, at: metadata.at, href, delivery };
+        const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId: `${id}:${webhook.webhookId}` });
+        const { webhookId } = webhook;
+        return { webhookId, event: type, bookingId, at: metadata.at, href: `${href}?booking=${bookingId}`, delivery };
       })
       .filter((row) => matches(row, filter));
     const { skip = 0 } = filter;
@@ -167,16 +136,53 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     };
   }
 
-  async function withId(id: string, filter: Filter, searched: readonly WebhookDocument[]): Promise<Found> {
-    const ids = searched.map(({ webhookId }) => `${id.split(':', 1)[0]}:${webhookId}`);
+  async function withId(id: string): Promise<Found> {
+    const ids = searched.map((webhook) => `${id.split(':', 1)[0]}:${webhook.webhookId}`);
     const found = await webhooks.deliveriesWithIds(id.includes(':') ? ids.filter((each) => each === id) : ids);
-    return {
-      rows: found
-        .map(rowOf)
-        .filter((row) => matches(row, filter))
-        .slice(0, PER_PAGE),
-    };
+    const rows = found.map(rowOf).filter((row) => matches(row, filter));
+    return { rows: rows.slice(0, PER_PAGE) };
   }
+}
+
+/** What the address of a list says besides where the page begins. */
+const fieldsOf = ({ text, webhookId, event, state }: Filter): Fields => ({ q: text, webhook: webhookId, event, state });
+
+const isNarrowed = (filter: Filter): boolean => Object.values(fieldsOf(filter)).some(Boolean);
+
+function searchForm(filter: Filter, registered: readonly WebhookDocument[], problems: Problems, path: string): Html {
+  const { text, webhookId, event, state } = filter;
+  const urls = registered.map((webhook) => ({ value: webhook.webhookId, label: webhook.url }));
+  return html`<form class="card fields-row end delivery-search" method="get" action="${path}" role="search" aria-label="Deliveries">
+${field({ name: 'q', label: 'Booking or webhook-id', value: text, problems, attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number' } })}
+${urls.length > 1 && select({ name: 'webhook', label: 'Webhook', value: webhookId ?? '', problems, options: [ALL, ...urls] })}
+${select({ name: 'event', label: 'Event', value: event ?? '', options: [ALL, ...KINDS.map(asOption)] })}
+${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, ...DELIVERY_STATES.map(asOption)] })}
+<div class="row"><button class="button quiet">${icon('search')} Search</button>${isNarrowed(filter) && html`<a href="${path}">Show all</a>`}</div></form>`;
+}
+
+function results(
+  visit: Visit,
+  filter: Filter,
+  registered: readonly WebhookDocument[],
+  { rows, next, previous, lookedBackTo }: Found,
+  path: string,
+  isWrong: boolean,
+): Html {
+  const hrefWith = (more: Fields) => addressOf(path, { ...fieldsOf(filter), ...more });
+  const isLater = previous !== undefined || filter.after !== undefined || filter.skip !== undefined;
+  const beside = {
+    first: isLater ? hrefWith({}) : undefined,
+    previous: previous && hrefWith(previous),
+    next: next && hrefWith(next),
+  };
+  const older = lookedBackTo === undefined ? 'Older' : 'Look further back';
+  return html`<section class="stack full" id="deliveries" aria-label="Deliveries" data-live-region>${
+    rows.length > 0 ? table(visit, rows, registered) : !isWrong && nothing(filter, isLater, lookedBackTo)
+  }${
+    rows.length > 0 &&
+    lookedBackTo !== undefined &&
+    html`<p class="muted small">Looked back as far as ${bareSecond(visit, lookedBackTo)} ${zoneName(visit.zone)}. There may be earlier ones.</p>`
+  }${pager(beside, { first: 'Newest', previous: 'Newer', next: older })}</section>`;
 }
 
 const UNCLEAR = 'Enter the number of a booking, such as 1042, or the webhook-id from the headers of a request.';
@@ -189,7 +195,7 @@ const asOption = (value: string) => ({ value, label: value });
 function filterOf(query: Form): Filter {
   const text = query.text('q').slice(0, 200);
   const deliveryId = query.text('id');
-  const placeAt = (moment: string): DeliveryCursor | undefined =>
+  const cursorAt = (moment: string): DeliveryCursor | undefined =>
     isMoment(moment) ? { createdAt: timestamp(moment), deliveryId } : undefined;
   const webhookId = query.text('webhook') || undefined;
   return {
@@ -199,8 +205,8 @@ function filterOf(query: Form): Filter {
     event: KINDS.find((kind) => kind === query.text('event')),
     state: DELIVERY_STATES.find((state) => state === query.text('state')),
     // What is before it in time is after it in the list.
-    after: placeAt(query.text('before')),
-    before: placeAt(query.text('after')),
+    after: cursorAt(query.text('before')),
+    before: cursorAt(query.text('after')),
     skip: idOf(query.text('skip')),
   };
 }
@@ -229,34 +235,58 @@ const matches = ({ event, delivery }: Row, filter: Filter): boolean =>
   (filter.event === undefined || event === filter.event) &&
   (filter.state === undefined || delivery?.state === filter.state);
 
-function nothing(
-  { wanted, state, event }: Filter,
-  { isNarrowed, isLater }: { readonly isNarrowed: boolean; readonly isLater: boolean },
-  { lookedBackTo }: Found,
-): Html {
+/** Says why there is nothing to show. */
+function nothing(filter: Filter, isLater: boolean, lookedBackTo: string | undefined): Html {
+  const { wanted, state, event } = filter;
   const kind = `${state === undefined ? '' : `${state.toLowerCase()} `}deliveries${event === undefined ? '' : ` of ${event}`}`;
-  if (isLater && lookedBackTo === undefined)
-    return html`<div class="empty"><h3>No more ${kind}</h3><p>There is nothing further back.</p></div>`;
+  const empty = (heading: string, text: string) => emptyState('webhook', heading, text);
+  if (isLater && lookedBackTo === undefined) return empty(`No more ${kind}`, 'There is nothing further back.');
   if (typeof wanted === 'object') {
-    const of = 'id' in wanted ? 'with this webhook-id' : `for booking ${wanted.bookingId}`;
-    return html`<div class="empty"><h3>No ${kind} ${of}</h3><p>${
-      state !== undefined || event !== undefined
-        ? 'Choose “All” as event and outcome to see everything, also what was never sent.'
-        : 'id' in wanted
-          ? 'A delivery is kept for 30 days after it has ended, and shown only to the account whose webhook it was sent to.'
-          : 'This account has no such booking, or nothing has happened to it since a webhook was registered for such events.'
-    }</p></div>`;
+    const heading = `No ${kind} ${'id' in wanted ? 'with this webhook-id' : `for booking ${wanted.bookingId}`}`;
+    if (state !== undefined || event !== undefined)
+      return empty(
+        heading,
+        'Choose “All” as event and outcome to see everything, including events that were never sent.',
+      );
+    return 'id' in wanted
+      ? empty(
+          heading,
+          'A delivery is kept for 30 days after it has ended, and shown only to the account whose webhook it was sent to.',
+        )
+      : empty(
+          heading,
+          'This account has no such booking, or nothing has happened to it since a webhook was registered for such events.',
+        );
   }
   if (lookedBackTo !== undefined)
-    return html`<div class="empty"><h3>No ${kind} so far</h3><p>Only the newest deliveries have been searched, not yet all of them.</p></div>`;
-  return html`<div class="empty"><h3>No ${kind}</h3><p>${isNarrowed ? 'No delivery of the last 30 days matches all of these.' : 'Deliveries appear here as events happen. Send a test delivery to check your receiver.'}</p></div>`;
+    return empty(`No ${kind} so far`, 'Only the newest deliveries have been searched, not yet all of them.');
+  return isNarrowed(filter)
+    ? empty(`No ${kind}`, 'No delivery of the last 30 days matches all of these.')
+    : empty(`No ${kind}`, 'Deliveries appear here as events happen. Send a test delivery to check your receiver.');
 }
 
-/** Rows are links as a whole, and cards of three lines on narrow screens (`deliveries.css`). */
-function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookDocument[] | undefined): Html {
-  const urls = new Map(registered?.map(({ webhookId, url }) => [webhookId, url]));
-  return html`<table class="table deliveries"><caption class="visually-hidden">Deliveries, newest first</caption><thead><tr><th scope="col">Event</th>${registered && html`<th scope="col">Webhook</th>`}<th scope="col">Created (${zoneName(visit.zone)})</th><th scope="col">Outcome</th><th scope="col">Attempts</th></tr></thead><tbody>${rows.map(
-    (row) =>
-      html`<tr><th scope="row"><a class="whole" href="${row.href}">${row.event}</a>${row.bookingId !== undefined && html` <span class="small muted">Booking ${row.bookingId}</span>`}</th>${registered && html`<td class="where small">${urls.get(row.webhookId)}</td>`}<td class="when">${bareSecond(visit, row.at)}</td><td class="outcome">${row.delivery === undefined ? NOT_SENT : deliveryBadge(row.delivery.state)}</td><td class="attempted small">${row.delivery === undefined ? 'never sent' : attemptsOf(visit, row.delivery)}</td></tr>`,
-  )}</tbody></table>`;
+/** @param registered with more than one, each row names its webhook */
+function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookDocument[]): Html {
+  const urls = new Map(registered.map(({ webhookId, url }) => [webhookId, url]));
+  const columns: Parameters<typeof dataTable<Row>>[2] = [
+    {
+      label: 'Event',
+      isHeader: true,
+      cell: ({ href, event, bookingId }) =>
+        html`<a class="whole" href="${href}">${event}</a>${bookingId !== undefined && html` <span class="small muted">Booking ${bookingId}</span>`}`,
+    },
+    urls.size > 1 && { label: 'Webhook', look: 'where small', cell: ({ webhookId }) => urls.get(webhookId) },
+    { label: `Created (${zoneName(visit.zone)})`, look: 'when', cell: ({ at }) => bareSecond(visit, at) },
+    {
+      label: 'Outcome',
+      look: 'outcome',
+      cell: ({ delivery }) => (delivery ? deliveryBadge(delivery.state) : NOT_SENT),
+    },
+    {
+      label: 'Attempts',
+      look: 'attempted small',
+      cell: ({ delivery }) => (delivery ? attemptsOf(visit, delivery) : 'never sent'),
+    },
+  ];
+  return dataTable('Deliveries, newest first', rows, columns, 'deliveries');
 }

@@ -5,11 +5,9 @@ import type { Recorded } from '../../domain/events.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
-import { addressOf } from '../parts/addresses.ts';
-import { csrfField, onceField } from '../parts/fields.ts';
-import { counted, fromNow } from '../parts/formats.ts';
-import { bareSecond, second } from '../parts/moments.ts';
-import { noticeOf, pager } from '../parts/pager.ts';
+import { bareSecond, counted, fromNow, second } from '../parts/formats.ts';
+import { onceField, postForm } from '../parts/forms.ts';
+import { addressOf, noticeOf, pager } from '../parts/links.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
 
 /** How deliveries are displayed. */
@@ -27,7 +25,7 @@ const STYLE: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly 
 export const deliveryBadge = (state: DeliveryState, label: string = state): Html =>
   html`<span class="status ${STYLE[state].class}">${icon(STYLE[state].icon)}${label}</span>`;
 
-/** There is an event that the webhook is to be sent, but no delivery of it. */
+/** For an event that the webhook is subscribed to, but that no delivery was made for. */
 export const NOT_SENT = deliveryBadge('Failed', 'Not sent');
 
 /** The booking that a delivery is about; undefined for a test delivery. */
@@ -37,8 +35,8 @@ export function bookingOf({ body }: Pick<DeliveryDocument, 'body'>): number | un
 }
 
 /**
- * What a pending delivery waits for. One that somebody asked for goes before all others, so nothing is said of its next attempt, and
- * what came of the attempts before no longer matters.
+ * What a pending delivery waits for. One that a user has resent goes before all others, so it has no time for its next attempt, and
+ * the outcome of earlier attempts no longer matters.
  */
 function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
   const { state, due, tries, attempts } = delivery;
@@ -68,7 +66,7 @@ export function attemptsShown(
 ): {
   readonly shown: readonly Attempt[];
   readonly earlier: number;
-  /** The attempt before which the page begins, if its address names one. */
+  /** The cursor of the page: it begins before this attempt. */
   readonly before: Attempt | undefined;
 } {
   const index = attempts.findIndex(({ at }) => at === query.text('before'));
@@ -80,27 +78,26 @@ export function attemptsShown(
   };
 }
 
-/** A delivery: how it stands, every attempt with its request and response, and the payload. */
+/** A delivery: its state, every attempt with its request and response, and the payload. */
 export function deliveryPage(
   visit: Visit,
   delivery: DeliveryDocument,
   webhook: WebhookDocument,
   headers: readonly RequestHeaders[],
 ): Shown {
+  const { attempts, event, eventAt, state, body, deliveryId } = delivery;
   const { shown, earlier, before } = attemptsShown(delivery, visit);
   const href = deliveryHref(delivery);
-  const booking = bookingOf(delivery);
   return {
-    title: `Delivery of ${delivery.event}`,
-    section: 'webhooks',
+    ...eventHead(visit, webhook, event, bookingOf(delivery), eventAt),
+    title: `Delivery of ${event}`,
+    actions: sendForm(visit, webhook, `${href}/resend`, 'Resend'),
     flash: noticeOf(visit.query, { before }),
-    main: html`<p class="back"><a href="/console/webhooks/${webhook.webhookId}">${icon('back')} ${webhook.url}</a></p>
-<div class="head"><div><h1>${delivery.event}</h1><p class="lead">${bookingLink(booking)}Occurred ${second(visit, delivery.eventAt)}</p></div>${sendForm(visit, webhook, `${href}/resend`, 'Resend')}</div>
-<div id="delivery-state" class="row" role="status" data-live-region>${standing(visit, delivery)}</div>
-${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${href}">Look again</a></p></noscript>`}
-<section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(delivery.attempts.length, 'attempt')}</h2>${
+    main: html`<div id="delivery-state" class="row" role="status" data-live-region>${stateOf(visit, delivery)}</div>
+${state === 'Pending' && html`<noscript><p class="small"><a href="${href}">Look again</a></p></noscript>`}
+<section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(attempts.length, 'attempt')}</h2>${
       shown.length === 0
-        ? html`<p class="muted">${delivery.attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
+        ? html`<p class="muted">${attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${pager(
       {
@@ -109,27 +106,25 @@ ${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${hre
       },
       { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },
     )}</section>
-<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${delivery.deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(delivery.body)}</pre></section>`,
+<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(body)}</pre></section>`,
   };
 }
 
-/** An event of a booking that no delivery was made of, and the button that makes one. */
+/** An event of a booking that no delivery was made for, and the button that makes one. */
 export function notSentPage(
   visit: Visit,
   event: Recorded<DeliverableEvent>,
   webhook: WebhookDocument,
   isExpired: boolean,
 ): Shown {
-  const deliveryId = `${event.id}:${webhook.webhookId}`;
   const { bookingId } = event.data;
+  const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId: `${event.id}:${webhook.webhookId}` });
   const fields = html`<input type="hidden" name="booking" value="${bookingId}">`;
-  const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId });
   return {
+    ...eventHead(visit, webhook, event.type, bookingId, event.metadata.at),
     title: `${event.type}, not sent`,
-    section: 'webhooks',
-    main: html`<p class="back"><a href="/console/webhooks/${webhook.webhookId}">${icon('back')} ${webhook.url}</a></p>
-<div class="head"><div><h1>${event.type}</h1><p class="lead">${bookingLink(bookingId)}Occurred ${second(visit, event.metadata.at)}</p></div>${sendForm(visit, webhook, `${href}/resend`, 'Send', fields)}</div>
-<div class="row">${isExpired ? deliveryBadge('Cancelled', 'Not kept') : NOT_SENT}<span>${
+    actions: sendForm(visit, webhook, `${href}/resend`, 'Send', fields),
+    main: html`<div class="row">${isExpired ? deliveryBadge('Cancelled', 'Not kept') : NOT_SENT}<span>${
       isExpired
         ? 'Deliveries are kept for 30 days. Whether this one arrived is no longer known.'
         : 'No delivery was made of this event, because the webhook was disabled or could not be sent anything at the time.'
@@ -137,24 +132,37 @@ export function notSentPage(
   };
 }
 
-const bookingLink = (bookingId: number | undefined): Html | undefined =>
-  bookingId === undefined ? undefined : html`<a href="/console/bookings/${bookingId}">Booking ${bookingId}</a>. `;
+const eventHead = (
+  visit: Visit,
+  { webhookId, url }: WebhookDocument,
+  event: string,
+  bookingId: number | undefined,
+  at: string,
+) => ({
+  back: { href: `/console/webhooks/${webhookId}`, label: url },
+  heading: event,
+  lead: html`${bookingId !== undefined && html`<a href="/console/bookings/${bookingId}">Booking ${bookingId}</a>. `}Occurred ${second(visit, at)}`,
+});
 
 const sendForm = (visit: Visit, webhook: WebhookDocument, action: string, label: string, fields?: Html): Html =>
   webhook.status === 'enabled'
-    ? html`<form method="post" action="${action}">${csrfField(visit)}${onceField()}${fields}<button class="button">${icon('resend')} ${label}</button></form>`
+    ? postForm(
+        visit,
+        action,
+        '',
+        html`${onceField()}${fields}<button class="button">${icon('resend')} ${label}</button>`,
+      )
     : html`<p class="small muted">The webhook is disabled. <a href="/console/webhooks/${webhook.webhookId}">Enable it</a> to send this.</p>`;
 
-function standing(visit: Visit, delivery: DeliveryDocument): Html {
-  const { state, due, reason, attempts } = delivery;
+function stateOf(visit: Visit, delivery: DeliveryDocument): Html {
+  const { state, due, reason = '', attempts } = delivery;
   const badge = deliveryBadge(state);
   if (state === 'Pending')
-    return html`${badge}<span>${upperFirst(waitingFor(visit, delivery))}.${due === AT_ONCE && ' The response appears below as soon as there is one.'}</span>`;
-  const said = state === 'Delivered' ? '' : (reason ?? '');
-  return html`${badge}<span>${said !== '' && `${said.replace(/\.$/, '')}. `}${state === 'Delivered' ? 'Arrived' : 'Ended'} ${second(visit, due)}${attempts.length > 1 && `, after ${counted(attempts.length, 'attempt')}`}.</span>`;
+    return html`${badge}<span><span class="sentence">${waitingFor(visit, delivery)}</span>.${due === AT_ONCE && ' The response appears below as soon as there is one.'}</span>`;
+  const isDelivered = state === 'Delivered';
+  const why = !isDelivered && reason !== '' && `${reason.replace(/\.$/, '')}. `;
+  return html`${badge}<span>${why}${isDelivered ? 'Arrived' : 'Ended'} ${second(visit, due)}${attempts.length > 1 && `, after ${counted(attempts.length, 'attempt')}`}.</span>`;
 }
-
-const upperFirst = (words: Html | undefined): Html | undefined => words && html`<span class="sentence">${words}</span>`;
 
 function attemptItem(
   visit: Visit,
@@ -167,13 +175,13 @@ function attemptItem(
 ${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}${answer !== '' && html`<pre tabindex="0" dir="ltr" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
 }
 
-/** The headers of a request, folded away: they matter to whoever looks for a mistake in a receiver. */
+/** The headers of a request, folded away: for those who look for a mistake in a receiver. */
 const requestView = (headers: RequestHeaders): Html =>
   'unknown' in headers
     ? html`<p class="small muted">Request headers: ${headers.unknown}</p>`
     : html`<details class="request"><summary>Request headers</summary><dl>${headers.sent.map(
         ([name, value]) =>
-          html`<dt><code>${name}</code></dt><dd>${value === undefined ? html`<span class="muted">not known any more</span>` : html`<code class="break">${value}</code>`}</dd>`,
+          html`<dt><code>${name}</code></dt><dd>${value === undefined ? html`<span class="muted">no longer known</span>` : html`<code class="break">${value}</code>`}</dd>`,
       )}</dl>${headers.lacking && html`<p class="small muted">${headers.lacking}</p>`}</details>`;
 
 function pretty(body: string): string {

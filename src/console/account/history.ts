@@ -3,22 +3,19 @@ import { changesOf } from '../../contract/account-change.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { defined } from '../../domain/defined.ts';
-import { type Html, html } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
-import { named } from '../../html/names.ts';
-import { actorView } from '../parts/actor-view.ts';
-import { addressOf, type Fields } from '../parts/addresses.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { actorText } from '../parts/actor-view.ts';
 import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
-import type { PageDeps } from '../parts/page-deps.ts';
-import { noticeOf, pager } from '../parts/pager.ts';
-import { tabs } from '../parts/tabs.ts';
-import type { Form, Routes } from '../parts/visit.ts';
+import { backLink, emptyState } from '../parts/frame.ts';
+import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
+import { dataTable } from '../parts/tables.ts';
+import type { Form, PageDeps, Routes } from '../parts/visit.ts';
 
 const PER_PAGE = 30;
 
-type Shown = { readonly topic: Topic; readonly label: string; readonly only?: AccountKind };
+type OfferedTopic = { readonly topic: Topic; readonly label: string; readonly only?: AccountKind };
 
-const SHOWN: readonly Shown[] = [
+const TOPICS: readonly OfferedTopic[] = [
   { topic: 'spaces', label: 'Spaces and fees', only: 'Community' },
   { topic: 'keys', label: 'API keys' },
   { topic: 'webhooks', label: 'Webhooks' },
@@ -38,64 +35,80 @@ export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic })
 /** What changed for the account: its spaces and fees, keys, webhooks, members and apps, when, and by whom. */
 export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
   routes.get(PATH, async ({ account, accountName, query, zone: readers }) => {
-    const offered = SHOWN.filter(({ only }) => only === undefined || only === account.kind);
-    const topic = offered.find((one) => one.topic === query.text('topic'))?.topic;
+    const offered = TOPICS.filter(({ only }) => only === undefined || only === account.kind);
     const of = query.text('of') || undefined;
-    const [community, places] = await Promise.all([
+    const topic = of === undefined ? offered.find((one) => one.topic === query.text('topic'))?.topic : undefined;
+    const [community, cursors] = await Promise.all([
       account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
-      placesIn(account, query),
+      cursorsIn(account, query),
     ]);
-    const { changes, next, previous } = await queries.accountHistory.page(account, {
-      ...defined({ topic: of === undefined ? topic : undefined, of }),
-      ...places,
+    const filter = defined({ topic, of });
+    const { changes, ...beside } = await queries.accountHistory.page(account, {
+      ...filter,
+      ...cursors,
       limit: PER_PAGE,
     });
     const zone = community?.timeZone ?? readers;
-    const href = (more: Fields) => addressOf(PATH, { topic, of, ...more });
-    const only = of !== undefined && changes[0] !== undefined ? html`Only ${thing(changes[0])}. ` : undefined;
+    const only = of !== undefined && changes[0] !== undefined && html`Only ${thing(changes[0])}. `;
     return {
-      title: 'History',
-      section: 'history',
-      flash: noticeOf(query, places),
-      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are in ${zoneName(zone)}.</p></div></div>
-${
-  of === undefined
-    ? html`<nav aria-label="What changed">${tabs([
-        { label: 'All', href: PATH, current: topic === undefined },
-        ...offered.map((one) => ({
-          label: one.label,
-          href: historyOfAll(one.topic),
-          current: one.topic === topic,
-        })),
-      ])}</nav>`
-    : html`<p class="back"><a href="${PATH}">${icon('back')} The whole history</a></p>`
-}
+      title: 'Change history',
+      lead: html`${only}What changed for ${named(accountName)}, and who did it. Times are in ${zoneName(zone)}.`,
+      flash: noticeOf(query, cursors),
+      main: html`${
+        of === undefined
+          ? tabs('What changed', [
+              { label: 'All', href: PATH, current: topic === undefined },
+              ...offered.map((one) => ({
+                label: one.label,
+                href: historyOfAll(one.topic),
+                current: one.topic === topic,
+              })),
+            ])
+          : backLink({ href: PATH, label: 'The whole history' })
+      }
 <div class="stack full" id="history" data-live-region>${
         changes.length === 0
-          ? html`<div class="empty">${icon('list')}<h2>Nothing here</h2><p>${places.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.'}</p></div>`
-          : html`<table class="table"><caption class="visually-hidden">Changes, newest first</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th></tr></thead><tbody>${changes.map(
-              (change) =>
-                html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency, zone)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
-            )}</tbody></table>`
-      }${pager({ first: previous && href({}), previous: previous && href({ after: previous }), next: next && href({ before: next }) })}</div>`,
+          ? emptyState(
+              'list',
+              'Nothing here',
+              cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.',
+            )
+          : changeTable(changes, settings.currency, zone)
+      }${cursorPager(PATH, filter, beside)}</div>`,
     };
   });
 
-  /** Where the page begins or ends: at a change of the account, or it is the first one. */
-  async function placesIn(
+  /** The cursors of the address that are changes of the account. */
+  async function cursorsIn(
     account: Account,
     query: Form,
   ): Promise<{ readonly before?: string; readonly after?: string }> {
     const [before, after] = await Promise.all(
-      [query.text('before'), query.text('after')].map(async (place) =>
-        place !== '' && (await queries.accountHistory.hasChangeAt(account, place)) ? place : undefined,
+      [query.text('before'), query.text('after')].map(async (cursor) =>
+        cursor !== '' && (await queries.accountHistory.hasChangeAt(account, cursor)) ? cursor : undefined,
       ),
     );
     return defined({ before, after });
   }
 }
 
-/** What changed, by name. A name is never changed, also not at the beginning of a sentence. */
+const changeTable = (changes: readonly NamedChange[], currency: string, zone: string): Html =>
+  dataTable('Changes, newest first', changes, [
+    {
+      label: 'When',
+      look: 'nowrap',
+      cell: ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(zone, metadata.at)}</time>`,
+    },
+    {
+      label: 'What',
+      look: 'long',
+      cell: (change) =>
+        html`<strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, currency, zone)}`,
+    },
+    { label: 'By', look: 'long', cell: ({ by }) => actorText(by) },
+  ]);
+
+/** What changed, by name. Names keep their case at the beginning of a sentence. */
 function thing({ of, name, event }: NamedChange, begins = false): Html {
   const word = (text: string) => (begins ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text);
   const called = name !== undefined && html` “${named(name)}”`;

@@ -4,19 +4,16 @@ import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { hasLength, NAME } from '../../domain/limits.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
-import { type Html, html } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import { named, namedText } from '../../html/names.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
-import { addressOf, type Fields } from '../parts/addresses.ts';
-import { bookingPager, bookingTable, cursorOf } from '../parts/booking-views.ts';
-import { dateField, field, formProblem, hasProblems, type Problems, statusOf } from '../parts/fields.ts';
+import { bookingPager, bookingTable, cursorsOf } from '../parts/booking-views.ts';
 import { shortDate } from '../parts/formats.ts';
-import type { PageDeps } from '../parts/page-deps.ts';
-import { noticeOf } from '../parts/pager.ts';
-import { tabs } from '../parts/tabs.ts';
+import { dateField, field, hasProblems } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
-import type { Form, Routes, Visit } from '../parts/visit.ts';
+import type { Form, PageDeps, Problems, Routes, Visit } from '../parts/visit.ts';
 
 const PATH = '/console/bookings';
 const PER_PAGE = 30;
@@ -26,7 +23,7 @@ const TEXT = { min: 0, max: NAME.max };
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
 type When = keyof typeof WHEN;
 
-/** What the list is asked for, as it stands in its address. */
+/** What the address asks for. */
 type Asked = {
   readonly when: When;
   readonly status: BookingStatus | undefined;
@@ -34,41 +31,29 @@ type Asked = {
   readonly typed: { readonly q: string; readonly from: string; readonly to: string };
 };
 
-/** The list of an account's bookings, and the search of it. Everything that is asked for is in the address. */
+/** The list of an account's bookings, and its search. The address has everything that is asked for. */
 export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async (visit) => {
     const asked = askedIn(visit.query);
     const problems = problemsIn(asked);
-    const title = visit.account.kind === 'Community' ? 'Bookings' : 'My bookings';
+    const heading = visit.account.kind === 'Community' ? 'Bookings' : 'My bookings';
+    const isWrong = hasProblems(problems);
     return {
-      title: asked.typed.q === '' || hasProblems(problems) ? title : `${title}: ${namedText(asked.typed.q)}`,
-      section: 'bookings',
-      status: statusOf(problems),
-      flash: noticeOf(visit.query, cursorOf(visit.query)),
-      main: html`<div class="head"><h1>${title}</h1></div>
-${formProblem(problems)}
-${searchForm(visit, asked, problems)}
-${
-  !hasProblems(problems) &&
-  html`<div class="row apart"><nav aria-label="Period">${tabs(keysOf(WHEN).map((when) => ({ label: WHEN[when], href: address({ ...asked, when }), current: when === asked.when })))}</nav>
-<nav aria-label="Status">${tabs(
-    [undefined, ...BOOKING_STATUSES].map((status) => ({
-      label: status ?? 'Any status',
-      href: address({ ...asked, status }),
-      current: status === asked.status,
-    })),
-  )}</nav></div>`
-}
+      title: asked.typed.q === '' || isWrong ? heading : `${heading}: ${namedText(asked.typed.q)}`,
+      heading,
+      problems,
+      flash: noticeOf(visit.query, cursorsOf(visit.query)),
+      main: html`${searchForm(visit, asked, problems)}
+${!isWrong && filterTabs(asked)}
 <div class="stack full" id="bookings" data-live-region>${
-        hasProblems(problems)
-          ? html`<div class="empty">${icon('warning')}<h2>Nothing was searched</h2><p>Correct what is marked above, then search again.</p></div>`
+        isWrong
+          ? emptyState('warning', 'No search yet', 'Fix the fields above, then search again.')
           : await list(visit, asked)
       }</div>`,
     };
   });
 
-  async function list(visit: Visit, asked: Asked): Promise<Html> {
-    const { account, now, query } = visit;
+  async function list({ account, now, query }: Visit, asked: Asked): Promise<Html> {
     const { when, status, typed } = asked;
     const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
     const part = {
@@ -77,38 +62,55 @@ ${
       ...defined({ status }),
       direction: isLatestFirst(asked) ? 'descending' : 'ascending',
       limit: PER_PAGE,
-      ...cursorOf(query),
+      ...cursorsOf(query),
     } as const;
     const page: Omit<SearchedPage, 'numbered' | 'isName'> & Partial<Pick<SearchedPage, 'numbered' | 'isName'>> =
       typed.q === ''
         ? await queries.bookings.page(account, part)
         : await queries.bookingSearch.page(account, { ...part, text: typed.q });
     const { bookings, numbered, isName = true, ...beside } = page;
-    // Whoever searches for a number wants to see it first.
+    // A booking whose number was searched for comes first.
     const first = numbered?.isAsked && beside.previous === undefined ? [numbered.booking] : [];
     const shown = [...first, ...bookings];
     if (shown.length === 0)
       return isSearch(asked) ? nothingFound(account, asked, numbered?.booking, isName) : empty(account, asked);
-    return html`${
-      isSearch(asked)
-        ? html`<p class="muted">${sentence(account, asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
-        : html`<p class="muted on-paper">${sentence(account, asked)}</p>`
-    }${bookingTable(shown, account, `${sentenceOf(asked)}, in each space’s local time`)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
+    const summary = isSearch(asked)
+      ? html`<p class="muted">${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
+      : html`<p class="muted on-paper">${resultsText(asked)}</p>`;
+    const caption = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}, in each space’s local time`;
+    return html`${summary}${bookingTable(shown, account, caption)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
   }
 }
 
+const filterTabs = (asked: Asked): Html =>
+  html`<div class="row apart">${tabs(
+    'Period',
+    keysOf(WHEN).map((when) => ({
+      label: WHEN[when],
+      href: address({ ...asked, when }),
+      current: when === asked.when,
+    })),
+  )}${tabs(
+    'Status',
+    [undefined, ...BOOKING_STATUSES].map((status) => ({
+      label: status ?? 'Any status',
+      href: address({ ...asked, status }),
+      current: status === asked.status,
+    })),
+  )}</div>`;
+
 function askedIn(query: Form): Asked {
-  const typed = { q: query.text('q'), from: asPlainDate(query.text('from')), to: asPlainDate(query.text('to')) };
+  const { q, from, to } = query.texts(['q', 'from', 'to']);
+  const typed = { q, from: asPlainDate(from), to: asPlainDate(to) };
   const when = keysOf(WHEN).find((known) => known === query.text('when'));
   const status = BOOKING_STATUSES.find((known) => known === query.text('status'));
-  const isSearched = Object.values(typed).some((text) => text !== '');
-  // Whoever searches without saying when may be looking for anything.
-  return { typed, status, when: when ?? (isSearched ? 'all' : 'upcoming') };
+  // A search without a period is a search of all bookings.
+  return { typed, status, when: when ?? (isSearch({ typed }) ? 'all' : 'upcoming') };
 }
 
-const isSearch = ({ typed }: Asked): boolean => Object.values(typed).some((text) => text !== '');
+const isSearch = ({ typed }: Pick<Asked, 'typed'>): boolean => Object.values(typed).some((text) => text !== '');
 
-/** From a first day on, people read forwards; without one, the latest is what they look for. */
+/** From a first day on, people read forwards; without one, they look for the latest. */
 const isLatestFirst = ({ when, typed }: Asked): boolean => when === 'past' || (when === 'all' && typed.from === '');
 
 const problemsIn = ({ typed }: Asked): Problems => ({
@@ -149,42 +151,53 @@ function datesOf({ typed: { from, to } }: Asked): string {
 
 const orderOf = (asked: Asked): string => (isLatestFirst(asked) ? 'latest first' : 'earliest first');
 
-const sentenceOf = (asked: Asked): string => `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}`;
-
-/** What is being shown, in words. */
-function sentence(account: Account, asked: Asked): Html {
+/** What the list shows, in words. */
+function resultsText(asked: Asked): Html {
   const { q } = asked.typed;
-  const whose = account.kind === 'Community' ? 'the brand or the space' : 'the space or the community';
-  const found = q !== '' && html` with “${named(q)}” as their number or in the name of ${whose}`;
-  return html`${kindOf(asked)}${found}${datesOf(asked)}, ${orderOf(asked)}.`;
+  const kind = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}.`;
+  return q === '' ? html`${kind}` : html`Results for “${named(q)}”. ${kind}`;
 }
 
 /** Says why there is nothing to show, and what to try instead. */
 function nothingFound(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
-  const { q } = asked.typed;
-  const wider: Asked = { ...asked, when: 'all', status: undefined };
   const isNarrow = asked.when !== 'all' || asked.status !== undefined;
-  return html`<div class="empty">${icon('search')}<h2>Nothing found</h2><p>${reason()}</p>
-<div class="row">${numbered && html`<a class="button" href="${PATH}/${numbered.bookingId}">Open booking #${numbered.bookingId}</a>`}${!numbered && isNarrow && isName && html`<a class="button quiet" href="${address(wider)}">Search all bookings</a>`}<a class="button quiet" href="${PATH}">Clear the search</a></div></div>`;
+  const all = address({ ...asked, when: 'all', status: undefined });
+  const next = numbered
+    ? buttonLink(`${PATH}/${numbered.bookingId}`, `Open booking #${numbered.bookingId}`)
+    : isNarrow && isName && buttonLink(all, 'Search all bookings', 'quiet');
+  const clear = buttonLink(PATH, 'Clear the search', 'quiet');
+  const reason = whyNothing(account, asked, numbered, isName);
+  return emptyState('search', 'Nothing found', reason, html`<div class="row">${next}${clear}</div>`);
+}
 
-  function reason(): Html {
-    const kind = `${kindOf(asked).toLowerCase()}${datesOf(asked)}`;
-    if (numbered !== undefined)
-      return html`Booking #${numbered.bookingId} is ${numbered.status.toLowerCase()} and takes place on ${shortDate(numbered.date)}: it is not among the ${kind}.`;
-    const number = numberIn(q);
-    const noNumber = number && `There is no booking #${number.digits} of yours.`;
-    if (number?.isMarked) return html`${noNumber}`;
-    if (q === '') return html`There are no ${kind}.`;
-    if (isName) return html`There are no ${kind} with “${named(q)}” in the name.`;
-    return account.kind === 'Community'
-      ? html`${noNumber} None of your spaces and no brand has “${named(q)}” in its name.`
-      : html`${noNumber} No space and no community has “${named(q)}” in its name.`;
-  }
+function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
+  const { q } = asked.typed;
+  const kind = `${kindOf(asked).toLowerCase()}${datesOf(asked)}`;
+  if (numbered !== undefined)
+    return html`Booking #${numbered.bookingId} is ${numbered.status.toLowerCase()} and takes place on ${shortDate(numbered.date)}: it is not among the ${kind}.`;
+  const number = numberIn(q);
+  const noNumber = number && `There is no booking #${number.digits} of yours.`;
+  if (number?.isMarked) return html`${noNumber}`;
+  if (q === '') return html`There are no ${kind}.`;
+  if (isName) return html`There are no ${kind} with “${named(q)}” in the name.`;
+  return account.kind === 'Community'
+    ? html`${noNumber} None of your spaces and no brand has “${named(q)}” in its name.`
+    : html`${noNumber} No space and no community has “${named(q)}” in its name.`;
 }
 
 function empty(account: Account, asked: Asked): Html {
-  const kind = kindOf(asked).toLowerCase();
+  const heading = `No ${kindOf(asked).toLowerCase()}`;
   return account.kind === 'Community'
-    ? html`<div class="empty">${icon('list')}<h2>No ${kind}</h2><p>Bookings appear here as soon as a brand requests one of your spaces.</p><a class="button" href="/console/spaces">View your spaces</a></div>`
-    : html`<div class="empty">${icon('list')}<h2>No ${kind}</h2><p>Find a space, choose a date and a start time, and send a request.</p><a class="button" href="/console/find">Find a space</a></div>`;
+    ? emptyState(
+        'list',
+        heading,
+        'Bookings appear here as soon as a brand requests one of your spaces.',
+        buttonLink('/console/spaces', 'View your spaces'),
+      )
+    : emptyState(
+        'list',
+        heading,
+        'Find a space, choose a date and a start time, and send a request.',
+        buttonLink('/console/find', 'Find a space'),
+      );
 }

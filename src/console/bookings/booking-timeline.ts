@@ -1,20 +1,20 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import type { HistoryStep, NamedStep } from '../../domain/booking-history.ts';
 import { defined } from '../../domain/defined.ts';
-import { type Html, html } from '../../html/html.ts';
-import { named } from '../../html/names.ts';
-import { actorView } from '../parts/actor-view.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { actorText } from '../parts/actor-view.ts';
 import { statusBadge, statusClass } from '../parts/booking-views.ts';
-import { hasProblems, momentField, type Problems } from '../parts/fields.ts';
 import { amount, momentIn, zoneName } from '../parts/formats.ts';
+import { hasProblems, momentField } from '../parts/forms.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
+import type { Problems } from '../parts/visit.ts';
 
-/** What a booking was at the time that the page was asked for, as far as the log tells (docs/decisions/accounts.md). */
+/** A booking as it was at the time that the page asks for, from the log (docs/decisions/accounts.md). */
 export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
 
 /**
- * Who did what and when, taken from the log, and what the booking was at any time in the past.
- * @param then absent unless the page was asked for a time
+ * Who did what and when, from the log, and the booking as it was at an earlier time.
+ * @param then absent unless the page asks for a time
  */
 export function timeline(
   steps: readonly NamedStep[],
@@ -29,17 +29,17 @@ export function timeline(
       { event, to, by },
       index,
     ) => html`<li class="${statusClass(to)}${then !== undefined && index >= then.steps.length && ' later'}" data-at="${toInput(event.metadata.at, zone)}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
-<p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorView(by)}</p></li>`,
+<p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorText(by)}</p></li>`,
   )}</ol>
 <form class="fields as-of" method="get" action="#booking-timeline">
-<div class="row end nowrap">${momentField({ name: 'at', label: 'As of a past time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && !hasProblems(problems) ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
+<div class="row end nowrap">${momentField({ name: 'at', label: 'View at an earlier time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && !hasProblems(problems) ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
 }
 
 function stateThen({ steps, booking }: BookingThen, zone: string): Html {
   const last = steps.at(-1);
-  if (booking === undefined || last === undefined) return html`Not yet requested at that time.`;
+  if (booking === undefined || last === undefined) return html`It was not requested yet at that time.`;
   const { status, charge = 0, refund = 0, currency } = booking;
   return html`${statusBadge(status)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${charge > 0 && html`, charged ${amount(charge, currency)}`}${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
 }

@@ -2,17 +2,16 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
 import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
-import { type Html, html } from '../../html/html.ts';
-import { named, written } from '../../html/names.ts';
-import { choices, csrfField, field, formProblem, type Problems, textArea } from '../parts/fields.ts';
+import { type Html, html, named, written } from '../../html/html.ts';
 import { momentIn, zoneName } from '../parts/formats.ts';
-import type { Visit } from '../parts/visit.ts';
+import { choices, field, postForm, textArea } from '../parts/forms.ts';
+import type { Problems, Visit } from '../parts/visit.ts';
 
 /** A rating as stars, with a text alternative. */
 export const stars = (rating: number): Html =>
   html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
 
-/** @param zone that of the space */
+/** @param zone of the space */
 export const reviewText = (
   review: ReadableReview,
   zone: string,
@@ -20,23 +19,26 @@ export const reviewText = (
 ${written(review.content)}
 <p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${momentIn(zone, review.createdAt)} ${zoneName(zone)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
 
-/** Whether to offer the review form; the decider has the last word. */
+/** Whether to offer the review form. The decider checks again. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>
   account.kind === 'Brand' && booking.status === 'Completed' && review === undefined;
 
 const RATING_LABELS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];
 
-export const reviewForm = (visit: Visit, { bookingId }: BookingDocument, problems: Problems): Html =>
-  html`<form class="fields" method="post" action="/console/bookings/${bookingId}/review">${csrfField(visit)}${formProblem(problems)}
-${choices(
-  { name: 'rating', label: 'Rating', problems },
-  'radio',
-  RATING_LABELS.map((label, index) => ({
+export function reviewForm(visit: Visit, { bookingId }: BookingDocument, problems: Problems): Html {
+  const typed = visit.form.texts(['rating', 'title', 'content']);
+  const ratings = RATING_LABELS.map((label, index) => ({
     value: String(index + 1),
     label: `${index + 1} – ${label}`,
-    checked: visit.form.text('rating') === String(index + 1),
-  })).reverse(),
-)}
-${field({ name: 'title', label: 'Headline', value: visit.form.text('title'), required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
-${textArea({ name: 'content', label: 'Review', hint: 'Visible to the community and to other brands.', value: visit.form.text('content'), required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
-<div><button class="button">Publish review</button></div></form>`;
+    checked: typed.rating === String(index + 1),
+  })).reverse();
+  return postForm(
+    visit,
+    `/console/bookings/${bookingId}/review`,
+    'fields',
+    html`${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
+${field({ name: 'title', label: 'Headline', value: typed.title, required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
+${textArea({ name: 'content', label: 'Review', hint: 'Visible to the community and to other brands.', value: typed.content, required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
+<div><button class="button">Publish review</button></div>`,
+  );
+}

@@ -1,17 +1,15 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Space } from '../../domain/space.ts';
-import { type Html, html } from '../../html/html.ts';
-import { named } from '../../html/names.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock, counted, hours, longDate } from '../parts/formats.ts';
-import { pager } from '../parts/pager.ts';
-import { tabs } from '../parts/tabs.ts';
+import { pager, tabs } from '../parts/links.ts';
 import { entry } from './calendar-entry.ts';
 
-/** What a page of 60 kB holds, in bookings; the column of a space is as large as one more. */
+/** Bookings on a page of 60 kB. The column of a space counts as one more. */
 const AT_ONCE = 150;
 
-/** Spaces that are shown together, and what is booked in them. */
+/** Spaces that are shown together, and their bookings. */
 export type Group = { readonly spaces: readonly Space[]; readonly bookings: readonly BookingDocument[] };
 
 /** Divides the spaces, in their order, into groups of about the same size that each fit a page. Usually there is one. */
@@ -41,16 +39,17 @@ export function groupTabs(
     const waiting = bookings.filter(({ status }) => status === 'Pending').length;
     return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} waiting</span>`}`;
   };
-  return html`<nav class="stack tight" aria-label="Groups of spaces" id="day-groups" data-live-region><p>There is much on this day: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.</p>${tabs(
+  return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.</p>${tabs(
+    'Groups of spaces',
     groups.map((group, index) => ({
       label: label(index, group),
       href: href(index + 1),
       current: index === current,
     })),
-  )}</nav>`;
+  )}</div>`;
 }
 
-/** Leads on to the next spaces, where the reader arrives at the end of these. */
+/** At the end of a group of spaces, the links to the groups before and after. */
 export function groupPager(
   groups: readonly Group[],
   current: number,
@@ -69,7 +68,7 @@ export function groupPager(
   );
 }
 
-/** `11–20`: where the spaces of a group stand among all. */
+/** `11–20`: the numbers of a group's spaces among all. */
 function numbersOf(groups: readonly Group[], index: number): string {
   const before = groups.slice(0, index).reduce((sum, { spaces }) => sum + spaces.length, 0);
   const count = groups[index]?.spaces.length ?? 0;

@@ -1,14 +1,11 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { type Html, html } from '../../html/html.ts';
-import { named } from '../../html/names.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock } from '../parts/formats.ts';
 
-/** How the calendar shows a booking where there is little room. */
-
 /**
  * A booking in one line: a dot for its status, time, brand.
- * @param withSpace whether its space is to be told
+ * @param withSpace whether to name its space
  */
 export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
   html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}"><span class="visually-hidden">${booking.status}, </span>${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`}</span></a>`;

@@ -1,23 +1,23 @@
 import { daysLater, localDate } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
+import { defined } from '../../domain/defined.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
-import { queryOf } from '../parts/addresses.ts';
-import type { Problems } from '../parts/fields.ts';
+import { queryOf } from '../parts/links.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { Form } from '../parts/visit.ts';
+import { Form, type Problems } from '../parts/visit.ts';
 
-/** What a brand looks for. */
+/** What a brand searches for. */
 export type FindFilter = {
   readonly date: PlainDate;
   /** Only spaces in which an event can start at this hour. */
-  readonly hour?: number;
-  readonly communityId?: number;
-  /** The most that a booking may cost, fees included. */
-  readonly most?: Cents;
+  readonly hour?: number | undefined;
+  readonly communityId?: number | undefined;
+  /** The highest price of a booking, fees included. */
+  readonly most?: Cents | undefined;
   /** Words that the name contains. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** From 1. */
   readonly page: number;
 };
@@ -25,10 +25,7 @@ export type FindFilter = {
 /** UTC-12 is the last zone to leave a day: the earliest date that is still today somewhere. */
 export const earliestDate = (now: number): PlainDate => localDate(now, 'Etc/GMT+12');
 
-/**
- * Reads a filter from the query of its page. What cannot be read is a problem of its field; without one for the date, it is
- * tomorrow.
- */
+/** Reads a filter from the query of its page. The default date is tomorrow. */
 export function readFilter(
   query: Form,
   now: number,
@@ -50,17 +47,14 @@ export function readFilter(
   if (communityId !== undefined && !communities.some((one) => one.communityId === communityId))
     problems.community = 'There is no such community any more. Choose another one, or all of them.';
   const most = text('max') === '' ? undefined : parseAmount(text('max'));
-  if (text('max') !== '' && most === undefined) problems.max = `“Price up to” ${AMOUNT_RULE}.`;
+  if (text('max') !== '' && most === undefined) problems.max = `“Maximum price” ${AMOUNT_RULE}.`;
 
   const page = query.integer('page');
   return {
     problems,
     filter: {
       date,
-      ...(hour !== undefined && { hour }),
-      ...(communityId !== undefined && { communityId }),
-      ...(most !== undefined && { most }),
-      ...(text('name') !== '' && { name: text('name') }),
+      ...defined({ hour, communityId, most, name: text('name') || undefined }),
       page: page >= 1 ? page : 1,
     },
   };
@@ -80,13 +74,10 @@ export const findQuery = ({ date, hour, communityId, most, name, page }: FindFil
 /** The page of a filter. */
 export const findPath = (filter: FindFilter): string => `/console/find?${findQuery(filter)}`;
 
-/**
- * The way back to the list that a page of a space was opened from. The text comes from an address, so only what is a filter is kept;
- * undefined if it is none.
- */
-export function wayBack(text: string, now: number, communities: readonly Community[]): string | undefined {
-  const query = new URLSearchParams(text);
-  if (!query.has('date')) return undefined;
-  const { filter, problems } = readFilter(new Form(Object.fromEntries(query)), now, communities);
+/** The list that a space was opened from. The query comes from an address, so only a filter in it is used. */
+export function backToResults(query: string, now: number, communities: readonly Community[]): string | undefined {
+  const form = Form.ofQuery(query);
+  if (form.text('date') === '') return undefined;
+  const { filter, problems } = readFilter(form, now, communities);
   return 'date' in problems ? undefined : findPath(filter);
 }

@@ -4,7 +4,7 @@ import { type Account, type AccountKey, accountKey } from '../../domain/account.
 import type { DomainEvent, Recorded } from '../../domain/events.ts';
 import { isKnown, upcast } from '../../domain/upcast.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
-import { namedText } from '../../html/names.ts';
+import { namedText } from '../../html/html.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 

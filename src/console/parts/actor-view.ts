@@ -1,20 +1,17 @@
 import type { NamedActor } from '../../domain/shown-actor.ts';
-import { type Html, html } from '../../html/html.ts';
-import { namedText } from '../../html/names.ts';
+import { namedText } from '../../html/html.ts';
 import type { Visit } from './visit.ts';
 
 /** Who did something, in words that follow “by”: by name for the own account, by account for the other party. */
-export const actorView = (actor: NamedActor): Html => html`${actorText(actor)}`;
-
-function actorText({ kind, name, account }: NamedActor): string {
+export function actorText({ kind, name, account }: NamedActor): string {
   const called = name !== undefined && namedText(name);
   switch (kind) {
     case 'user':
       return called || 'a user who was removed';
     case 'apiKey':
-      return called ? `the API key “${called}”` : 'the API key that is not known any more';
+      return called ? `the API key “${called}”` : 'an API key that is no longer known';
     case 'client':
-      return called ? `the app “${called}”` : 'the app that was removed';
+      return called ? `the app “${called}”` : 'an app that was removed';
     case 'account':
       return called || (account?.kind === 'Brand' ? 'the brand' : 'the community');
     case 'operator':
@@ -26,6 +23,6 @@ function actorText({ kind, name, account }: NamedActor): string {
   }
 }
 
-/** The same in plain text, for messages. Who reads of it may be who has done it, perhaps in another window. */
+/** The same in a message. The reader may have done it, perhaps in another window. */
 export const actorOrYou = ({ user }: Pick<Visit, 'user'>, by: NamedActor): string =>
   by.kind === 'user' && by.id === user.id ? 'you' : actorText(by);

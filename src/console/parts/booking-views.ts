@@ -3,13 +3,12 @@ import type { Account } from '../../domain/account.ts';
 import { isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { BookingStatus } from '../../domain/space-day.ts';
-import { type Html, html, raw } from '../../html/html.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
-import { named } from '../../html/names.ts';
 import type { BookingCursor, BookingPart } from '../../queries/booking-pages.ts';
-import { addressOf, type Fields } from './addresses.ts';
 import { amount, hours, shortDate, zoneName } from './formats.ts';
-import { pager } from './pager.ts';
+import { addressOf, type Fields, pager } from './links.ts';
+import { dataTable } from './tables.ts';
 import type { Form } from './visit.ts';
 
 /** How bookings are displayed on every page. */
@@ -46,40 +45,49 @@ export const priceView = (price: {
 <dt class="sum">Total</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
 </dl>`;
 
-/** A table of bookings whose rows are links. Where it is too narrow for its columns, each row is a card. */
-export function bookingTable(list: readonly BookingDocument[], account: Account, caption: string): Html {
-  const isCommunity = account.kind === 'Community';
-  return html`<table class="table bookings"><caption class="visually-hidden">${caption}</caption>
-<thead><tr><th scope="col">When</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Total</th><th scope="col" class="number">Booking</th></tr></thead>
-<tbody>${list.map(
-    (booking) => html`<tr>
-<td class="when">${whenOf(booking)}</td><td class="long ${isCommunity ? 'space' : 'who'}">${named(booking.spaceName)}</td>${
-      isCommunity && html`<td class="long who">${named(booking.brandName)}</td>`
-    }<td class="state">${statusBadge(booking.status)}</td><td class="number total">${amount(booking.totalPrice, booking.currency)}</td><td class="number id"><a class="whole" href="/console/bookings/${booking.bookingId}">#${booking.bookingId}</a></td></tr>`,
-  )}</tbody></table>`;
-}
+/** A table of bookings whose rows are links. */
+export const bookingTable = (list: readonly BookingDocument[], { kind }: Account, caption: string): Html =>
+  dataTable(
+    caption,
+    list,
+    [
+      { label: 'When', look: 'when', cell: whenOf },
+      {
+        label: 'Space',
+        look: `long ${kind === 'Community' ? 'space' : 'who'}`,
+        cell: ({ spaceName }) => named(spaceName),
+      },
+      kind === 'Community' && { label: 'Brand', look: 'long who', cell: ({ brandName }) => named(brandName) },
+      { label: 'Status', look: 'state', cell: ({ status }) => statusBadge(status) },
+      { label: 'Total', look: 'number total', cell: ({ totalPrice, currency }) => amount(totalPrice, currency) },
+      {
+        label: 'Booking',
+        look: 'number id',
+        cell: ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
+      },
+    ],
+    'bookings',
+  );
 
 /** Where a page of bookings begins or ends: `?after=2026-11-20:17` or `?before=…`, with the date and id of a booking beside it. */
-export function cursorOf(query: Form): { readonly after?: BookingCursor; readonly before?: BookingCursor } {
-  const [after, before] = [placeIn(query.text('after')), placeIn(query.text('before'))];
-  return defined({ after, before });
-}
+export const cursorsOf = (query: Form): { readonly after?: BookingCursor; readonly before?: BookingCursor } =>
+  defined({ after: cursorIn(query.text('after')), before: cursorIn(query.text('before')) });
 
-function placeIn(text: string): BookingCursor | undefined {
+function cursorIn(text: string): BookingCursor | undefined {
   const [, date, id] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(text) ?? [];
   return date !== undefined && isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
 }
 
-/** The links to the pages beside one page of bookings. `fields`: what is filtered by, which they keep. */
+/** The links to the pages beside one page of bookings. `fields`: the filter, which they keep. */
 export function bookingPager(
   path: string,
   fields: Fields,
   { previous, next }: Pick<BookingPart, 'previous' | 'next'>,
 ): Html | undefined {
-  const place = ({ date, bookingId }: BookingCursor) => `${date}:${bookingId}`;
+  const cursor = ({ date, bookingId }: BookingCursor) => `${date}:${bookingId}`;
   return pager({
     first: previous && addressOf(path, fields),
-    previous: previous && addressOf(path, { ...fields, before: place(previous) }),
-    next: next && addressOf(path, { ...fields, after: place(next) }),
+    previous: previous && addressOf(path, { ...fields, before: cursor(previous) }),
+    next: next && addressOf(path, { ...fields, after: cursor(next) }),
   });
 }

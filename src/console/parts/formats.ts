@@ -1,3 +1,5 @@
+import { type Html, html } from '../../html/html.ts';
+
 /** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
 
 const money = new Map<string, Intl.NumberFormat>();
@@ -49,7 +51,7 @@ type Moment = string | number;
 /** A moment in a time zone: `20 Nov 2026, 09:30` */
 export const momentIn = (zone: string, moment: Moment): string => formatted(zone, 'short', moment);
 /** A moment in a time zone, to the second: `20 Nov 2026, 09:30:05` */
-export const secondIn = (zone: string, moment: Moment): string => formatted(zone, 'medium', moment);
+const secondIn = (zone: string, moment: Moment): string => formatted(zone, 'medium', moment);
 
 function formatted(zone: string, timeStyle: 'short' | 'medium', moment: Moment): string {
   const known = `${timeStyle} ${zone}`;
@@ -91,8 +93,23 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 
 const pad = (value: number) => String(value).padStart(2, '0');
 
-/** A text that is longer than so many characters, cut. What messages name travels in a cookie, so names are cut at 60. */
+/** A text cut to a number of characters. Messages travel in a cookie, so names in them are cut to 60. */
 export function shortened(text: string, most = 60): string {
   const characters = [...text];
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
 }
+
+/** The reader's clock, for moments that no space has a clock for: of keys, apps, webhooks (docs/decisions/time.md). */
+type Reader = { readonly zone: string };
+
+/** `20 Nov 2026, 09:30 Berlin time` */
+export const moment = (reader: Reader, at: string): Html => timeOf(at, momentIn(reader.zone, at), reader);
+/** `20 Nov 2026, 09:30:05 Berlin time` */
+export const second = (reader: Reader, at: string): Html => timeOf(at, secondIn(reader.zone, at), reader);
+/** `20 Nov 2026, 09:30`, where a heading names the clock */
+export const bareMoment = ({ zone }: Reader, at: string): Html => timeOf(at, momentIn(zone, at));
+/** `20 Nov 2026, 09:30:05`, where a heading names the clock */
+export const bareSecond = ({ zone }: Reader, at: string): Html => timeOf(at, secondIn(zone, at));
+
+const timeOf = (at: string, text: string, reader?: Reader): Html =>
+  html`<time datetime="${at}">${text}${reader && html` <span class="nowrap">${zoneName(reader.zone)}</span>`}</time>`;

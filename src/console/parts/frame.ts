@@ -1,35 +1,39 @@
 import { type Account, accountKey } from '../../domain/account.ts';
-import { type Html, html } from '../../html/html.ts';
+import { type Html, html, type Interpolated, named } from '../../html/html.ts';
 import { type IconName, icon, mark } from '../../html/layout.ts';
-import { named } from '../../html/names.ts';
-import { csrfField } from './fields.ts';
-import type { Section } from './visit.ts';
+import { counted, momentIn, zoneName } from './formats.ts';
+import { postForm } from './forms.ts';
+import { linkItem } from './links.ts';
+import type { Link, Problems, Shown } from './visit.ts';
 
-type Entry = { readonly section: Section; readonly href: string; readonly label: string; readonly icon: IconName };
+/** What every page of the console has: the navigation rail, the heading, and the list of what is wrong with its form. */
 
-const COMMUNITY: readonly Entry[] = [
-  { section: 'inbox', href: '/console/inbox', label: 'Requests', icon: 'inbox' },
-  { section: 'calendar', href: '/console/calendar', label: 'Calendar', icon: 'calendar' },
-  { section: 'bookings', href: '/console/bookings', label: 'Bookings', icon: 'list' },
-  { section: 'spaces', href: '/console/spaces', label: 'Spaces', icon: 'space' },
-  { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
-  { section: 'charges', href: '/console/charges', label: 'Earnings', icon: 'charge' },
-  { section: 'history', href: '/console/history', label: 'History', icon: 'pending' },
-];
+type Entry = { readonly name: string; readonly label: string; readonly icon: IconName };
 
-const BRAND: readonly Entry[] = [
-  { section: 'find', href: '/console/find', label: 'Find a space', icon: 'search' },
-  { section: 'bookings', href: '/console/bookings', label: 'My bookings', icon: 'list' },
-  { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
-  { section: 'charges', href: '/console/charges', label: 'Charges', icon: 'charge' },
-  { section: 'history', href: '/console/history', label: 'History', icon: 'pending' },
-];
+const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
+  Community: [
+    { name: 'inbox', label: 'Requests', icon: 'inbox' },
+    { name: 'calendar', label: 'Calendar', icon: 'calendar' },
+    { name: 'bookings', label: 'Bookings', icon: 'list' },
+    { name: 'spaces', label: 'Spaces', icon: 'space' },
+    { name: 'reviews', label: 'Reviews', icon: 'star' },
+    { name: 'charges', label: 'Earnings', icon: 'charge' },
+    { name: 'history', label: 'Change history', icon: 'pending' },
+  ],
+  Brand: [
+    { name: 'find', label: 'Find a space', icon: 'search' },
+    { name: 'bookings', label: 'My bookings', icon: 'list' },
+    { name: 'reviews', label: 'Reviews', icon: 'star' },
+    { name: 'charges', label: 'Charges', icon: 'charge' },
+    { name: 'history', label: 'Change history', icon: 'pending' },
+  ],
+};
 
 const CONNECTIONS: readonly Entry[] = [
-  { section: 'keys', href: '/console/keys', label: 'API keys', icon: 'key' },
-  { section: 'webhooks', href: '/console/webhooks', label: 'Webhooks', icon: 'webhook' },
-  { section: 'apps', href: '/console/apps', label: 'Connected apps', icon: 'apps' },
-  { section: 'clients', href: '/console/clients', label: 'Service clients', icon: 'client' },
+  { name: 'keys', label: 'API keys', icon: 'key' },
+  { name: 'webhooks', label: 'Webhooks', icon: 'webhook' },
+  { name: 'apps', label: 'Connected apps', icon: 'apps' },
+  { name: 'clients', label: 'Service clients', icon: 'client' },
 ];
 
 /** An account's start page, with the label of a link to it. */
@@ -38,21 +42,25 @@ export const homeOf = ({ kind }: Account): { readonly href: string; readonly lab
     ? { href: '/console/inbox', label: 'Back to requests' }
     : { href: '/console/find', label: 'Find a space' };
 
+export type NamedAccount = { readonly account: Account; readonly name: string };
+
 export type Frame = {
   readonly account: Account;
   readonly accountName: string;
   readonly email: string;
   /** The user's other accounts. */
-  readonly others: readonly { readonly account: Account; readonly name: string }[];
+  readonly others: readonly NamedAccount[];
   /** How many requests are pending; undefined while that cannot be read. */
   readonly pending: number | undefined;
-  readonly section: Section | undefined;
+  /** The address of the page, whose entry in the menu is marked. */
+  readonly path: string;
   readonly csrf: string;
 };
 
 /** The navigation rail of every console page: the account, the navigation, the user who is signed in. */
 export function rail(frame: Frame): Html {
-  const { account, accountName, email, others, csrf } = frame;
+  const { account, accountName, email, others } = frame;
+  const switches = html`${others.map((other) => html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`)}`;
   return html`<header class="rail">
 ${mark()}
 <button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
@@ -60,29 +68,55 @@ ${mark()}
 <button class="menu-close" type="button" popovertarget="menu" popovertargetaction="hide">${icon('close')}Close</button>
 <div class="account"><span class="kind">${account.kind}</span><span class="name">${named(accountName)}</span>${
     others.length > 0 &&
-    html`<details><summary>Switch account</summary><form class="switch" method="post" action="/console/account">${csrfField({ csrf })}${others.map(
-      (other) =>
-        html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
-    )}</form></details>`
+    html`<details><summary>Switch account</summary>${postForm(frame, '/console/account', 'switch', switches)}</details>`
   }</div>
-<nav aria-label="Console">${list(account.kind === 'Community' ? COMMUNITY : BRAND, frame)}</nav>
-<nav aria-label="Connections"><p class="nav-title">Connections</p>${list(CONNECTIONS, frame)}</nav>
-<div class="rail-foot"><span>${named(email)}</span><form method="post" action="/console/sign-out">${csrfField({ csrf })}<button class="rail-button">${icon('leave')} Sign out</button></form></div>
+<nav aria-label="Console">${menu(BOOKINGS[account.kind], frame)}</nav>
+<nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, frame)}</nav>
+<div class="rail-foot"><span>${named(email)}</span>${postForm(frame, '/console/sign-out', '', html`<button class="rail-button">${icon('leave')} Sign out</button>`)}</div>
 </div>
 </header>`;
 }
 
-function pendingCount(pending: number | undefined): Html | false {
-  if (pending === 0) return false;
-  return html`<span class="count">${pending ?? '?'}<span class="visually-hidden"> pending</span></span>`;
+const menu = (entries: readonly Entry[], { path, pending }: Frame): Html =>
+  html`<ul class="nav">${entries.map(({ name, label, icon: picture }) => {
+    const count = name === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
+    const isCurrent = path.split(/[/?]/)[2] === name;
+    return linkItem(`/console/${name}`, html`${icon(picture)}<span>${label}</span>${count}`, isCurrent && 'page');
+  })}</ul>`;
+
+const pendingCount = (pending: number | undefined): Html | false =>
+  pending !== 0 && html`<span class="count">${pending ?? '?'}<span class="visually-hidden"> pending</span></span>`;
+
+/** The link to the page that a page belongs to. */
+export const backLink = ({ href, label }: Link): Html =>
+  html`<p class="back"><a href="${href}">${icon('back')} ${label}</a></p>`;
+
+/** What a page shows below its messages. */
+export const contentOf = ({ title, heading = title, lead, back, actions, problems = {}, main }: Shown): Html =>
+  html`${back && backLink(back)}<div class="head" id="head" data-live-region><div><h1>${heading}</h1>${lead && html`<p class="lead">${lead}</p>`}</div>${actions}</div>
+${problemSummary(problems)}${main}`;
+
+/**
+ * What is wrong with a form: the problem of the form as a whole, and a link to each field that has one. It gets the focus, so that
+ * screen readers announce it first, and Tab leads to the links.
+ */
+function problemSummary(problems: Problems): Html | undefined {
+  const { '': whole, ...fields } = problems;
+  const wrong = Object.entries(fields);
+  if (whole === undefined && wrong.length === 0) return undefined;
+  return html`<div class="flash problem" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack tight"><p>${whole ?? `Fix ${counted(wrong.length, 'field')}.`}</p>${
+    wrong.length > 0 &&
+    html`<ul class="bullets">${wrong.map(([name, problem]) => html`<li><a href="#${name}">${problem}</a></li>`)}</ul>`
+  }</div></div>`;
 }
 
-const list = (entries: readonly Entry[], { section, pending }: Frame): Html =>
-  html`<ul class="nav">${entries.map((entry) => {
-    const count =
-      entry.section === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
-    const link = html`${icon(entry.icon)}<span>${entry.label}</span>${count}`;
-    return entry.section === section
-      ? html`<li><a href="${entry.href}" aria-current="page">${link}</a></li>`
-      : html`<li><a href="${entry.href}">${link}</a></li>`;
-  })}</ul>`;
+/** In place of a list or a page with nothing to show: why, and what to do. */
+export const emptyState = (picture: IconName, heading: Interpolated, text: Interpolated, next?: Interpolated): Html =>
+  html`<div class="empty">${icon(picture)}<h2>${heading}</h2><p>${text}</p>${next}</div>`;
+
+export const buttonLink = (href: string, label: Interpolated, look = ''): Html =>
+  html`<a class="button ${look}" href="${href}">${label}</a>`;
+
+/** On paper only: the account and the time, which the menu and the screen's clock show otherwise. */
+export const printedHead = (accountName: string, now: number, zone: string): Html =>
+  html`<p class="printed"><span>${named(accountName)}</span><span>${momentIn(zone, now)} ${zoneName(zone)}</span></p>`;

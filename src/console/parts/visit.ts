@@ -1,8 +1,35 @@
-import type { User } from '../../auth/users.ts';
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { ApiKeyUsage } from '../../auth/api-key-usage.ts';
+import type { User, Users } from '../../auth/users.ts';
+import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import type { CommandContext } from '../../commands/command-handler.ts';
+import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
-import type { Html } from '../../html/html.ts';
+import type { Cents } from '../../domain/ids.ts';
+import type { Space } from '../../domain/space.ts';
+import type { Html, Interpolated } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
+import type { Queries } from '../../queries/queries.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
+
+/** The commands and queries that pages use. */
+export type PageDeps = {
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly users: Pick<Users, 'get'>;
+  readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
+  readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
+  readonly connectedApps: AuthorizationServer['connectedApps'];
+  readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
+  readonly settings: {
+    readonly publicUrl: string;
+    /** ISO 4217. */
+    readonly currency: string;
+    readonly serviceFeePercent: number;
+    /** Approvals of a higher total must be confirmed. Undefined: none must. */
+    readonly approveConfirmAbove: Cents | undefined;
+  };
+};
 
 /** The fields of a form or query string, as submitted. */
 export class Form {
@@ -12,9 +39,25 @@ export class Form {
     this.#fields = typeof fields === 'object' && fields !== null ? { ...fields } : {};
   }
 
+  /** The fields of a query string. */
+  static ofQuery(query: string): Form {
+    return new Form(Object.fromEntries(new URLSearchParams(query)));
+  }
+
   /** The value of a field, trimmed; empty if absent. The first one if there are several. */
   text(name: string): string {
     return (this.all(name)[0] ?? '').trim();
+  }
+
+  /** The values of several fields. */
+  texts<N extends string>(names: readonly N[]): Readonly<Record<N, string>>;
+  texts(names: readonly string[]): Readonly<Record<string, string>> {
+    return Object.fromEntries(names.map((name) => [name, this.text(name)]));
+  }
+
+  /** A text of several lines. */
+  lines(name: string): string {
+    return this.text(name).replaceAll('\r\n', '\n');
   }
 
   /** All values of a field, such as checkboxes that share a name. */
@@ -31,10 +74,10 @@ export class Form {
 }
 
 /** A request from a signed-in user, for a page or with a form. */
-export type Visit = {
+export type Visit<A extends Account = Account> = {
   readonly user: User;
   /** The account that the user currently acts for. */
-  readonly account: Account;
+  readonly account: A;
   readonly accountName: string;
   /** The context of the commands that this request issues. */
   readonly context: CommandContext;
@@ -42,43 +85,36 @@ export type Visit = {
   readonly query: Form;
   /** The submitted form; empty for a GET. */
   readonly form: Form;
-  /** A form of this page that came when its session had ended: what was typed is to be filled in again. */
-  readonly kept?: Form;
+  /** A form of this page that was rejected because its session had ended. The page fills it in again. */
+  readonly restored?: Form;
   /** The CSRF token, which every form of the page must carry. */
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** The reader's time zone, for moments that no space has a clock for; UTC if it is not known. */
   readonly zone: string;
-  /**
-   * Runs an action once per form, however often the form is submitted; a repeat gets the first answer. The form must carry the
-   * token of {@link onceField} (docs/decisions/console.md).
-   * @param repeated answers a repeat long after. Default: a page that says that nothing was done this time
-   */
-  once(action: () => Promise<Answer>, repeated?: () => Promise<Answer>): Promise<Answer>;
 };
 
-/** The navigation entry that a page belongs to. */
-export type Section =
-  | 'inbox'
-  | 'calendar'
-  | 'bookings'
-  | 'find'
-  | 'spaces'
-  | 'reviews'
-  | 'charges'
-  | 'history'
-  | 'keys'
-  | 'webhooks'
-  | 'apps'
-  | 'clients';
+/** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
+export type Problems = Readonly<Record<string, string>>;
 
-/** A page. 422 if it redisplays a form with errors. */
+export type Link = { readonly href: string; readonly label: Interpolated };
+
+/** A page. */
 export type Shown = {
   readonly title: string;
+  /** Default: the title. */
+  readonly heading?: Interpolated;
+  /** A sentence below the heading. */
+  readonly lead?: Interpolated;
+  /** The page that this one belongs to. */
+  readonly back?: Link;
+  /** Beside the heading. */
+  readonly actions?: Interpolated;
   readonly main: Html;
-  readonly section?: Section;
-  readonly status?: 200 | 404 | 409 | 422 | 503;
+  /** Listed below the heading. A page with problems has the status 422 unless `status` says otherwise. */
+  readonly problems?: Problems;
+  readonly status?: 200 | 404 | 409 | 503;
   readonly flash?: readonly Flash[];
 };
 
@@ -89,16 +125,60 @@ type Redirect = { readonly go: string; readonly flash?: Flash };
 export type Missing = { readonly missing: string };
 
 export type Answer = Shown | Redirect | Missing;
-export type Handler = (visit: Visit) => Promise<Answer>;
+export type Handler<A extends Account = Account> = (visit: Visit<A>) => Promise<Answer>;
 
-/** Registers pages. With `only`, a page does not exist for the other kind of account. */
-export type Routes = {
-  get(path: string, handler: Handler, only?: AccountKind): void;
-  post(path: string, handler: Handler, only?: AccountKind): void;
+export type AccountOf<K extends AccountKind> = Extract<Account, { kind: K }>;
+
+/** Registers pages and the forms that they send. */
+export type Routes<A extends Account = Account> = {
+  get(path: string, handler: Handler<A>): void;
+  /**
+   * A form with the token of `onceField` takes effect once (docs/decisions/console.md).
+   * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
+   */
+  post(path: string, handler: Handler<A>, repeated?: Handler<A>): void;
 };
 
+/** The routes of every account, and those that exist for one kind of account only. */
+export type ConsoleRoutes = Routes & {
+  readonly community: Routes<AccountOf<'Community'>>;
+  readonly brand: Routes<AccountOf<'Brand'>>;
+};
+
+export const isOfKind = <K extends AccountKind>(visit: Visit, kind: K): visit is Visit<AccountOf<K>> =>
+  visit.account.kind === kind;
+
 export const missing = (what: string): Missing => ({ missing: what });
+
+const goTo =
+  (kind: Flash['kind']) =>
+  (go: string, text: string): Redirect => ({ go, flash: { kind, text } });
+
+/** Redirects to a page that says that something was done. */
+export const done = goTo('done');
+/** Redirects to a page that says why nothing was done. */
+export const notDone = goTo('problem');
+/** Redirects to a page that says that there was nothing to do. */
+export const nothingToDo = goTo('notice');
 
 /** An id from a URL; undefined if it cannot be one. */
 export const idOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+
+/** Handlers of pages about one thing, whose id is in their address. It is missing if the account may not see it. */
+export const handlersFor = ({ bookings, spaces }: Pick<Queries, 'bookings' | 'spaces'>) => ({
+  withBooking: about<ReadableBooking>('booking', (account, id) => bookings.get(account, id)),
+  withSpace: about<Space>('space', (account, id) => spaces.get(account, id)),
+});
+
+function about<T>(what: string, get: (account: Account, id: number) => Promise<T | undefined>) {
+  return <A extends Account>(handler: (visit: Visit<A>, one: T) => Promise<Answer>): Handler<A> =>
+    async (visit) => {
+      const id = idOf(visit.params.id);
+      const one = id === undefined ? undefined : await get(visit.account, id);
+      return one === undefined ? missing(what) : handler(visit, one);
+    };
+}
+
+/** The problem of a list or calendar whose address names a space that the account does not have. */
+export const NO_SUCH_SPACE = 'There is no such space any more. Choose another one, or all of them.';

@@ -1,10 +1,8 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { type Html, html } from '../../html/html.ts';
-import { named } from '../../html/names.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import type { BrandRecord } from '../../queries/bookings.ts';
 import { statusClass, statusIcon } from '../parts/booking-views.ts';
 import { duration, hours } from '../parts/formats.ts';
-import { recordText } from './brand-record.ts';
 
 /** What helps a community to decide: the brand's record with it, and its other bookings on that day. */
 export type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
@@ -30,3 +28,16 @@ export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'duratio
   booking.usageHours === undefined
     ? undefined
     : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;
+
+/** What became of a brand's bookings at a community, in words for the community. */
+function recordText({ completed, approved, byBrand, byCommunity, expired }: BrandRecord): string {
+  const parts = [
+    completed > 0 && `${completed} completed`,
+    approved > 0 && `${approved} approved`,
+    byBrand > 0 && `${byBrand} cancelled by the brand`,
+    // Listed apart from the brand's own cancellations, because the brand is not to blame for these.
+    byCommunity > 0 && `${byCommunity} declined or cancelled by you`,
+    expired > 0 && `${expired} expired without an answer`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? 'no earlier bookings.' : `${parts.join(', ')}.`;
+}

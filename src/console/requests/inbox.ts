@@ -2,11 +2,8 @@ import type { BookingDocument, ReadableBooking } from '../../../projections/book
 import { expiryOf } from '../../domain/booking-moments.ts';
 import type { CommunityId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
-import { flag, type Html, html } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
-import { named, namedText } from '../../html/names.ts';
+import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import { statusBadge } from '../parts/booking-views.ts';
-import { csrfField, dateField, field, hasProblems, select, statusOf } from '../parts/fields.ts';
 import {
   amount,
   counted,
@@ -18,83 +15,80 @@ import {
   shortened,
   zoneName,
 } from '../parts/formats.ts';
-import type { PageDeps } from '../parts/page-deps.ts';
-import { noticeOf, pager } from '../parts/pager.ts';
-import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
+import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import { noticeOf, pager } from '../parts/links.ts';
+import type { ConsoleRoutes, PageDeps, Problems, Visit } from '../parts/visit.ts';
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
 import { countOf, newRequests, requestsBeside } from './reading.ts';
 import {
-  amongSpaces,
+  cursorBefore,
   hasRoomFor,
   inboxPath,
   inboxQuery,
   isFiltered,
   type ListPage,
   pageOf,
-  placeBefore,
+  problemsAmong,
   type RequestList,
   requestList,
 } from './request-list.ts';
 import { type LastStep, lastStepOf } from './what-happened.ts';
 
-/** So much of a message is shown in a row, in characters: two lines. The page of the booking has all of it. */
+/** Characters of a message in a row: two lines. The page of the booking has all of it. */
 const MESSAGE_SHOWN = 120;
-/** The same for names: rows have two lines for them. */
+/** Characters of a name in a row: two lines. */
 const NAME_SHOWN = 80;
 
-/** A request, and what a row says of it besides. */
+/** A request in the list. */
 type Row = {
   readonly request: ReadableBooking;
-  /** What else is booked or asked for in the space on that day. */
+  /** The other bookings and requests of the space on that day. */
   readonly sameDay: readonly BookingDocument[];
-  /** What became of it, once it waits no longer. */
+  /** The last step of a request that has been answered. */
   readonly answered: LastStep | undefined;
 };
 
 /** A community's pending requests: many of them, answered one after the other or several at once. */
-export function inboxPages(routes: Routes, { queries, settings }: PageDeps): void {
-  routes.get(
-    '/console/inbox',
-    async (visit) => {
-      const { account } = visit;
-      if (account.kind !== 'Community') return missing('page');
-      const spaces = await queries.spaces.list(account);
-      const list = amongSpaces(requestList(visit.query), spaces);
-      const main = hasProblems(list.problems)
-        ? html`<p>Correct the filter to see the requests.</p>`
-        : await requestsPage(visit, account.id, list);
-      // What was on this page has been answered.
-      if (main === undefined) return { go: inboxPath({ ...list, after: undefined }) };
-      return {
-        title: 'Requests',
-        section: 'inbox',
-        status: statusOf(list.problems),
-        flash: noticeOf(visit.query, list),
-        main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Unanswered requests expire.</p></div></div>
-${filterForm(list, spaces)}${main}`,
-      } satisfies Answer;
-    },
-    'Community',
-  );
+export function inboxPages({ community }: ConsoleRoutes, { queries, settings }: PageDeps): void {
+  community.get('/console/inbox', async (visit) => {
+    const spaces = await queries.spaces.list(visit.account);
+    const list = requestList(visit.query);
+    const problems = problemsAmong(list, spaces);
+    const main = hasProblems(problems)
+      ? html`<p>Fix the fields to see the requests.</p>`
+      : await requestsPage(visit, visit.account.id, list);
+    // Every request of this page has been answered.
+    if (main === undefined) return { go: inboxPath({ ...list, after: undefined }) };
+    return {
+      title: 'Requests',
+      lead: 'Approve or decline requests from brands. Unanswered requests expire.',
+      problems,
+      flash: noticeOf(visit.query, list),
+      main: html`${filterForm(list, spaces, problems)}${main}`,
+    };
+  });
 
   async function requestsPage(visit: Visit, community: CommunityId, list: RequestList): Promise<Html | undefined> {
     const isOpen = list.shown.length > 0 || list.since !== undefined;
     const ordered = await requestsBeside(queries, community, list, isOpen ? undefined : list.after);
     const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
-    const found = isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows;
-    const rows = await rowsOf(visit, found);
+    const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
     const place = { settings, list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    const count = await countOf(queries, community, list, ordered);
-    const added = await newRequests(queries, community, list);
-    const top = html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}</p>
-${bar(visit, list, rows, added)}`;
-    if (rows.length === 0) return html`${top}${nothing(visit, list, count)}`;
-    return html`${top}
-<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
-      (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
-    )}</ol>${isOpen ? onwardsFrom(list, ordered[0]) : pagesBeside(list, page)}`;
+    const [count, added] = await Promise.all([
+      countOf(queries, community, list, ordered),
+      newRequests(queries, community, list),
+    ]);
+    return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}</p>
+${bar(visit, list, rows, added)}${
+  rows.length === 0
+    ? nothing(visit, list, count)
+    : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
+        (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
+      )}</ol>${isOpen ? onwardsFrom(list, ordered[0]) : pagesBeside(list, page)}`
+}`;
   }
 
   async function rowsOf(visit: Visit, found: readonly BookingDocument[]): Promise<Row[]> {
@@ -116,8 +110,8 @@ const isBeside = (request: BookingDocument, { bookingId, spaceId, date, status }
   bookingId !== request.bookingId && spaceId === request.spaceId && date === request.date && status !== 'Cancelled';
 
 /**
- * What stays in sight above the rows: what has come since the page was opened, and the button for those that are selected. The form
- * of the rows' checkboxes and buttons.
+ * The bar above the rows, which stays in sight: the new requests, and the button for the selected ones. It is the form of the
+ * rows' checkboxes and buttons.
  */
 function bar(
   visit: Visit,
@@ -130,7 +124,7 @@ function bar(
   const ids = [...shown, ...added.map(({ bookingId }) => bookingId)];
   const href = hasRoomFor(shown, added.length)
     ? inboxPath(list, { shown: ids })
-    : inboxPath({ ...list, after: first && placeBefore(list, first) });
+    : inboxPath({ ...list, after: first && cursorBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
   return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(inboxQuery(list))}
 ${rows.length > 0 && html`<button class="button" data-approve-selected>Approve selected</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
@@ -148,13 +142,23 @@ const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
 function nothing({ now }: Visit, list: RequestList, waiting: number): Html {
-  const keep = html`data-live-keep="shown" data-live-since="${list.since ?? now}"`;
-  // A page that was kept open, or its address from another account.
-  if (waiting > 0)
-    return html`<div class="empty" ${keep}>${icon('inbox')}<h2>Requests are waiting</h2><p>None of them is on this page.</p><a class="button" href="${inboxPath({ ...list, after: undefined })}">Show what is waiting</a></div>`;
-  if (isFiltered(list))
-    return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No request matches</h2><p>Requests that match appear here automatically.</p><a class="button" href="/console/inbox">Show all requests</a></div>`;
-  return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No pending requests</h2><p>New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.</p><div class="row"><a class="button" href="/console/calendar">Open calendar</a><a class="button quiet" href="/console/spaces">View your spaces</a></div></div>`;
+  return html`<div data-live-keep="shown" data-live-since="${list.since ?? now}">${reason()}</div>`;
+
+  function reason(): Html {
+    // A page that was kept open, or its address from another account.
+    if (waiting > 0) {
+      const first = buttonLink(inboxPath({ ...list, after: undefined }), 'Show pending requests');
+      return emptyState('inbox', 'There are pending requests', 'None of them is on this page.', first);
+    }
+    if (isFiltered(list)) {
+      const all = buttonLink('/console/inbox', 'Show all requests');
+      return emptyState('inbox', 'No requests match', 'Matching requests appear here automatically.', all);
+    }
+    const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
+    const text =
+      'New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.';
+    return emptyState('inbox', 'No pending requests', text, links);
+  }
 }
 
 function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormPlace, isPicked: boolean): Html {
@@ -182,7 +186,7 @@ ${isOpen ? decisionForms(visit, request, place) : html`<div class="decided">${st
 
 const doneBy = ({ verb, by }: LastStep): string => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}${by && ` ${by}`}`;
 
-/** What may speak for or against a request: too little time, and what else there is that day. */
+/** What to consider: too little time, and what else is booked that day. */
 function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]): Html | undefined {
   const { usageHours, durationHours } = request;
   const [other, ...more] = sameDay;
@@ -201,31 +205,30 @@ const pathTo = (list: RequestList, { after, first }: NonNullable<ListPage<unknow
 const pagesBeside = (list: RequestList, { previous, next }: ListPage<unknown>): Html | undefined =>
   pager({ previous: previous && pathTo(list, previous), next: next && pathTo(list, next) });
 
-/** A page that stays open is beside no other. It leads to what still waits. */
-const onwardsFrom = (list: RequestList, waiting: BookingDocument | undefined): Html | undefined =>
+/** From a page that stays open, to what is still pending. */
+const onwardsFrom = (list: RequestList, pending: BookingDocument | undefined): Html | undefined =>
   pager(
-    { next: waiting && pathTo(list, { after: undefined, first: waiting.bookingId }) },
-    { next: 'Show what is still waiting' },
+    { next: pending && pathTo(list, { after: undefined, first: pending.bookingId }) },
+    { next: 'Show pending requests' },
   );
 
-/** Works without JavaScript, and is open while something is filtered. */
-function filterForm(list: RequestList, spaces: readonly Space[]): Html {
-  const { typed, problems } = list;
+const ORDERS = [
+  { value: '', label: 'By deadline' },
+  { value: 'date', label: 'By event' },
+];
+
+/** Works without JavaScript. Open while the list is filtered. */
+function filterForm(list: RequestList, spaces: readonly Space[], problems: Problems): Html {
+  const { typed } = list;
   const isUsed = isFiltered(list) || list.sort === 'date';
-  const options = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
-  const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
-  const money = (name: 'min' | 'max', label: string) =>
-    field({ name, label, value: typed[name], problems, attributes: { inputmode: 'decimal', size: 8 } });
+  const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
+  const control = (name: keyof typeof typed, label: string) => ({ name, label, value: typed[name], problems });
+  const money = { inputmode: 'decimal', size: 8 };
   return html`<details class="request-filter"${flag('open', isUsed)}><summary>Filter and sort</summary>
-<form class="fields" method="get" action="/console/inbox"><div class="fields-row">${select({ name: 'space', label: 'Space', value: typed.space, problems, options: [{ value: '', label: 'All spaces' }, ...options] })}${date('from', 'From')}${date('to', 'Until')}${money('min', 'Total of at least')}${money('max', 'Total of at most')}${select(
-    {
-      name: 'sort',
-      label: 'Order',
-      value: typed.sort,
-      options: [
-        { value: '', label: 'By deadline' },
-        { value: 'date', label: 'By event' },
-      ],
-    },
-  )}</div><div class="row"><button class="button quiet">Show</button>${isUsed && html`<a href="/console/inbox">Show all requests</a>`}</div></form></details>`;
+<form class="fields" method="get" action="/console/inbox"><div class="fields-row">
+${select({ ...control('space', 'Space'), options: [{ value: '', label: 'All spaces' }, ...names] })}
+${dateField(control('from', 'From'))}${dateField(control('to', 'Until'))}
+${field({ ...control('min', 'Minimum total'), attributes: money })}${field({ ...control('max', 'Maximum total'), attributes: money })}
+${select({ ...control('sort', 'Order'), options: ORDERS })}
+</div><div class="row"><button class="button quiet">Show</button>${isUsed && html`<a href="/console/inbox">Show all requests</a>`}</div></form></details>`;
 }

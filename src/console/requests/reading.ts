@@ -2,33 +2,33 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import { bookingId, type CommunityId } from '../../domain/ids.ts';
 import type { Queries } from '../../queries/queries.ts';
-import { inOrder, isFiltered, PER_PAGE, type Place, type RequestList } from './request-list.ts';
+import { type Cursor, inOrder, isFiltered, PER_PAGE, type RequestList } from './request-list.ts';
 
-/** What the inbox reads: as many requests as a page needs, or, filtered or in the order of events, all that match. */
+/** What the inbox reads: as many requests as a page needs, or all that match if it is filtered or sorted by event. */
 
-/** A request that appears so long before its page was made was not on it, in milliseconds: read models may lag behind the log. */
+/** A request this much older than a page may be new to it, because read models may lag behind the log. */
 const LAG_MS = 5_000;
 
 /** Whether an index has the requests of a list in its order. */
 const isByIndex = (list: RequestList): boolean => list.sort === 'deadline' && !isFiltered(list);
 
 /**
- * The requests of a list in its order: all, or at least a page to each side of a place, or the first ones if there is no place.
- * @param orFirst whether, if nothing follows the place, it is to be the first ones
+ * The requests of a list in its order: all, or at least a page to each side of a cursor, or the first ones if there is no cursor.
+ * @param orFirst whether to return the first ones if nothing follows the cursor
  */
 export async function requestsBeside(
   { requests }: Pick<Queries, 'requests'>,
   community: CommunityId,
   list: RequestList,
-  place: Place | undefined,
+  cursor: Cursor | undefined,
   { orFirst = false }: { readonly orFirst?: boolean } = {},
 ): Promise<BookingDocument[]> {
   if (!isByIndex(list)) return inOrder(list, await requests.pending(community, list));
-  const deadline = place && { expiresAt: toTimestamp(place.at), bookingId: bookingId(place.bookingId) };
+  const deadline = cursor && { expiresAt: toTimestamp(cursor.at), bookingId: bookingId(cursor.bookingId) };
   return requests.byDeadline(community, deadline, PER_PAGE + 1, { orFirst });
 }
 
-/** Of the requests of a list, those that have come since its page was made and that it does not show. */
+/** The requests of a list that came after its page was made. */
 export async function newRequests(
   { requests }: Pick<Queries, 'requests'>,
   community: CommunityId,

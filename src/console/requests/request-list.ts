@@ -4,21 +4,19 @@ import { type Cents, type SpaceId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import type { Dates } from '../../queries/booking-pages.ts';
-import { NO_SUCH_SPACE } from '../parts/addressed.ts';
-import { addressOf, type Fields, queryOf } from '../parts/addresses.ts';
-import type { Problems } from '../parts/fields.ts';
+import { addressOf, type Fields, queryOf } from '../parts/links.ts';
 import { readRange } from '../parts/typed-dates.ts';
-import { Form, idOf } from '../parts/visit.ts';
+import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/visit.ts';
 
 /** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
 export const PER_PAGE = 16;
-/** At most so many rows keep their place on a page that stays open: a larger page would be of more than 60 kB. */
+/** Rows that an open page can keep. More would make it larger than 60 kB. */
 const MAX_SHOWN = 24;
 
 const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
 type FieldName = (typeof FIELDS)[number];
 
-/** Which requests the inbox shows, in which order: what its address says, and what its forms carry along. */
+/** Which requests the inbox shows, in which order. Its address and its forms say so. */
 export type RequestList = Dates & {
   /** The fields as they were typed. */
   readonly typed: Readonly<Record<FieldName, string>>;
@@ -27,20 +25,20 @@ export type RequestList = Dates & {
   readonly min?: Cents;
   readonly max?: Cents;
   readonly sort: 'date' | 'deadline';
-  /** The place in the list after which the page begins. */
-  readonly after: Place | undefined;
-  /** When that page was made, in milliseconds since the epoch: what has come since is new to it. */
+  /** The page begins after this request. */
+  readonly after: Cursor | undefined;
+  /** When the open page was made, in milliseconds since the epoch. Later requests are new to it. */
   readonly since: number | undefined;
-  /** The rows of a page that is open and stays as it is, whatever became of them (docs/decisions/console.md). */
+  /** The rows of an open page, which keeps them when they are answered (docs/decisions/console.md). */
   readonly shown: readonly number[];
 };
 
-/** A place in the list: the moment that it is sorted by, in milliseconds since the epoch, and the booking. */
-export type Place = { readonly at: number; readonly bookingId: number };
+/** Identifies a request in the list: the moment that it is sorted by, in milliseconds since the epoch, and the booking. */
+export type Cursor = { readonly at: number; readonly bookingId: number };
 
 /** Reads the address of the inbox. */
 export function requestList(query: Form): RequestList {
-  const typed = Object.fromEntries(FIELDS.map((name) => [name, query.text(name)])) as RequestList['typed'];
+  const typed = query.texts(FIELDS);
   const range = readRange(typed);
   const problems: Record<string, string> = { ...range.problems };
   const amount = (name: 'min' | 'max') => {
@@ -50,7 +48,7 @@ export function requestList(query: Form): RequestList {
     return parsed;
   };
   const [min, max] = [amount('min'), amount('max')];
-  if (min !== undefined && max !== undefined && min > max) problems.max = 'This amount is less than the first one.';
+  if (min !== undefined && max !== undefined && min > max) problems.max = 'The maximum is less than the minimum.';
   const space = idOf(typed.space);
   const [, at, id] = /^(\d{1,15}):(\d{1,15})$/.exec(query.text('after')) ?? [];
   const since = query.integer('since');
@@ -67,24 +65,21 @@ export function requestList(query: Form): RequestList {
   };
 }
 
-/** The same list, with a problem if the space that it asks for is none of these. */
-export const amongSpaces = (list: RequestList, spaces: readonly Pick<Space, 'spaceId'>[]): RequestList =>
+/** The problems of a list, including a space that is not one of these. */
+export const problemsAmong = (list: RequestList, spaces: readonly Pick<Space, 'spaceId'>[]): Problems =>
   list.typed.space === '' || spaces.some(({ spaceId: id }) => id === list.spaceId)
-    ? list
-    : {
-        ...list,
-        problems: { space: NO_SUCH_SPACE, ...list.problems },
-      };
+    ? list.problems
+    : { space: NO_SUCH_SPACE, ...list.problems };
 
-/** Whether timestamps have room for it: later ones do not sort as text. */
+/** Whether it is a moment before the year 10000. Later timestamps do not sort as text. */
 const isMoment = (ms: number): boolean => ms >= 0 && ms < Date.UTC(10_000, 0);
 
-/** The list that a form was sent from: its field `list` holds the address. Undefined if it was sent from somewhere else. */
+/** The list that a form was sent from: its field `list` holds the query. Undefined if it was sent from another page. */
 export function listOfForm(form: Form): RequestList | undefined {
   const [address] = form.all('list');
   if (address === undefined) return undefined;
   const query = Object.fromEntries(new URLSearchParams(address));
-  return requestList(new Form({ ...query, shown: form.text('shown'), since: form.text('since') }));
+  return requestList(new Form({ ...query, ...form.texts(['shown', 'since']) }));
 }
 
 const idsIn = (text: string): readonly number[] =>
@@ -122,19 +117,18 @@ export const isFiltered = ({ typed }: RequestList): boolean =>
 
 type Request = Pick<BookingDocument, 'bookingId' | 'startsAt' | 'expiresAt'>;
 
-/** The place of a request in the list. */
-export const placeOf = ({ sort }: Pick<RequestList, 'sort'>, { bookingId, startsAt, expiresAt }: Request): Place => ({
+export const cursorOf = ({ sort }: Pick<RequestList, 'sort'>, { bookingId, startsAt, expiresAt }: Request): Cursor => ({
   at: Date.parse(sort === 'deadline' ? expiresAt : startsAt),
   bookingId,
 });
 
-/** Where a page begins with a request. */
-export const placeBefore = (list: RequestList, request: Request): Place => {
-  const { at, bookingId } = placeOf(list, request);
+/** The cursor of a page that begins with a request. */
+export const cursorBefore = (list: RequestList, request: Request): Cursor => {
+  const { at, bookingId } = cursorOf(list, request);
   return { at, bookingId: bookingId - 1 };
 };
 
-const comesAfter = (one: Place, other: Place): boolean =>
+const comesAfter = (one: Cursor, other: Cursor): boolean =>
   one.at > other.at || (one.at === other.at && one.bookingId > other.bookingId);
 
 /** The requests that match the amounts of the list, in its order. */
@@ -145,8 +139,8 @@ export function inOrder<R extends Request & Pick<BookingDocument, 'totalPrice'>>
   const { min = 0, max = Number.POSITIVE_INFINITY } = list;
   return requests
     .filter(({ totalPrice }) => totalPrice >= min && totalPrice <= max)
-    .map((request) => ({ request, place: placeOf(list, request) }))
-    .sort((a, b) => (comesAfter(a.place, b.place) ? 1 : -1))
+    .map((request) => ({ request, cursor: cursorOf(list, request) }))
+    .sort((a, b) => (comesAfter(a.cursor, b.cursor) ? 1 : -1))
     .map(({ request }) => request);
 }
 
@@ -156,18 +150,18 @@ export type ListPage<R> = {
   readonly next: Neighbour | undefined;
 };
 
-/** A page beside this one: after which place it begins (undefined: at the beginning of the list), and its first request. */
-type Neighbour = { readonly after: Place | undefined; readonly first: Request['bookingId'] };
+/** A page beside this one: its cursor (undefined: the beginning of the list), and its first request. */
+type Neighbour = { readonly after: Cursor | undefined; readonly first: Request['bookingId'] };
 
 /** One page of requests that are in order. */
 export function pageOf<R extends Request>(list: RequestList, ordered: readonly R[]): ListPage<R> {
   const { after } = list;
-  const found = after === undefined ? 0 : ordered.findIndex((request) => comesAfter(placeOf(list, request), after));
+  const found = after === undefined ? 0 : ordered.findIndex((request) => comesAfter(cursorOf(list, request), after));
   const from = found === -1 ? ordered.length : found;
   const rows = ordered.slice(from, from + PER_PAGE);
   const beginningAt = (index: number): Neighbour | undefined => {
     const [first, before] = [ordered[index], ordered[index - 1]];
-    return first && { after: before && placeOf(list, before), first: first.bookingId };
+    return first && { after: before && cursorOf(list, before), first: first.bookingId };
   };
   return {
     rows,
@@ -182,8 +176,8 @@ export const following = <R extends Request>(
   ordered: readonly R[],
   answered: Request,
 ): R | undefined => {
-  const place = placeOf(list, answered);
-  return ordered.find((request) => comesAfter(placeOf(list, request), place)) ?? ordered[0];
+  const cursor = cursorOf(list, answered);
+  return ordered.find((request) => comesAfter(cursorOf(list, request), cursor)) ?? ordered[0];
 };
 
 /** The page of the list on which a request is found. */
@@ -191,8 +185,8 @@ export function pageWith<R extends Request>(list: RequestList, ordered: readonly
   const index = ordered.indexOf(request);
   const onPage = pageOf(list, ordered).rows.includes(request);
   const before = ordered[index - 1];
-  return onPage ? list : { ...list, after: before === undefined ? undefined : placeOf(list, before) };
+  return onPage ? list : { ...list, after: before === undefined ? undefined : cursorOf(list, before) };
 }
 
-/** Whether a page that is open can take so many rows more. */
+/** Whether an open page has room for more rows. */
 export const hasRoomFor = (shown: readonly number[], more: number): boolean => shown.length + more <= MAX_SHOWN;

@@ -9,13 +9,13 @@ import type { Visit } from '../parts/visit.ts';
 export type LastStep = {
   /** `approved`, `declined`, `withdrawn`, `cancelled`, `completed`, `expired` or `requested`. */
   readonly verb: string;
-  /** In plain text, with `by`; empty where nobody did it. */
+  /** In plain text, with `by`; empty if time did it. */
   readonly by: string;
   /** In the space's time. */
   readonly at: string;
 };
 
-/** Looks it up in the log. Undefined if the booking is not to be seen. */
+/** From the log. Undefined if the account may not see the booking. */
 export async function lastStepOf(
   { bookingHistory }: Pick<Queries, 'bookingHistory'>,
   visit: Pick<Visit, 'account' | 'user'>,

@@ -1,6 +1,7 @@
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '../../domain/defined.ts';
+import type { Flash } from '../../html/layout.ts';
 import { purposes } from '../../secrets/purposes.ts';
 import { seal, unseal } from '../../secrets/seal.ts';
 import type { SecretKey } from '../../secrets/secret-key.ts';
@@ -27,26 +28,44 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
 
   const get = (request: FastifyRequest, name: string): string | undefined => request.cookies[nameOf(name)];
 
+  const setSealed = (reply: FastifyReply, name: string, value: unknown, maxAge: number) =>
+    set(reply, name, seal(secretKey, purposes.consoleCookie(name), JSON.stringify(value)), maxAge);
+
+  /** Undefined if the cookie is absent or was not set by this service. */
+  function getSealed<T>(request: FastifyRequest, name: string): T | undefined {
+    const sealed = get(request, name);
+    if (sealed === undefined || sealed === '') return undefined;
+    try {
+      const value: T = JSON.parse(unseal(secretKey, purposes.consoleCookie(name), sealed));
+      return value;
+    } catch {
+      return undefined;
+    }
+  }
+
+  const clear = (reply: FastifyReply, name: string) => set(reply, name, '', 0);
+
   return {
     set,
     get,
     /** The value of a cookie in a `Cookie` header. */
     inHeader: (header: string, name: string): string | undefined => fastifyCookie.parse(header)[nameOf(name)],
-    clear: (reply: FastifyReply, name: string) => set(reply, name, '', 0),
-
+    clear,
     /** Sets an encrypted cookie that only this service can create or read. `maxAge` in seconds. */
-    setSealed: (reply: FastifyReply, name: string, value: unknown, maxAge: number) =>
-      set(reply, name, seal(secretKey, purposes.consoleCookie(name), JSON.stringify(value)), maxAge),
+    setSealed,
+    getSealed,
 
-    /** The value of a sealed cookie; undefined if it is absent or was not set by this service. */
-    getSealed(request: FastifyRequest, name: string): unknown {
-      const sealed = get(request, name);
-      if (sealed === undefined || sealed === '') return undefined;
-      try {
-        return JSON.parse(unseal(secretKey, purposes.consoleCookie(name), sealed));
-      } catch {
-        return undefined;
-      }
+    /** Keeps a message for the next page, for some seconds. */
+    setFlash: (reply: FastifyReply, flash: Flash, seconds = 60) => setSealed(reply, FLASH, flash, seconds),
+
+    /** The message that the page before has left. It is shown once. */
+    takeFlash(request: FastifyRequest, reply: FastifyReply): readonly Flash[] {
+      const flash = getSealed<Flash>(request, FLASH);
+      if (flash === undefined) return [];
+      clear(reply, FLASH);
+      return [flash];
     },
   };
 }
+
+const FLASH = 'console_flash';

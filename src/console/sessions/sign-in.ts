@@ -55,7 +55,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   app.get<{ Querystring: { code?: string; state?: string; error?: string } }>(
     CONSOLE_CALLBACK_PATH,
     async (request, reply) => {
-      const pending = pendingSignIn(cookies.getSealed(request, STATE_COOKIE));
+      const pending = cookies.getSealed<PendingSignIn>(request, STATE_COOKIE);
       cookies.clear(reply, STATE_COOKIE);
       const { code, state, error } = request.query;
       // Without the state check, an attacker could sign this browser in to the attacker's own account (login CSRF).
@@ -133,7 +133,6 @@ const inProcess =
     });
   };
 
-/** Who cancels has done nothing wrong, and nothing has failed. */
 const cancelledPage = (to: string): string =>
   problemPage('You are not signed in', 'You cancelled the sign-in. Nothing has changed.', {
     href: to,
@@ -146,11 +145,3 @@ const refuse = (reply: FastifyReply, text: string) =>
 /** The console page to return to after signing in; never a URL of another site (open redirect). */
 export const ownPath = (to: string | undefined): string =>
   to !== undefined && /^\/console(?:[/?][\w\-./~%?&=:+]*)?$/.test(to) && to.length < 1_000 ? to : '/console';
-
-function pendingSignIn(value: unknown): PendingSignIn | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { state, nonce, verifier, to } = value as Partial<Record<keyof PendingSignIn, unknown>>;
-  const isPending =
-    typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string' && typeof to === 'string';
-  return isPending ? { state, nonce, verifier, to } : undefined;
-}

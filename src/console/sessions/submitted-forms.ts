@@ -3,6 +3,7 @@ import type { Collection, DocumentStore } from '../../document-store/document-st
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { hasProblems } from '../parts/forms.ts';
 import type { Answer } from '../parts/visit.ts';
 
 type SubmittedForm = { readonly expiresAt: Timestamp };
@@ -12,6 +13,8 @@ const collection: Collection<SubmittedForm> = { name: 'consoleForms', kind: 'rec
 const KEPT_MS = 24 * 3_600_000;
 /** A second click within this time gets the answer to the first. */
 const REPEATABLE_MS = 10_000;
+
+export type SubmitOnce = Awaited<ReturnType<typeof openSubmittedForms>>;
 
 /**
  * Makes every form take effect only once (docs/decisions/console.md). A second click gets the first answer, which may
@@ -27,7 +30,7 @@ export async function openSubmittedForms(deps: { readonly documents: DocumentSto
     let done = false;
     try {
       const answer = await action();
-      done = !('status' in answer && answer.status === 422);
+      done = !('problems' in answer && hasProblems(answer.problems ?? {}));
       return answer;
     } finally {
       // It had no effect: the form may be corrected and submitted again.

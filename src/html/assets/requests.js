@@ -1,5 +1,5 @@
 // Answers requests without leaving the list, and by keys. Everything works without this file
-// (docs/decisions/console.md, docs/decisions/console.md).
+// (docs/decisions/console.md).
 const list = document.querySelector('.requests');
 const bulk = document.querySelector('.request-bar');
 const button = bulk?.querySelector('[data-approve-selected]');

@@ -4,39 +4,30 @@ import type { PlainDate } from '../../domain/ids.ts';
 import { escapeText, flag, type Html, html, type Interpolated, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
-import type { Visit } from './visit.ts';
-
-/** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
-export type Problems = Readonly<Record<string, string>>;
+import type { Problems, Visit } from './visit.ts';
 
 export const NO_PROBLEMS: Problems = {};
 
 export const hasProblems = (problems: Problems): boolean => Object.keys(problems).length > 0;
 
-/** The status of a page: 422 if it redisplays a form with errors. */
-export const statusOf = (problems: Problems): 200 | 422 => (hasProblems(problems) ? 422 : 200);
-
 /**
- * Assigns what a refusal says to the fields it is about. Each of its sentences starts with the name of a field ("windowEnd must
+ * Assigns the sentences of a refusal to the fields they are about. Each sentence starts with the name of a field ("windowEnd must
  * be …"), which is replaced with the label that people see.
  * @param labels labels by field name, in the order of the page
- * @param ours where a page has other fields than the command, such as boxes for a mask: the name of one, and what to say there
+ * @param own for a field that the page shows differently, such as checkboxes for a mask: its name on the page, and the sentence
  */
 export function problemOf(
   refusal: Refusal,
   labels: Readonly<Record<string, string>> = {},
-  ours: Readonly<Record<string, { readonly field: string; readonly text: string }>> = {},
+  own: Readonly<Record<string, { readonly field: string; readonly text: string }>> = {},
 ): Problems {
   const problems: Record<string, string> = {};
   const order = Object.keys(labels);
-  const told = (refusal.each ?? [refusal.details]).map((details) => ({
-    details,
-    word: details.split(' ', 1)[0] ?? '',
-  }));
-  for (const { details, word } of told.sort((a, b) => order.indexOf(a.word) - order.indexOf(b.word))) {
-    const own = ours[word];
-    if (own !== undefined) problems[own.field] = own.text;
-    else problems[labels[word] === undefined ? '' : word] ??= withLabels(details, labels);
+  const sentences = (refusal.each ?? [refusal.details]).map((text) => ({ text, field: text.split(' ', 1)[0] ?? '' }));
+  for (const { text, field } of sentences.sort((a, b) => order.indexOf(a.field) - order.indexOf(b.field))) {
+    const instead = own[field];
+    if (instead !== undefined) problems[instead.field] = instead.text;
+    else problems[labels[field] === undefined ? '' : field] ??= withLabels(text, labels);
   }
   return problems;
 }
@@ -143,21 +134,6 @@ export const errorText = (name: string, problem: string | undefined): Html | und
     ? undefined
     : html`<p class="error" id="${name}-error">${icon('warning')}<span>${problem}</span></p>`;
 
-/**
- * What is wrong with a form, above its fields: the error of the form as a whole, and a link to each field that has one. It gets the
- * focus, so that whoever listens to the page hears it first, and Tab leads to the links.
- */
-export function formProblem(problems: Problems): Html | undefined {
-  const whole = problems[''];
-  const wrong = Object.entries(problems).filter(([name]) => name !== '');
-  if (whole === undefined && wrong.length === 0) return undefined;
-  const count = wrong.length === 1 ? 'One thing is' : `${wrong.length} things are`;
-  return html`<div class="flash problem" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack tight"><p>${whole ?? `${count} not right yet.`}</p>${
-    wrong.length > 0 &&
-    html`<ul class="bullets">${wrong.map(([name, problem]) => html`<li><a href="#${name}">${problem}</a></li>`)}</ul>`
-  }</div></div>`;
-}
-
 export type Choice = {
   readonly value: string;
   readonly label: string;
@@ -180,9 +156,13 @@ export const choices = (
 export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html =>
   html`<input type="hidden" name="csrf" value="${csrf}">`;
 
-/** The token that makes a form take effect only once: see `Visit.once`. */
-export const onceField = (): Html =>
-  html`<input type="hidden" name="once" value="${randomBytes(15).toString('base64url')}">`;
+/** The token that makes a form take effect once (`Routes.post`), or that a command knows a repeated form by. */
+export const onceField = (name = 'once'): Html =>
+  html`<input type="hidden" name="${name}" value="${randomBytes(15).toString('base64url')}">`;
+
+/** A form that changes something. */
+export const postForm = (visit: Pick<Visit, 'csrf'>, action: string, look: string, content: Interpolated): Html =>
+  html`<form class="${look}" method="post" action="${action}">${csrfField(visit)}${content}</form>`;
 
 /** A form that consists of a single button. */
 export const actionButton = (
@@ -190,31 +170,23 @@ export const actionButton = (
   action: string,
   label: Interpolated,
   look: '' | 'quiet' | 'small quiet' | 'small' = '',
-): Html =>
-  html`<form method="post" action="${action}">${csrfField(visit)}<button class="button ${look}">${label}</button></form>`;
+): Html => postForm(visit, action, '', html`<button class="button ${look}">${label}</button>`);
+
+export type Confirmation = {
+  readonly action: string;
+  /** Label of the button that opens the confirmation. */
+  readonly open: string;
+  readonly question: Interpolated;
+  /** Label of the button that confirms. */
+  readonly submit: string;
+  readonly fields?: Interpolated;
+  readonly small?: boolean;
+  /** Whether it removes something: only that is red. */
+  readonly removes?: boolean;
+};
 
 /** A button that asks for confirmation before it does something that cannot easily be undone. Works without JavaScript. */
-export const confirm = (
-  visit: Pick<Visit, 'csrf'>,
-  {
-    action,
-    open,
-    question,
-    submit,
-    fields,
-    small = true,
-    removes = false,
-  }: {
-    readonly action: string;
-    /** Label of the button that opens the confirmation. */
-    readonly open: string;
-    readonly question: Interpolated;
-    /** Label of the button that confirms. */
-    readonly submit: string;
-    readonly fields?: Interpolated;
-    readonly small?: boolean;
-    /** Whether it removes something: only that is red. */
-    readonly removes?: boolean;
-  },
-): Html =>
-  html`<details class="confirm${removes && ' removes'}"><summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}">${open}</summary><form class="ask" method="post" action="${action}">${csrfField(visit)}<p>${question}</p>${fields}<div class="row"><button class="button${removes && ' danger'}">${submit}</button></div></form></details>`;
+export function confirm(visit: Pick<Visit, 'csrf'>, { small = true, removes = false, ...of }: Confirmation): Html {
+  const content = html`<p>${of.question}</p>${of.fields}<div class="row"><button class="button${removes && ' danger'}">${of.submit}</button></div>`;
+  return html`<details class="confirm${removes && ' removes'}"><summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}">${of.open}</summary>${postForm(visit, of.action, 'ask', content)}</details>`;
+}

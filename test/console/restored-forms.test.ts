@@ -36,7 +36,7 @@ const endSession = (browser: Browser) => browser.setCookie('console', 'over');
 /** Follows the way that a page of a lost form offers, in the same browser, and signs in there. */
 async function signInAgain(browser: Browser, lost: Page, user: User): Promise<{ again: Browser; page: Page }> {
   const again = new Browser(running.url);
-  for (const name of ['console_kept', 'console_flash']) again.setCookie(name, browser.cookie(name) ?? '');
+  for (const name of ['console_form', 'console_flash']) again.setCookie(name, browser.cookie(name) ?? '');
   const [, href = ''] = /<a class="button" href="([^"]*)"/.exec(lost.text) ?? [];
   return { again, page: await again.send(await again.open(href.replaceAll('&amp;', '&')), '/sign-in', user) };
 }
@@ -61,7 +61,7 @@ test('a request whose session had ended is not sent, and is in the form again af
 
   const { again, page: back } = await signInAgain(browser, lost, planner);
   expect(back.url.pathname + back.url.search).toBe(url);
-  expect(back.flash).toContain('Your session had ended, and nothing was sent');
+  expect(back.flash).toContain('Your session had ended, and your changes weren&#39;t saved');
   expect(back.text).toContain('Two lines.</textarea>');
   expect(back.text).toMatch(/value="14" required checked/);
   const sent = await again.send(back, `/console/find/${hall}`, { startHour: '14' });
@@ -81,7 +81,7 @@ test('… and by nobody else who signs in there', async () => {
   expect(theirs.url.pathname).toBe(path);
   expect(theirs.text).not.toContain('A secret name');
   // It is not there for later, either.
-  expect(again.cookie('console_kept')).toBeUndefined();
+  expect(again.cookie('console_form')).toBeUndefined();
 });
 
 test('a form from before the last sign-in keeps what was typed, and what it was made from', async () => {
@@ -104,7 +104,7 @@ test('a form from before the last sign-in keeps what was typed, and what it was 
   expect(again.text).toContain('value="430"');
   const refused = await browser.send(again, path);
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain('changed meanwhile by the operator');
+  expect(refused.text).toContain('changed by the operator in the meantime');
   expect(refused.text).toContain('value="Typed before"');
   expect((await browser.send(refused, path)).flash).toContain('Saved.');
 });
@@ -128,6 +128,6 @@ test('a form of another site leaves nothing behind', async () => {
   const { target, body } = page.form(`/console/find/${hall}`, { message: 'Planted' });
   const headers = { origin: 'https://evil.example' };
   expect((await browser.request(target, { method: 'POST', body, headers })).text).not.toContain('Planted');
-  expect(browser.cookie('console_kept')).toBeUndefined();
+  expect(browser.cookie('console_form')).toBeUndefined();
   expect((await browser.open(`/console/find/${hall}`)).text).not.toContain('Planted');
 });

@@ -1,0 +1,77 @@
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { WebhookDocument } from '../../../projections/webhooks.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { html, named } from '../../html/html.ts';
+import { type DeliveryDocument, RETENTION_MS } from '../../webhooks/webhooks.ts';
+import { type Form, idOf, missing, notDone, type PageDeps, type Routes, type Visit } from '../parts/visit.ts';
+import { deliveryList } from './delivery-list.ts';
+import { attemptsShown, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
+import { DELIVERIES, WEBHOOKS, webhookHandlers } from './webhooks.ts';
+
+/** The log of the deliveries to all webhooks of an account, and each delivery. */
+export function deliveryPages(routes: Routes, { queries, webhooks }: PageDeps): void {
+  const withWebhook = webhookHandlers(queries);
+
+  routes.get(DELIVERIES, async (visit) => {
+    const registered = await queries.webhooks.listOfAccount(visit.account);
+    const { main, problems, flash } = await deliveryList({ queries, webhooks }, visit, registered, DELIVERIES);
+    return {
+      title: 'Deliveries',
+      lead: html`What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. A delivery is kept for 30 days after it has ended.`,
+      back: WEBHOOKS,
+      problems,
+      flash,
+      main,
+    };
+  });
+
+  routes.get(
+    '/console/webhooks/:id/deliveries/:delivery',
+    withWebhook(async (visit, webhook) => {
+      const delivery = await deliveryOf(visit, webhook);
+      if (delivery === undefined) return notSent(visit, webhook);
+      const { shown } = attemptsShown(delivery, visit);
+      const headers = await webhooks.requestHeaders(delivery.deliveryId, shown);
+      return deliveryPage(visit, delivery, webhook, headers);
+    }),
+  );
+
+  routes.post(
+    '/console/webhooks/:id/deliveries/:delivery/resend',
+    withWebhook(async (visit, webhook) => {
+      const delivery = await deliveryOf(visit, webhook);
+      const missed = delivery === undefined ? await bookingOf(visit, visit.form) : undefined;
+      if (delivery === undefined && missed === undefined) return missing('delivery');
+      const { webhookId } = webhook;
+      const deliveryId = visit.params.delivery ?? '';
+      const outcome =
+        missed === undefined
+          ? await webhooks.resend(deliveryId)
+          : await webhooks.sendEvent(webhookId, missed, deliveryId.split(':', 1)[0] ?? '');
+      // The page of the delivery shows its state and keeps it up to date; a message would soon be wrong.
+      if (!isRefusal(outcome)) return { go: deliveryHref(outcome) };
+      const back = deliveryHref({ webhookId, deliveryId });
+      return notDone(missed === undefined ? back : `${back}?booking=${missed.bookingId}`, outcome.details);
+    }),
+  );
+
+  async function deliveryOf({ params }: Visit, webhook: WebhookDocument): Promise<DeliveryDocument | undefined> {
+    const delivery = await webhooks.getDelivery(params.delivery ?? '');
+    return delivery?.webhookId === webhook.webhookId && delivery.account === webhook.account ? delivery : undefined;
+  }
+
+  /** The booking that a page or form of an event without a delivery names. */
+  async function bookingOf({ account }: Visit, fields: Form): Promise<ReadableBooking | undefined> {
+    const bookingId = idOf(fields.text('booking'));
+    return bookingId === undefined ? undefined : queries.bookings.get(account, bookingId);
+  }
+
+  async function notSent(visit: Visit, webhook: WebhookDocument) {
+    const booking = await bookingOf(visit, visit.query);
+    const events = booking === undefined ? [] : await webhooks.deliveriesOfBooking([webhook], booking);
+    const missed = events.find(({ event: { id } }) => `${id}:${webhook.webhookId}` === visit.params.delivery);
+    if (missed === undefined) return missing('delivery');
+    const isExpired = Date.parse(missed.event.metadata.at) < visit.now - RETENTION_MS;
+    return notSentPage(visit, missed.event, webhook, isExpired);
+  }
+}

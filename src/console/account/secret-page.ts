@@ -1,0 +1,24 @@
+import { type Html, html, type Interpolated } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { buttonLink } from '../parts/frame.ts';
+import type { Link, Shown } from '../parts/visit.ts';
+
+type Secret = {
+  readonly title: string;
+  readonly heading?: Interpolated;
+  readonly back: Link;
+  readonly secret: string;
+  /** What to do with it. */
+  readonly advice: string;
+  readonly more?: Html;
+};
+
+/** Shows a secret once: easy to select, with a copy button if JavaScript runs. */
+export const secretPage = ({ title, heading = title, back, secret, advice, more }: Secret): Shown => ({
+  title,
+  heading,
+  back,
+  main: html`<div class="secret"><p>${advice}</p>
+<code id="secret">${secret}</code>
+<div class="row"><button class="button" type="button" data-copy="secret" hidden>${icon('copy')} Copy</button><span role="status" class="small"></span></div></div>${more}<p>${buttonLink(back.href, 'I have copied it')}</p>`,
+});

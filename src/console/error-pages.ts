@@ -1,0 +1,66 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Account } from '../domain/account.ts';
+import { html } from '../html/html.ts';
+import { problemPage, sendPage } from '../html/layout.ts';
+import {
+  isUnavailable,
+  OutcomeUnknown,
+  publicMessageOf,
+  RETRY_AFTER_SECONDS,
+  type UnavailableError,
+} from '../runtime/unavailable.ts';
+import { buttonLink, homeOf } from './parts/frame.ts';
+import type { Shown } from './parts/visit.ts';
+
+const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
+
+export function notFound(what: string, account: Account): Shown {
+  const home = homeOf(account);
+  return {
+    title: 'Not found',
+    heading: `${what.charAt(0).toUpperCase()}${what.slice(1)} not found`,
+    status: 404,
+    main: html`<p>It does not exist, or it belongs to another account.</p><p>${buttonLink(home.href, home.label)}</p>`,
+  };
+}
+
+/** For a form submitted again long after it took effect (docs/decisions/console.md). */
+export const ALREADY_SUBMITTED: Shown = {
+  title: 'Already submitted',
+  heading: 'This form was already submitted',
+  status: 409,
+  main: html`<p>It took effect the first time, and nothing was done this time. Secrets are shown only once: if you missed one, create a new one.</p><p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
+};
+
+const UNAVAILABLE = 'Not available right now';
+
+function unavailableText(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): string {
+  request.log.warn({ err: error, reqId: request.id }, 'unavailable');
+  reply.header('retry-after', RETRY_AFTER_SECONDS);
+  const message = publicMessageOf(error, 'A part of the service that this page needs does not answer');
+  const advice =
+    error instanceof OutcomeUnknown
+      ? 'Check whether it was before you try again'
+      : 'Nothing is lost. Try again in a moment';
+  return `${message}. ${advice}. If this keeps happening, give the operator this request ID: ${request.id}.`;
+}
+
+/** The page keeps its menu, because other pages may be available. */
+export const unavailablePage = (error: UnavailableError, request: FastifyRequest, reply: FastifyReply): Shown => ({
+  title: UNAVAILABLE,
+  status: 503,
+  main: html`<p>${unavailableText(error, request, reply)}</p>`,
+});
+
+/** Answers errors. Unexpected ones reveal no internals. */
+export function showError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { statusCode = 500 } = error;
+  const send = (status: number, title: string, text: string) =>
+    sendPage(reply, status, problemPage(title, text, TO_CONSOLE));
+  if (statusCode >= 400 && statusCode < 500)
+    return send(statusCode, 'Bad request', 'Your browser sent a request that the console does not understand.');
+  if (isUnavailable(error)) return send(503, UNAVAILABLE, unavailableText(error, request, reply));
+  request.log.error({ err: error, reqId: request.id }, 'unexpected error');
+  const text = `An unexpected error occurred (request ${request.id}). Try again. If it keeps happening, give the operator this request ID.`;
+  return send(500, 'Something went wrong', text);
+}

@@ -1,0 +1,76 @@
+import type { PlainDate } from '../../domain/ids.ts';
+import type { Space } from '../../domain/space.ts';
+import { type ClosedKind, type TimeSlot, usageEnd } from '../../domain/time-slots.ts';
+import { flag, type Html, html } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { clock, duration, shortDate, zoneName } from '../parts/formats.ts';
+import { errorText } from '../parts/forms.ts';
+import type { Problems } from '../parts/visit.ts';
+
+/** The start times of a space on one day. */
+export type StartTimes = {
+  readonly slots: readonly TimeSlot[];
+  /** Why no event can start at an hour. */
+  closed(hour: number): ClosedKind | undefined;
+};
+
+/** Why an hour is closed: on its tile, and in a sentence. Neither reveals who has booked it. */
+export const CLOSED: { readonly [K in ClosedKind]: { readonly short: string; readonly long: string } } = {
+  Inactive: { short: 'closed', long: 'the space is closed' },
+  OutsideWindow: { short: 'closed', long: 'the space is not open then' },
+  Past: { short: 'past', long: 'it is in the past' },
+  Skipped: { short: 'no such hour', long: 'the clocks are changed and skip it' },
+  Booked: { short: 'booked', long: 'booked by another brand' },
+  Requested: { short: 'requested', long: 'requested by another brand, which waits for an answer' },
+  BookedByYou: { short: 'your booking', long: 'you have booked it' },
+  RequestedByYou: { short: 'your request', long: 'you have requested it yourself' },
+};
+
+/** Hours that are closed because of a booking. */
+const HELD: ReadonlySet<ClosedKind | undefined> = new Set(['Booked', 'Requested', 'BookedByYou', 'RequestedByYou']);
+
+export const isFree = ({ slots }: StartTimes, start: number): boolean =>
+  slots.some(({ hour, isAvailable }) => hour === start && isAvailable);
+
+/** Why the hour chosen on an earlier page is not free, and the next day on which it is. */
+export function notFreeNotice(
+  { closed }: StartTimes,
+  start: number,
+  next: { readonly date: PlainDate; readonly href: string } | undefined,
+): Html | undefined {
+  if (start < 0 || start > 23) return undefined;
+  const kind = closed(start);
+  const text =
+    kind === undefined || kind === 'OutsideWindow'
+      ? `${clock(start)} is not a start time of this space.`
+      : `${clock(start)} is not free on this day: ${CLOSED[kind].long}.`;
+  return html`<div class="flash notice">${icon('info')}<p>${text} ${next && html`<a href="${next.href}">Next day with ${clock(start)} free: ${shortDate(next.date)}</a>`}</p></div>`;
+}
+
+/** The choice of a start time. Belongs to the form `request`. */
+export function startTimeField(space: Space, times: StartTimes, chosen: number | undefined, problems: Problems): Html {
+  const { slots, closed } = times;
+  const firstOpen = slots.find(({ isAvailable }) => isAvailable)?.hour;
+  const error = errorText('startHour', problems.startHour);
+  const tiles = html`<ul class="slots">${slots.map((slot) => tile(space, slot, closed(slot.hour), chosen, slot.hour === firstOpen))}</ul>`;
+  if (firstOpen === undefined)
+    return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${tiles}${error}`;
+  const isHeld = slots.some(({ hour }) => HELD.has(closed(hour)));
+  return html`<fieldset class="field"><legend>Start time</legend><p class="hint">${zoneName(space.timeZone)}.${isHeld && space.durationHours > 1 && ` An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.`}</p>${tiles}${error}</fieldset>`;
+}
+
+/** @param isFirst the tile that the list of problems links to */
+function tile(
+  space: Space,
+  { hour, isAvailable, usageHours }: TimeSlot,
+  closed: ClosedKind | undefined,
+  chosen: number | undefined,
+  isFirst: boolean,
+): Html {
+  const input = (attributes: Html) =>
+    html`<input${isFirst && html` id="startHour"`} form="request" type="radio" name="startHour" value="${hour}" required${attributes}>`;
+  if (isAvailable)
+    return html`<li><label class="slot">${input(flag('checked', chosen === hour))}<span class="time">${clock(hour)}</span> <span class="small">to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span></label></li>`;
+  const kind = closed === undefined ? '' : ` is-${closed.toLowerCase()}`;
+  return html`<li><label class="slot${kind}">${input(flag('disabled', true))}<span class="time"><s>${clock(hour)}</s></span> <span class="small">${closed === undefined ? 'not free' : CLOSED[closed].short}</span></label></li>`;
+}

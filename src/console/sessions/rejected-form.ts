@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from '../../html/html.ts';
+import { type Flash, page, sendPage } from '../../html/layout.ts';
+import { Form, type Link } from '../parts/visit.ts';
+import type { Cookies } from './cookies.ts';
+import { isRestorable, saveForm } from './restored-form.ts';
+import type { Sessions } from './sessions.ts';
+
+/** A form that did nothing, because its session had ended or because it was not made for this one. */
+type RejectedForm = {
+  /** Whether its page will fill it in again, for the user it was made for. */
+  readonly isRestorable: boolean;
+  /** What did not happen: `approved`, `declined`, or `changed`. */
+  readonly action: string;
+  /** The page of the console that the form was on, or one near it. */
+  readonly back: string;
+  /** What was typed, by the label of the field. Empty if the form came from another site: our users did not type that. */
+  readonly typed: readonly { readonly field: string; readonly text: string }[];
+};
+
+/** How long a message waits for the reader to sign in. */
+const SIGN_IN_SECONDS = 600;
+/** Of a message with what was typed, which travels in a cookie. */
+const MAX_BYTES = 2_200;
+
+type Deps = { readonly cookies: Cookies; readonly sessions: Sessions; readonly publicUrl: string };
+
+export type Rejections = ReturnType<typeof createRejections>;
+
+/** Answers forms that did nothing: says so, shows what was typed, and leads back to their page. */
+export function createRejections({ cookies, sessions, publicUrl }: Deps) {
+  const ownerOf = (request: FastifyRequest) => sessions.ownerOf(new Form(request.body).text('csrf'));
+
+  return {
+    /** A form whose session has ended. */
+    signedOut(request: FastifyRequest, reply: FastifyReply, signInUrl: (to: string) => string): FastifyReply {
+      const form = rejectedForm(request, publicUrl);
+      if (form.isRestorable) saveForm(cookies, request, reply, ownerOf(request));
+      else if (form.typed.length > 0) cookies.setFlash(reply, messageAfterSignIn(form), SIGN_IN_SECONDS);
+      const next = { href: signInUrl(form.back), label: 'Sign in to review and resend' };
+      return sendPage(reply, 401, rejectionPage(form, 'Your session has ended.', next));
+    },
+
+    /** A form of another session or account, or from another site. */
+    forbidden(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+      const form = rejectedForm(request, publicUrl);
+      if (form.isRestorable) saveForm(cookies, request, reply, ownerOf(request));
+      const why = 'This form is out of date, belongs to another account, or did not come from this site.';
+      const label = form.back === '/console' ? 'Go to the console' : 'Open the page again';
+      return sendPage(reply, 403, rejectionPage(form, why, { href: form.back, label }));
+    },
+  };
+}
+
+function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm {
+  const { origin, referer = '' } = request.headers;
+  const path = new URL(request.url, publicUrl).pathname;
+  const isOurs = origin === publicUrl;
+  const from = isOurs && URL.canParse(referer) ? new URL(referer) : undefined;
+  const near = isRestorable(path) ? path : (/^\/console\/bookings\/\d+/.exec(path)?.[0] ?? '/console');
+  const actions: Readonly<Record<string, string>> = { approve: 'approved', decline: 'declined', cancel: 'cancelled' };
+  return {
+    isRestorable: isOurs && isRestorable(path),
+    action: actions[path.split('/').at(-1) ?? ''] ?? 'changed',
+    back: from?.origin === publicUrl ? `${from.pathname}${from.search}` : near,
+    typed: isOurs ? typedIn(request.body) : [],
+  };
+}
+
+/** Fields that people do not type, and those that must not be shown. */
+const NOT_TYPED =
+  /^(?:csrf|once|requestKey|list|shown|confirmed|id|was|picked|account|seen|price|origin|zone|to|booking|.*password.*)$/i;
+
+function typedIn(body: unknown): RejectedForm['typed'] {
+  const form = new Form(body);
+  return Object.keys(Object(body))
+    .filter((name) => !NOT_TYPED.test(name) && form.text(name) !== '')
+    .map((name) => ({ field: labelOf(name), text: form.text(name) }));
+}
+
+/** `startHour` → `Start hour` */
+const labelOf = (name: string): string => {
+  const words = name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+const rejectionPage = ({ action, typed }: RejectedForm, why: string, next: Link): string =>
+  page({
+    title: `Nothing was ${action}`,
+    main: html`<div class="card stack full"><h1>Nothing was ${action}</h1><p>${why}</p>${typed.map(
+      ({ field, text }, index) =>
+        html`<div class="field"><label for="typed-${index}">${field}, as you typed it</label><textarea id="typed-${index}" readonly dir="auto">
+${text}</textarea></div>`,
+    )}<a class="button" href="${next.href}">${next.label}</a></div>`,
+  });
+
+/** The message after the next sign-in. What was typed is left out if it is too long. */
+function messageAfterSignIn({ action, typed }: RejectedForm): Flash {
+  const text = `Nothing was ${action}: your session had ended.`;
+  const all = [text, ...typed.map(({ field, text }) => `${field}, as you typed it: ${text}`)].join('\n');
+  return { kind: 'notice', text: Buffer.byteLength(all) <= MAX_BYTES ? all : text };
+}

@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Form } from '../parts/visit.ts';
+import type { Cookies } from './cookies.ts';
+
+/**
+ * A form that was rejected because its session had ended is filled in again on its page after the next sign-in. It travels in a
+ * sealed cookie, for the user and the account it was made for (docs/decisions/console.md).
+ */
+type RestoredForm = {
+  readonly path: string;
+  /** See `Sessions.ownerOf`. */
+  readonly owner: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+};
+
+const COOKIE = 'console_form';
+/** How long signing in may take. */
+const SECONDS = 600;
+/** Browsers keep at least 4,096 bytes of a cookie (RFC 6265, 6.1), a third of which goes to sealing it. */
+const MAX_BYTES = 2_700;
+
+/** The forms whose page, at the same address, fills them in. */
+const RESTORABLE = /^\/console\/(?:find\/\d+|spaces\/(?:new|\d+))$/;
+
+/** Whether the page at a form's address fills it in again. */
+export const isRestorable = (path: string): boolean => RESTORABLE.test(path);
+
+/** Saves a form that came from one of our pages. */
+export function saveForm(cookies: Cookies, request: FastifyRequest, reply: FastifyReply, owner: string): void {
+  const path = pathOf(request);
+  if (!isRestorable(path)) return;
+  const fields = Object.fromEntries(
+    Object.entries(Object(request.body)).filter(([name]) => name !== 'csrf' && name !== 'once'),
+  );
+  const saved: RestoredForm = { path, owner, fields };
+  if (Buffer.byteLength(JSON.stringify(saved)) <= MAX_BYTES) cookies.setSealed(reply, COOKIE, saved, SECONDS);
+}
+
+/** The saved form of this page, if it is the owner's. It is deleted either way. */
+export function takeSavedForm(
+  cookies: Cookies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  owner: string,
+): Form | undefined {
+  const saved = cookies.getSealed<RestoredForm>(request, COOKIE);
+  if (saved === undefined || saved.path !== pathOf(request)) return undefined;
+  cookies.clear(reply, COOKIE);
+  return saved.owner === owner ? new Form(saved.fields) : undefined;
+}
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
