@@ -21,7 +21,7 @@ type AuthenticationDeps = {
   readonly challenge: string;
 };
 
-/** Passes on who calls, and answers 401 if nobody may. `failed` gets what nobody expected. */
+/** Calls `then` with the authenticated caller, or answers 401. `failed` gets unexpected errors. */
 export function createAuthentication({ authenticate, challenge }: AuthenticationDeps) {
   function sendUnauthenticated(reply: FastifyReply, token: string | undefined): FastifyReply {
     const [header, details] =
@@ -53,7 +53,7 @@ export function createAuthentication({ authenticate, challenge }: Authentication
 
 /**
  * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
- * (docs/decisions/rest-api.md). It is created per route, so that calls need not look up what their route requires.
+ * (docs/decisions/rest-api.md). One per route, so that a call does not look up what its route requires.
  */
 export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);

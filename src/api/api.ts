@@ -8,7 +8,7 @@ import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
 import { handleError } from './errors.ts';
-import { acceptJson, forgetTypeOfNothing } from './json-body.ts';
+import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
@@ -23,7 +23,7 @@ export type ApiDeps = {
   readonly challenge: string;
   /** What the description says of this installation. */
   readonly settings: Settings;
-  /** Identifies how answers are made of documents: it tells the entity tags of this release from those of others. */
+  /** Identifies how this release makes answers of documents, so that its entity tags differ from those of other releases. */
   readonly release: string;
 };
 
@@ -45,7 +45,7 @@ export const api =
       async (routes) => {
         routes.addHook('onRequest', (request, reply, done) => {
           begin(request, reply);
-          forgetTypeOfNothing(request);
+          ignoreTypeOfEmptyBody(request);
           done();
         });
         // In a scope of its own, so that only preflights run through the plugin.
@@ -72,15 +72,15 @@ export const api =
     );
   };
 
-/** Responses are for one caller: unless a route says otherwise they must not be cached, nor be taken for anything but JSON. */
+/** Responses are for one caller: unless a route says otherwise, they must not be cached or read as anything but JSON. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   if (request.headers.origin !== undefined) reply.headers(CROSS_ORIGIN);
 }
 
 /**
- * Answers requests whose URL cannot be read, so that no route and no hook sees them. Below the API they have to be authenticated first
- * all the same (docs/decisions/rest-api.md).
+ * Answers requests whose URL is malformed, which reach no route and no hook. Under the prefix of the API they must be authenticated
+ * first, like all others (docs/decisions/rest-api.md).
  */
 export function unroutable(deps: Pick<ApiDeps, 'authenticate' | 'challenge'>) {
   const authenticated = createAuthentication(deps);

@@ -15,7 +15,7 @@ declare module 'fastify' {
 
 /**
  * Serves the OpenAPI description of the routes that are added to `app` after this at /openapi.json, and the same as a page at /docs.
- * Both are put together when one is asked for.
+ * The first request for either builds both.
  */
 export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];

@@ -6,7 +6,7 @@ import { type TSchema, Type } from 'typebox';
 export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**
- * The entity tags of a route: weak, because lists are not snapshots, and good for the account and permissions of the caller.
+ * The entity tags of a route: weak, because lists are not snapshots, and valid for the caller's account and permissions only.
  * @param release identifies how answers are made of documents
  * @param answer the schema of the response
  */
@@ -18,7 +18,7 @@ export function entityTagsOf(release: string, answer: TSchema): EntityTag {
 
 const digests = new WeakMap<object, string>();
 
-/** Identifies the content of a stored document, or of a part of one. Those are immutable, so each is read once. */
+/** Identifies the content of a stored document, or of part of one. Documents are immutable, so the digest is computed once. */
 export function digestOf(content: object): string {
   const known = digests.get(content);
   if (known !== undefined) return known;
@@ -27,7 +27,7 @@ export function digestOf(content: object): string {
   return made;
 }
 
-/** 96 bits: nobody gains anything by a collision, since each caller only asks for its own answers. */
+/** 96 bits are enough: a caller gets only its own answers, so a collision would gain an attacker nothing. */
 export const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16);
 
 /** Whether the client has the answer with this entity tag. */
@@ -36,7 +36,7 @@ export function isHeld({ headers }: FastifyRequest, entityTag: string): boolean 
   return held !== undefined && (held === entityTag || isAmong(held, entityTag));
 }
 
-/** Marks an answer as one that the client's own cache may keep, and has to ask about each time. */
+/** Lets the client's own cache keep an answer, provided it revalidates it each time. */
 export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
   reply.header('etag', entityTag).header('cache-control', 'private, no-cache').header('vary', 'Authorization, Origin');
 

@@ -24,7 +24,7 @@ const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The length of the body does not match Content-Length.',
 };
 
-/** Those that no route is looked up for. */
+/** Messages for URLs that Fastify rejects before it looks up a route. */
 const URL_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The URL is malformed: check its percent-encoding.',
   FST_ERR_MAX_PARAM_LENGTH: 'The path is too long.',
@@ -37,7 +37,7 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
   return sendError(reply, 'ResourceNotFound', `There is no ${asked}.`);
 }
 
-/** Characters of a path that an answer repeats: more than any of ours has. */
+/** The longest path that an answer repeats. Our own are shorter. */
 const REPEATED_PATH = 100;
 
 /** What is thrown: by Fastify with a code and a status, or by anything else. */
@@ -47,7 +47,7 @@ type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode'>>;
 export function handleError(error: Thrown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const unreadable = URL_PROBLEMS[error.code ?? ''];
   if (unreadable !== undefined) return sendError(reply, 'ValidationError', unreadable);
-  // Whatever is wrong with its body: there is nothing that it could have been for.
+  // Even if the body is malformed: there is no route that could have taken it.
   if (request.is404) return sendNotFound(request, reply);
   const known = REQUEST_PROBLEMS[error.code ?? ''];
   if (known !== undefined) return sendError(reply, 'ValidationError', known);
@@ -67,7 +67,7 @@ export function handleError(error: Thrown, request: FastifyRequest, reply: Fasti
   );
 }
 
-/** What is to be done after an error that may pass. */
+/** What the client should do after an error that may pass. */
 function adviceOn(error: Error, { headers }: FastifyRequest): string {
   if (!(error instanceof OutcomeUnknown)) return 'Retrying is safe.';
   return headers['idempotency-key'] === undefined
@@ -84,8 +84,8 @@ export function handleClientError(error: NodeJS.ErrnoException, socket: Socket):
 }
 
 /**
- * Answers requests that Node would refuse without a body: with an expectation other than `100-continue`, or for a tunnel. For those
- * without a Host it has to be told so (`requireHostHeader`), see {@link lacksHost}.
+ * Answers requests that Node would refuse without a body: with an expectation other than `100-continue`, or for a tunnel.
+ * {@link lacksHost} finds those without a Host, which Node lets through (`requireHostHeader`).
  */
 export function answerUncommonRequests(server: Server): void {
   server.on('checkExpectation', ({ socket }: IncomingMessage) =>

@@ -7,7 +7,7 @@ import { within } from '../runtime/within.ts';
 /** How many events the read models may lag behind the log before the service is not ready. */
 export const MAX_LAG = 1_000;
 
-/** How long a store may take to answer: a balancer that gets no answer cannot tell what is wrong. */
+/** How long a store may take to answer. A load balancer that gets no answer cannot tell what is wrong. */
 const ANSWERS_WITHIN_MS = 2_000;
 
 export type Health = {
@@ -64,21 +64,21 @@ export const healthRoutes =
       const { parked, retrying } = (reachable && (await check('failedEvents', failedEvents))) || NO_EVENTS;
       const unreadable = status?.problems.some(({ readable }) => !readable);
       const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
-      // A process that has started, or was asleep, and has yet to see once that it shows everything.
+      // A process that has just started or woken up, whose read models have not caught up yet.
       const isCatchingUp = status !== undefined && !status.caughtUp && !unreadable;
       return reply.code(ready ? 200 : 503).send({
         status: ready ? 'ready' : isCatchingUp ? 'catching up' : 'not ready',
         ...Object.fromEntries(stores),
         eventsBehind: status?.lag ?? null,
-        // A warning: writes are refused only when it is full.
+        // A warning: only a full disk stops writes.
         ...defined({ disk: await disk().catch(() => undefined) }),
-        // Requests are answered, and processes that are all compared with one wrong clock must not all go.
+        // A warning: if the reference clock is wrong, not every process may become unready.
         ...defined({ clock: clock() }),
         ...(status !== undefined &&
           status.problems.length > 0 && {
             readModels: Object.fromEntries(status.problems.map((problem) => [problem.readModel, describe(problem)])),
           }),
-        // One event that fails does not keep the service from anything else.
+        // A warning: one failing event does not affect other work.
         ...(parked + retrying > 0 && {
           webhooks: `events without deliveries: ${parked} parked, ${retrying} tried again; see venue parked list`,
         }),
@@ -86,7 +86,7 @@ export const healthRoutes =
     });
   };
 
-/** Without the cause, which the log has: anyone may ask. */
+/** Leaves out the cause, which is in the log: this page is public. */
 function describe(problem: Problem): string {
   if (problem.state === 'unattended') return 'no process keeps it up to date: start one with the role projector';
   if (problem.state === 'failing') {

@@ -17,7 +17,7 @@ const SURROGATE = /\\u[dD][89a-fA-F]/;
 export function acceptJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser(['application/json', 'text/plain']);
-  // Only a body of no bytes in chunks gets past it: of others the length is known.
+  // Only an empty chunked body is accepted; the length of other bodies is known.
   app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, bytes, done) => {
     if (bytes.byteLength === 0) done(null, undefined);
     else done(new InvalidBody('The body must be JSON: send Content-Type: application/json.'));
@@ -45,8 +45,8 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Without a body, its type says nothing: Fastify would refuse one that it does not know. */
-export function forgetTypeOfNothing({ method, headers }: FastifyRequest): void {
+/** Ignores the Content-Type of a request without a body: Fastify would refuse a type that it does not know. */
+export function ignoreTypeOfEmptyBody({ method, headers }: FastifyRequest): void {
   if (method === 'GET' || headers['content-type'] === undefined || headers['transfer-encoding'] !== undefined) return;
   const length = headers['content-length'];
   if (length === undefined || length === '0') delete headers['content-type'];

@@ -4,7 +4,7 @@ import { sendError } from './errors.ts';
 /** Where the key is published that checkpoints of the log are checked with (docs/guides/audit.md). */
 const SEAL_KEY_PATH = '/.well-known/seal-key';
 
-/** Publishes it, as one line of text, to everybody: whoever checks a log needs no account. */
+/** Publishes the key as one line of text, without authentication: an auditor needs no account. */
 export const sealKeyRoute =
   (deps: { readonly publishedKey: () => Promise<string | undefined> }): FastifyPluginAsync =>
   async (app) => {

@@ -62,7 +62,7 @@ export const webhookRoutes =
       '/webhooks/:id',
       {
         config: { access },
-        // What cannot be an identifier is answered like one that nobody has, and not repeated: it may be anything.
+        // A malformed identifier gets the same answer as an unknown one. It is not repeated: it may contain anything.
         attachValidation: true,
         schema: {
           operationId: 'deleteWebhook',

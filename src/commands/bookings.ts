@@ -67,7 +67,7 @@ export function createBookingCommands(deps: {
     return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
   }
 
-  /** Undefined if the details say nothing that would have to be kept from whoever reads the log, or are refused anyway. */
+  /** Undefined if no detail must be hidden from readers of the log, or the details are refused anyway. */
   const fingerprintFor = (id: BrandId, details: BookingDetails) =>
     arePersonal(details) && wrongDetails(details) === undefined
       ? deps.personalData.fingerprint(subjectOf({ kind: 'Brand', id }), fingerprintOf(details))

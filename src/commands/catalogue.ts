@@ -21,7 +21,7 @@ export type CatalogueCommands = {
   ): Promise<Community | Refusal>;
   addBrand(command: { readonly name: string }, context: CommandContext): Promise<Brand | Refusal>;
   addSpace(command: SpaceTerms & { readonly communityId: number }, context: CommandContext): Promise<SpaceId | Refusal>;
-  /** @param command `seen`: the terms as the page showed them that somebody saves; refused if they have changed since */
+  /** @param command `seen`: the terms that the saved page showed; refused if they have changed since */
   changeSpace(
     command: { readonly spaceId: number; readonly terms: Partial<SpaceTerms>; readonly seen?: SpaceTerms },
     context: CommandContext,

@@ -18,8 +18,8 @@ export type DeliverableEvent = BookingRequested | BookingApproved | BookingCance
 export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
 
 /**
- * What subscribers are told about an event, and the sealed texts that are opened when it is sent. Until then, and for good if
- * their subject is forgotten before, the payload says that they were erased.
+ * The payload for the subscribers of an event, and its sealed texts, which are opened when it is sent. Until then the payload says
+ * that they were erased, and it stays so if their subject is forgotten before.
  */
 export type Notice = { readonly payload: Payload; readonly sealed?: SealedTexts };
 
@@ -29,7 +29,7 @@ export function noticeOf(event: Recorded<DeliverableEvent>): Notice {
   return Object.keys(sealed).length === 0 ? { payload } : { payload, sealed };
 }
 
-/** What subscribers are told about an event. A message or reason that was not given is absent. */
+/** The payload for the subscribers of an event. A message or reason that was not given is absent. */
 function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
   const { at: timestamp } = event.metadata;
   if (event.type === 'ReviewPosted') {

@@ -29,7 +29,7 @@ export type DescribedRoute = {
   readonly response: { readonly [status: string]: Answer };
 };
 
-/** The OpenAPI 3.1 description of the API. It is put together when it is asked for. */
+/** The OpenAPI 3.1 description of the API. Built on the first request for it. */
 export function describeApi(routes: readonly DescribedRoute[], settings: Settings) {
   const examples = readExamples();
   const components = createComponents();

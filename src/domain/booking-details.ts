@@ -22,7 +22,7 @@ export type BookingDetails = {
 type Field = keyof Required<BookingDetails>;
 
 type FieldRules<F extends Field> = {
-  /** Refuses a wrong value, whoever sent it. */
+  /** Refuses a wrong value. */
   readonly wrong: (value: BookingDetails[F]) => Refusal | undefined;
   /** Whether approval, cancellation and completion repeat it. Stored for good: the log keeps what an event once said. */
   readonly repeated: boolean;

@@ -185,7 +185,7 @@ type MemberRole = 'Member';
  * credentials; no name or e-mail address of a person is among them (docs/decisions/accounts.md).
  */
 type MembershipChange = {
-  /** The change to the record. It is told of once, however often a process takes up what another left unfinished. */
+  /** The change to the record. Recorded once, even if several processes take up unfinished work. */
   readonly changeId: string;
   readonly account: Account;
 };
@@ -230,7 +230,7 @@ export type IdsReserved = Event<
 /** Identifies the log and the format of the store, so that no other log is taken for it (docs/decisions/stores.md). */
 export type LogCreated = Event<'LogCreated', { readonly logId: string; readonly format: number }>;
 
-/** An operator has told a read model to leave out an event that it cannot take (docs/decisions/read-models.md). */
+/** An operator made a read model skip an event that it cannot fold (docs/decisions/read-models.md). */
 export type ProjectionEventSkipped = Event<
   'ProjectionEventSkipped',
   {

@@ -20,7 +20,7 @@ export const subjectOf = ({ kind, id }: Account): Subject => (kind === 'Brand' ?
 
 export const subjectOfUser = (userId: string): Subject => `user:${userId}`;
 
-/** Whether a text is sealed. By its type: no plain text, whatever it says, is taken for a sealed one. */
+/** Whether a text is sealed. Decided by its type, so that no plain text can pass for a sealed one. */
 const isSealed = (text: unknown): text is SealedText => typeof text === 'object' && text !== null && 'sealed' in text;
 
 /** `T` with its personal texts opened. */

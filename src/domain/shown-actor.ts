@@ -1,7 +1,7 @@
 import { type Account, type Actor, accountKey } from './account.ts';
 import { defined } from './defined.ts';
 
-/** Who looks at what somebody did: an account, or the operator of the service. */
+/** Who reads a history: an account, or the operator of the service. */
 export type Viewer = Account | 'operator';
 
 /** Who did something, as a viewer may know it. */
@@ -24,7 +24,7 @@ export type NamedActor = ShownActor & {
 
 /**
  * What a viewer may know of who did something. An account and the operator see which key, app or user it was; the other party sees
- * the account alone (docs/decisions/accounts.md). What the operator or the service did, everybody may know.
+ * the account alone (docs/decisions/accounts.md). Actions of the operator and the service are visible to all.
  */
 export function shownActor({ kind, id, account }: Actor, viewer: Viewer): ShownActor {
   if (kind === 'operator' || kind === 'system') return { kind, id };

@@ -223,7 +223,7 @@ export type CancelBooking = {
     | { readonly kind: 'Brand'; readonly id: BrandId }
     | { readonly kind: 'Community'; readonly id: CommunityId };
   readonly reason?: string;
-  /** What the booking was when this was decided: refused if it has become something else. Absent: whatever it is. */
+  /** The status on which the decision was based: refused if it has changed. Absent: any status. */
   readonly expected?: 'Pending' | 'Approved';
 };
 

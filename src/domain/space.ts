@@ -39,8 +39,8 @@ export function addSpace(existing: Space | undefined, command: SpaceAdded['data'
  * Changes the given terms; existing bookings keep theirs. No event if nothing differs. Only the changed terms are checked, so
  * that a space whose terms were allowed by older rules can still be changed and corrected.
  *
- * Whoever saves all terms from a page says what the page showed (`seen`). If a term has changed since, the command is refused,
- * because it would undo a change that its sender has not seen.
+ * A page that saves all terms sends the terms that it showed (`seen`). If a term has changed since, the command is refused,
+ * because it would undo a change that the user has not seen.
  */
 export function changeSpace(
   space: Space | undefined,

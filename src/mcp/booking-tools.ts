@@ -18,9 +18,8 @@ import { type Tool, type ToolDeps, tool } from './tool.ts';
 const BOOKINGS = { default: 50, maximum: 500 } as const;
 const SEE_BOOKINGS = 'Call list_bookings to see which bookings exist.';
 
-/** Bookings: listed for both parties, requested and cancelled for brands. Answering requests is left to people. */
-export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
-  const listBookings = tool({
+const listBookings = ({ queries }: ToolDeps): Tool =>
+  tool({
     name: 'list_bookings',
     title: 'List bookings',
     description:
@@ -62,7 +61,8 @@ export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
     },
   });
 
-  const requestBooking = tool({
+const requestBooking = ({ commands }: ToolDeps): Tool =>
+  tool({
     name: 'request_booking',
     title: 'Request a booking',
     description:
@@ -89,7 +89,8 @@ export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
     },
   });
 
-  const cancelBooking = tool({
+const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
+  tool({
     name: 'cancel_booking',
     title: 'Cancel a booking',
     description:
@@ -123,7 +124,8 @@ export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
     },
   });
 
-  const bookingHistory = tool({
+const bookingHistory = ({ queries }: ToolDeps): Tool =>
+  tool({
     name: 'booking_history',
     title: 'Booking history',
     description: 'Lists what happened to a booking, in order: when, who did it, and what changed.',
@@ -139,8 +141,13 @@ export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
     },
   });
 
-  return [listBookings, requestBooking, cancelBooking, bookingHistory];
-}
+/** Bookings: listed for both parties, requested and cancelled for brands. Answering requests is left to people. */
+export const bookingTools = (deps: ToolDeps): readonly Tool[] => [
+  listBookings(deps),
+  requestBooking(deps),
+  cancelBooking(deps),
+  bookingHistory(deps),
+];
 
 function bookingOf(cursor: string): BookingCursor | undefined {
   const [, date = '', id = ''] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(cursor) ?? [];

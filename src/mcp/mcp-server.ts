@@ -24,7 +24,7 @@ export function mcpRoutes(deps: {
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
-  /** The SDK and the tools are loaded with the first call, so that the start need not wait for them. */
+  /** The first call loads the SDK and the tools, so that the start does not wait for them. */
   const handler = loadOnce(async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames }));
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {

@@ -8,18 +8,18 @@ const SCHEMAS = {
 } as const;
 
 /**
- * What is wrong with the parameters of a request in the earlier revisions, as JSON-RPC 2.0, 5.1 says it (-32602): the SDK takes wrong
- * ones for an error of the server (-32603). The body of the request is not read.
+ * Refuses invalid parameters of a request in the earlier revisions as JSON-RPC 2.0, 5.1 requires (-32602). The SDK would report an
+ * error of the server (-32603). Does not read the body of the request.
  * @param message the parsed body
- * @returns undefined if nothing is, or if it is for the SDK to say what
+ * @returns undefined if the parameters are valid, or if the SDK reports the error itself
  */
 export async function wrongParams(request: Request, message: unknown): Promise<Response | undefined> {
-  // The revision of 2026 has its own checks, and no `initialize`.
+  // The SDK checks requests of the 2026 revision itself, and that revision has no `initialize`.
   if (!isRequest(message) || !(await isLegacyRequest(request, message))) return undefined;
   const { issues = [] } = await SCHEMAS[message.method]['~standard'].validate(message);
   if (issues.length === 0) return undefined;
-  const told = issues.map(({ path = [], message: what }) => `${path.map(nameOf).join('.')}: ${what}`);
-  const error = { code: INVALID_PARAMS, message: told.join('; ') };
+  const problems = issues.map(({ path = [], message: problem }) => `${path.map(nameOf).join('.')}: ${problem}`);
+  const error = { code: INVALID_PARAMS, message: problems.join('; ') };
   return Response.json({ jsonrpc: '2.0', id: message.id, error });
 }
 
@@ -38,5 +38,5 @@ const isRequest = (message: unknown): message is Known =>
   'method' in message &&
   typeof message.method === 'string' &&
   Object.hasOwn(SCHEMAS, message.method) &&
-  // Other parameters are none: that is an invalid request.
+  // Parameters of another type make it an invalid request, which the SDK reports.
   (!('params' in message) || (typeof message.params === 'object' && message.params !== null));

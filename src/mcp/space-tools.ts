@@ -20,9 +20,8 @@ const DEFAULT_RANGE_DAYS = 31;
 
 export const SEE_SPACES = 'Call find_spaces to see which spaces exist.';
 
-/** What can be booked, and when. */
-export function spaceTools({ queries, clock, pricing }: ToolDeps): readonly Tool[] {
-  const findSpaces = tool({
+const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
+  tool({
     name: 'find_spaces',
     title: 'Find spaces',
     description:
@@ -70,7 +69,8 @@ export function spaceTools({ queries, clock, pricing }: ToolDeps): readonly Tool
     },
   });
 
-  const checkAvailability = tool({
+const checkAvailability = ({ queries }: ToolDeps): Tool =>
+  tool({
     name: 'check_availability',
     title: 'Check availability',
     description:
@@ -89,54 +89,54 @@ export function spaceTools({ queries, clock, pricing }: ToolDeps): readonly Tool
     },
   });
 
-  const findOpenDays = tool({
+const OpenDaysInput = Input({
+  spaceIds: Type.Optional(
+    Type.Array(Id<SpaceId>('From find_spaces.'), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Only these spaces. Default: all that take bookings.',
+    }),
+  ),
+  communityId: Type.Optional(Id('Only spaces of this community.')),
+  startDate: Type.Optional(PlainDate('First day, YYYY-MM-DD. Default: today.')),
+  endDate: Type.Optional(
+    PlainDate(
+      `Last day, YYYY-MM-DD, at most ${MAX_RANGE_DAYS} days in all. Default: ${DEFAULT_RANGE_DAYS} days in all.`,
+    ),
+  ),
+  weekdays: Type.Optional(
+    Type.Array(OneOf(WEEKDAYS), { minItems: 1, uniqueItems: true, description: 'Only these days of the week.' }),
+  ),
+  startHour: Type.Optional(Hour('Only days on which an event can start at this hour.')),
+  limit: Limit('days', DAYS),
+  cursor: Cursor,
+});
+
+const OpenDay = Type.Object({
+  date: PlainDate('In the time zone of the space.'),
+  weekday: OneOf(WEEKDAYS),
+  spaceId: Id<SpaceId>('The space.'),
+  spaceName: Type.String(),
+  openHours: Type.Array(Hour('A start hour.'), {
+    description: 'Start hours that can be booked. check_availability says which leave less time.',
+  }),
+});
+
+const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
+  tool({
     name: 'find_open_days',
     title: 'Find open days',
     description:
       'Searches several days and spaces at once for hours that can be booked, earliest first: “the next free Saturday”, “any space on 12 or 13 June at 18:00”. Days without an open hour are left out. If there is a "next", the search goes on from there, even if it has found nothing yet.',
-    input: Input({
-      spaceIds: Type.Optional(
-        Type.Array(Id<SpaceId>('From find_spaces.'), {
-          minItems: 1,
-          maxItems: 100,
-          description: 'Only these spaces. Default: all that take bookings.',
-        }),
-      ),
-      communityId: Type.Optional(Id('Only spaces of this community.')),
-      startDate: Type.Optional(PlainDate('First day, YYYY-MM-DD. Default: today.')),
-      endDate: Type.Optional(
-        PlainDate(
-          `Last day, YYYY-MM-DD, at most ${MAX_RANGE_DAYS} days in all. Default: ${DEFAULT_RANGE_DAYS} days in all.`,
-        ),
-      ),
-      weekdays: Type.Optional(
-        Type.Array(OneOf(WEEKDAYS), { minItems: 1, uniqueItems: true, description: 'Only these days of the week.' }),
-      ),
-      startHour: Type.Optional(Hour('Only days on which an event can start at this hour.')),
-      limit: Limit('days', DAYS),
-      cursor: Cursor,
-    }),
-    output: Type.Object({
-      days: Type.Array(
-        Type.Object({
-          date: PlainDate('In the time zone of the space.'),
-          weekday: OneOf(WEEKDAYS),
-          spaceId: Id<SpaceId>('The space.'),
-          spaceName: Type.String(),
-          openHours: Type.Array(Hour('A start hour.'), {
-            description: 'Start hours that can be booked. check_availability says which leave less time.',
-          }),
-        }),
-      ),
-      next: Next,
-    }),
+    input: OpenDaysInput,
+    output: Type.Object({ days: Type.Array(OpenDay), next: Next }),
     access: { permission: 'ReadAvailability' },
     writes: false,
     advice: { ResourceNotFound: SEE_SPACES },
     async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller }) {
       const after = cursor === undefined ? undefined : dayOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
-      // Whichever zone a space is in: days that are over there are passed over.
+      // The earliest date that is today anywhere. Each space skips the days that are over in its zone.
       const from = startDate ?? localDate(clock(), FIRST_ZONE);
       const to = endDate ?? daysLater(from, DEFAULT_RANGE_DAYS - 1);
       const days = daysIn(from, to);
@@ -165,10 +165,14 @@ export function spaceTools({ queries, clock, pricing }: ToolDeps): readonly Tool
     },
   });
 
-  return [findSpaces, checkAvailability, findOpenDays];
-}
+/** What can be booked, and when. */
+export const spaceTools = (deps: ToolDeps): readonly Tool[] => [
+  findSpaces(deps),
+  checkAvailability(deps),
+  findOpenDays(deps),
+];
 
-/** Where a day begins last, so that no day that is still today somewhere is missed. */
+/** The zone where days begin last. */
 const FIRST_ZONE = 'Etc/GMT+12';
 
 const idOf = (cursor: string) => (/^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined);

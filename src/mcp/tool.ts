@@ -36,7 +36,7 @@ export type ToolCall = {
 };
 
 export type Tool = {
-  /** Whether it is offered to a caller at all. What a kind of account can never do is not shown to it. */
+  /** Whether the tool is listed for a caller. Tools that a kind of account can never use are hidden from it. */
   isFor(caller: Caller): boolean;
   register(server: McpServer, call: ToolCall): void;
 };
@@ -71,7 +71,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
     if ('value' in result) return result;
     return { issues: result.violations.map((violation) => ({ message: `${pathOf(violation)} ${ruleOf(violation)}` })) };
   });
-  /** The answer may have begun as a stream of events, so that nobody else can say in time that there will be none. */
+  /** The response may already be an event stream, so only the tool itself can report in time that it has no result. */
   const answered = <R>(running: Promise<R>, { answerBy }: ToolCall): Promise<R> =>
     within(answerBy - performance.now(), running, () =>
       writes === false ? new Unavailable(LATE, undefined, LATE) : new OutcomeUnknown(LATE),
@@ -95,14 +95,14 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
           try {
             const refused = refuseCaller(call.caller);
             const wanted = refused === undefined ? checked(input) : undefined;
-            // What is wrong with the input is in the refusal itself: the advice is on what the rules refuse.
+            // A refusal of the input says what to change. The advice is for refusals by the rules.
             if (isRefusal(wanted)) return failed(wanted);
             const outcome = wanted === undefined ? refused : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
             const shown = visible(outcome);
             return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
           } catch (error) {
-            // A tool error, too, so that the model knows it may try again.
+            // A tool error as well, so that the model knows it may try again.
             if (isUnavailable(error)) return notAvailable(error);
             throw error;
           }

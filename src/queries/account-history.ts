@@ -74,8 +74,8 @@ const changeAt = declareQuery(
   ['Brand:1', 'p'],
 );
 
-/** Events whose texts are opened and whose actors are named together. */
-const TOGETHER = 200;
+/** How many events have their texts opened and their actors named together. */
+const BATCH = 200;
 const PROGRESS_EVERY = 50_000;
 
 type Found = AccountChange & { readonly event: Recorded; readonly before?: Space };
@@ -171,8 +171,8 @@ export function createAccountHistory(deps: {
 
     /**
      * Everything that changed for an account, in the order of the log, for the operator. The whole log is read; memory stays flat.
-     * @param progress is told now and then how far that is
-     * @param unknown is told of events of a newer release, of which this one cannot say whom they concern
+     * @param report.progress is called now and then
+     * @param report.unknown is called for events of a newer release, whose accounts this release does not know
      */
     async *audit(
       account: Account,
@@ -200,7 +200,7 @@ export function createAccountHistory(deps: {
         const before = states.next(event);
         if (!isWanted(event, change, filter)) continue;
         found.push({ ...change, event, ...defined({ before }) });
-        if (found.length === TOGETHER) yield* matching();
+        if (found.length === BATCH) yield* matching();
       }
       yield* matching();
     },
@@ -221,7 +221,7 @@ async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): 
   return found;
 }
 
-/** Follows what spaces are. */
+/** Folds the events of spaces. */
 function createSpaces() {
   const spaces = new Map<number, Space | undefined>();
   return {

@@ -7,7 +7,7 @@ import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { createAccountQueries } from './accounts.ts';
 
-/** The names that are kept as records, and not in the log. Undefined for what is not there any more. */
+/** The names that are kept as records, and not in the log. Undefined for what has been removed. */
 export type Directory = {
   /** The e-mail address of a user. */
   user(id: string): Promise<string | undefined>;
@@ -25,7 +25,7 @@ export function createActorNames(deps: {
 }) {
   const { events, accounts, directory } = deps;
 
-  /** What the first event of a stream calls the key, client or webhook. It tells of those that are gone, too. */
+  /** The name that the first event of its stream gives the key, client or webhook. Also finds those that have been removed. */
   async function inLog(stream: string): Promise<string | undefined> {
     for await (const stored of events.readStream(stream, { limit: 1 })) {
       if (!isKnown(stored)) return undefined;

@@ -24,7 +24,7 @@ export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly bo
 /** What happened to a space on a day up to some point, and the bookings that there were then, by start hour. */
 export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookings: readonly ReadableBooking[] };
 
-/** What the log tells of bookings, now or at an earlier time (docs/decisions/accounts.md). */
+/** The history of bookings from the log, now or as of an earlier time (docs/decisions/accounts.md). */
 export function createBookingHistory(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
@@ -49,16 +49,18 @@ export function createBookingHistory(deps: {
       const found = await readModels.collection(bookings).get(String(id));
       if (found === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, found.document))) return undefined;
       const { bookingId, spaceId, date } = found.document;
-      const told = eventsOfBooking(bookingId, await ofStream(spaceId, date, to));
-      const [booking] = await personalData.openBookings(folded(told));
-      return { steps: await named(historySteps(await personalData.openEvents(told)), viewer), booking };
+      const ownEvents = eventsOfBooking(bookingId, await ofStream(spaceId, date, to));
+      const [booking] = await personalData.openBookings(folded(ownEvents));
+      return { steps: await named(historySteps(await personalData.openEvents(ownEvents)), viewer), booking };
     },
 
     /** The history of a space on one day. For the operator, who may see the bookings of every brand. */
     async ofDay(spaceId: number, date: PlainDate, to: Until = {}): Promise<DayHistory> {
       const day = await ofStream(spaceId, date, to);
       const each = [...new Set(day.map(({ data }) => data.bookingId))].map((id) => eventsOfBooking(id, day));
-      const opened = await Promise.all(each.map(async (told) => historySteps(await personalData.openEvents(told))));
+      const opened = await Promise.all(
+        each.map(async (ownEvents) => historySteps(await personalData.openEvents(ownEvents))),
+      );
       const steps = opened.flat().sort((a, b) => a.event.revision - b.event.revision);
       const bookings = await personalData.openBookings(each.flatMap(folded));
       return {
@@ -69,9 +71,9 @@ export function createBookingHistory(deps: {
   };
 }
 
-/** The booking that its events fold to, if there are any: the read model's own fold, so that both always say the same. */
-function folded(told: readonly Recorded<BookingEvent>[]): BookingDocument[] {
+/** The booking that its events fold to, if there are any. Uses the read model's fold, so that both always agree. */
+function folded(events: readonly Recorded<BookingEvent>[]): BookingDocument[] {
   let booking: BookingDocument | undefined;
-  for (const event of told) booking = bookings.evolve(booking, event);
+  for (const event of events) booking = bookings.evolve(booking, event);
   return booking === undefined ? [] : [booking];
 }

@@ -92,7 +92,7 @@ const inOrder = declareQuery(
     };
   },
   [{ communityId: communityId(1) }, {}, 'ascending', {}, 1],
-  // Both directions of the two that everybody reads. An index is read backwards as it is forwards.
+  // Both directions of the two most common lists. An index serves both directions.
   ...LISTS.flatMap((list, at) =>
     DIRECTIONS.filter((_, which) => at < 2 || at % 2 === which).flatMap((direction) =>
       [{}, ...partsAfter(PLACE, direction)].map((part): [BookingList, Dates, Direction, Part, number] => [
@@ -141,7 +141,7 @@ export type PartQuery = Dates & {
     /** The zone of all these bookings, if they have but one. Saves reading what is of no use. */
     readonly zone?: string;
   };
-  /** What the engine cannot tell. */
+  /** A condition that the engine cannot check. */
   readonly holds?: (booking: BookingDocument) => boolean;
 };
 
@@ -149,7 +149,7 @@ export type PartQuery = Dates & {
 const EAST = 'Pacific/Kiritimati';
 const WEST = 'Etc/GMT+12';
 
-/** From how many lists on each is read in small steps, since most of what is read first is of other lists' bookings. */
+/** From this many lists on, each is read in small steps: most of a large first step would not fit on the page. */
 const MANY_LISTS = 4;
 const SMALL_STEP = 8;
 
@@ -172,7 +172,7 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
           last = document;
           yield document;
         }
-        // There may be more of this part. What follows it is read from there.
+        // This part may go on. The next round continues after its last booking.
         if (read === step) break;
         last = undefined;
       }
@@ -186,7 +186,7 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
     const { date } = cursor;
     const bookingId = toBookingId(cursor.bookingId);
     const found = (await documents.get(String(bookingId)))?.document;
-    // One that was made up begins at its date, and does not tell the hour of a booking that the account may not see.
+    // A made-up cursor begins at its date, so that it does not reveal the hour of a booking that the account may not see.
     const isPlace = found !== undefined && found.date === date && isVisibleBooking(account, found);
     return { date, startHour: isPlace ? found.startHour : 0, bookingId };
   }
@@ -209,7 +209,7 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
       }
     }
     const more = found.length > limit;
-    // Close to the beginning a page read backwards would be short, and a last page may have emptied meanwhile.
+    // Near the beginning a page read backwards would be short, and the last page may have become empty.
     if (backwards ? !more : after !== undefined && found.length === 0) {
       const { before: _, after: __, ...first } = query;
       return page(account, lists, first);
@@ -234,7 +234,7 @@ const cursorAt = ({ date, bookingId }: BookingDocument): BookingCursor => ({ dat
 const isWithin = (date: PlainDate, { startDate, endDate }: Dates): boolean =>
   (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
 
-/** What is upcoming or past somewhere; {@link isIn} looks at the clock of the space. */
+/** The dates that are upcoming or past in some zone. {@link isIn} then checks the zone of the space. */
 function datesOf({ startDate, endDate, period }: PartQuery): Dates {
   if (period === undefined) return defined({ startDate, endDate });
   if (period.is === 'upcoming') {
@@ -248,7 +248,7 @@ function datesOf({ startDate, endDate, period }: PartQuery): Dates {
 const isIn = (period: PartQuery['period'], booking: BookingDocument): boolean =>
   period === undefined || (period.is === 'upcoming') === endOf(booking) > period.now;
 
-/** Whether dates and period ask for a booking. */
+/** Whether a booking matches dates and period. */
 export const isSearched = (
   query: Pick<PartQuery, 'startDate' | 'endDate' | 'period'>,
   booking: BookingDocument,

@@ -34,7 +34,7 @@ export type BrandRecord = {
   readonly byBrand: number;
   /** Declined or cancelled by the community. */
   readonly byCommunity: number;
-  /** Requests that nobody answered. */
+  /** Requests that expired unanswered. */
   readonly expired: number;
 };
 
@@ -94,8 +94,8 @@ const ofBrandAt = declareQuery(
   [{ brandId: brandId(1), communityId: communityId(1) }, 'Cancelled', 'Brand'],
 );
 
-/** Bookings whose texts are opened at once. */
-const OPENED_AT_ONCE = 200;
+/** How many bookings have their texts opened together. */
+const OPENED_TOGETHER = 200;
 
 export function createBookingQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
@@ -117,7 +117,7 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
 
     /** Every booking the account may see, in the order of lists, streamed, with its texts opened. */
     async *readableList(account: Account, filter: BookingFilter = {}): AsyncGenerator<ReadableBooking> {
-      for await (const page of inPages(this.list(account, filter), OPENED_AT_ONCE))
+      for await (const page of inPages(this.list(account, filter), OPENED_TOGETHER))
         yield* await personalData.openBookings(page);
     },
 

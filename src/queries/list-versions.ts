@@ -17,7 +17,7 @@ export type ListVersion = {
   isShown(): Promise<boolean>;
 };
 
-/** How long a list that is behind its version is waited for. */
+/** How long to wait for a list that lags behind its version. */
 const SHOWN_WITHIN_MS = 250;
 
 const lastOfCommunity = declareQuery(
@@ -46,9 +46,8 @@ export function createListVersions(deps: {
 
   return {
     /**
-     * The version of the bookings that an account may see; undefined if it cannot be told now. What last changed them is a read
-     * model of its own, which may be ahead of the list (`isShown`) or behind it. The latter does no harm: the list gets a newer
-     * version soon.
+     * The version of the bookings that an account may see; undefined if it is unknown now. It comes from a read model of its own,
+     * which may be ahead of the list (`isShown`) or behind it. The latter does no harm: the list gets a newer version soon.
      */
     async ofBookings(account: Account): Promise<ListVersion | undefined> {
       try {
@@ -68,8 +67,8 @@ export function createListVersions(deps: {
     },
 
     /**
-     * The version of a community's reviews. They are only ever added, so their number and the highest id say which they are; and
-     * how many subjects have been forgotten, what they read.
+     * The version of a community's reviews. Reviews are only added, so their number and highest id identify the list. The number of
+     * forgotten subjects identifies their texts.
      */
     async ofReviews(communityId: number): Promise<ListVersion> {
       const documents = readModels.collection(reviews);

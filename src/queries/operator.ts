@@ -67,7 +67,7 @@ export function createOperatorQueries(deps: { readonly readModels: ReadModels; r
       return Array.fromAsync(found, ({ document }) => document);
     },
 
-    /** The streams that tell of a booking, or undefined if there is none. */
+    /** The streams with the events of a booking, or undefined if there is no such booking. */
     async streamsOf(bookingId: number): Promise<readonly string[] | undefined> {
       const found = await readModels.collection(bookings).get(String(bookingId));
       if (found === undefined) return undefined;

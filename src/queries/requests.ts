@@ -87,7 +87,7 @@ const onDays = declareQuery(
   ],
 );
 
-/** What a community reads to answer requests, many at once: no query for each of them. */
+/** What a community reads to answer many requests together, without a query for each. */
 export function createRequestQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
   return {

@@ -78,14 +78,14 @@ export type ReviewOverview = {
   readonly reviewed: ReadonlySet<BookingId>;
 };
 
-/** Reviews whose texts are opened at once. */
-const OPENED_AT_ONCE = 200;
+/** How many reviews have their texts opened together. */
+const OPENED_TOGETHER = 200;
 
 export function createReviewQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
 
   async function* readable(found: AsyncIterable<Stored<ReviewDocument>>): AsyncGenerator<ReadableReview> {
-    for await (const page of inPages(found, OPENED_AT_ONCE))
+    for await (const page of inPages(found, OPENED_TOGETHER))
       yield* await personalData.openReviews(page.map(({ document }) => document));
   }
 

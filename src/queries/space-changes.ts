@@ -8,7 +8,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { ActorNames } from './actor-names.ts';
 import { isVisibleSpace } from './spaces.ts';
 
-/** Who did something last, and when. */
+/** Who made the last change, and when. */
 type Doer = { readonly by: NamedActor; readonly at: string };
 
 /** A space as the log has it, and who last did what to it. */
@@ -16,13 +16,13 @@ export type SpaceNow = {
   readonly space: Space;
   /** The terms that are not as they were seen, with who made each what it is. */
   readonly changed: readonly (Doer & { readonly term: keyof SpaceTerms })[];
-  /** Who last closed or reopened it; absent if nobody has. */
+  /** Who last closed or reopened it; absent if that never happened. */
   readonly switched?: Doer;
 };
 
 /**
- * What became of a space since somebody looked at it, and by whom. From the log itself, because it explains why a command was
- * refused, and the command was decided on the log. Undefined for a space that the account may not see.
+ * What has changed in a space since a page showed it, and by whom. Read from the log, because it explains why a command was
+ * refused, and commands are decided on the log. Undefined for a space that the account may not see.
  */
 export function createSpaceChanges(deps: { readonly events: EventStore; readonly names: ActorNames }) {
   const { events, names } = deps;
