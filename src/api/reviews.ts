@@ -34,7 +34,9 @@ export const reviewRoutes =
         if (isRefusal(found)) return sendRefusal(reply, found);
         const version = await queries.listVersions.ofReviews(request.params.communityId);
         return sendList(request, reply, {
-          ...{ version, entityTagOf, pages: found },
+          version,
+          entityTagOf,
+          pages: found,
           textsOf: (review) => [stringifyReview(toReviewDto(review))],
         });
       },

@@ -61,7 +61,11 @@ export function describeDeliveries(
         description: `${HAPPENED[event]} (${value}). See [Deliveries](#tag/Deliveries) for signatures, retries and order.`,
         security: [],
         parameters: Object.entries(HEADERS).map(([name, { schema, description }]) => ({
-          ...{ name, in: 'header', required: true, description, schema },
+          name,
+          in: 'header',
+          required: true,
+          description,
+          schema,
           example: example.headers[name.toLowerCase()],
         })),
         requestBody: {

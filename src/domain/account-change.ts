@@ -55,12 +55,10 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       const { bookingId } = event.data;
       return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'booking', id: String(bookingId) } };
     }
-    case 'ReviewPosted':
-      return {
-        topic: 'reviews',
-        accounts: partiesOf(event.data),
-        of: { kind: 'review', id: `${event.data.reviewId}` },
-      };
+    case 'ReviewPosted': {
+      const { reviewId } = event.data;
+      return { topic: 'reviews', accounts: partiesOf(event.data), of: { kind: 'review', id: String(reviewId) } };
+    }
     case 'CommunityAdded':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
     case 'BrandAdded':
@@ -74,11 +72,8 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpaceClosed':
     case 'SpaceOpened': {
       const { spaceId, communityId } = event.data;
-      return {
-        topic: 'spaces',
-        accounts: [{ kind: 'Community', id: communityId }],
-        of: { kind: 'space', id: String(spaceId) },
-      };
+      const owner = { kind: 'Community', id: communityId } as const;
+      return { topic: 'spaces', accounts: [owner], of: { kind: 'space', id: String(spaceId) } };
     }
     case 'ApiKeyIssued':
     case 'ApiKeyRevoked':

@@ -14,6 +14,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { ActorNames } from './actor-names.ts';
+import { documentsOf, isAny } from './documents.ts';
 
 export type AuditFilter = {
   /** Inclusive, in milliseconds since the epoch. */
@@ -134,18 +135,14 @@ export function createAccountHistory(deps: {
     /** Whether a change of the account is at a position: only such ones are the `next` and `previous` of its pages. */
     async hasChangeAt(account: Account, position: string): Promise<boolean> {
       const wanted = changeAt(accountKey(account), position);
-      for await (const _ of readModels.collection(accountHistory).find(wanted)) return true;
-      return false;
+      return isAny(readModels.collection(accountHistory).find(wanted));
     },
 
     /** A page of the changes of an account, for itself: those of one topic, or of one thing (`space:3`), or all. Newest first. */
     async page(account: Account, query: Places): Promise<ChangePage> {
       const { limit, after, ...first } = query;
       const wanted = placesOf(accountKey(account), { ...query, limit: limit + 1 });
-      const places = await Array.fromAsync(
-        readModels.collection(accountHistory).find(wanted),
-        (found) => found.document,
-      );
+      const places = await documentsOf(readModels.collection(accountHistory).find(wanted));
       const more = places.length > limit;
       // Close to the newest a page read backwards would be short: the first one is whole.
       if (after !== undefined && !more) {

@@ -3,6 +3,7 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { documentsOf } from './documents.ts';
 
 const newestOf = declareQuery(
   apiKeys,
@@ -17,8 +18,7 @@ export function createApiKeyQueries({ readModels }: { readonly readModels: ReadM
   return {
     /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
     async listOfAccount(account: Account): Promise<ApiKeyDocument[]> {
-      const found = readModels.collection(apiKeys).find(newestOf(accountKey(account)));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(apiKeys).find(newestOf(accountKey(account))));
     },
   };
 }

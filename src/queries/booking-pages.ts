@@ -1,5 +1,5 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
-import type { Condition, Find, Query } from '../document-store/document-store.ts';
+import type { Condition, Find, Query, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { endOf } from '../domain/booking-moments.ts';
@@ -26,6 +26,10 @@ export type Direction = 'ascending' | 'descending';
 /** A community sees the bookings of its spaces, a brand its own (docs/guides/rest-api.md#accounts-and-visibility). */
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
+
+/** Those of the bookings that the account may see, by start hour. */
+export const visibleByHour = (account: Account, found: readonly BookingDocument[]): BookingDocument[] =>
+  found.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
 
 /** Where a page ends. The hour is looked up: it never changes. */
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
@@ -153,6 +157,31 @@ const WEST = 'Etc/GMT+12';
 const MANY_LISTS = 4;
 const SMALL_STEP = 8;
 
+/** The bookings of one list after a place, read `step` at a time. */
+async function* bookingsOf(
+  find: (query: Query<BookingDocument>) => AsyncIterable<Stored<BookingDocument>>,
+  list: BookingList,
+  { dates, direction, from, step }: { dates: Dates; direction: Direction; from: Place | undefined; step: number },
+) {
+  let place = from;
+  for (;;) {
+    let last: BookingDocument | undefined;
+    for (const part of place === undefined ? [{}] : partsAfter(place, direction)) {
+      let read = 0;
+      for await (const { document } of find(inOrder(list, dates, direction, part, step))) {
+        read += 1;
+        last = document;
+        yield document;
+      }
+      // This part may go on. The next round continues after its last booking.
+      if (read === step) break;
+      last = undefined;
+    }
+    if (last === undefined) return;
+    place = last;
+  }
+}
+
 /**
  * Reads a page of several lists, as if they were one: in order, each booking once. Reads little more than it returns, wherever
  * the page is. A booking that arrives meanwhile is on the page of its place; none is shown twice or left out.
@@ -160,26 +189,6 @@ const SMALL_STEP = 8;
 export function createBookingPages({ readModels }: { readonly readModels: ReadModels }) {
   const documents = readModels.collection(bookings);
   const find = (query: Query<BookingDocument>) => documents.find(query);
-
-  async function* ofList(list: BookingList, dates: Dates, direction: Direction, from: Place | undefined, step: number) {
-    let place = from;
-    for (;;) {
-      let last: BookingDocument | undefined;
-      for (const part of place === undefined ? [{}] : partsAfter(place, direction)) {
-        let read = 0;
-        for await (const { document } of find(inOrder(list, dates, direction, part, step))) {
-          read += 1;
-          last = document;
-          yield document;
-        }
-        // This part may go on. The next round continues after its last booking.
-        if (read === step) break;
-        last = undefined;
-      }
-      if (last === undefined) return;
-      place = last;
-    }
-  }
 
   async function placeOf(account: Account, cursor: BookingCursor | undefined): Promise<Place | undefined> {
     if (cursor === undefined) return undefined;
@@ -201,7 +210,7 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
     const found: BookingDocument[] = [];
     if (place === undefined || isWithin(place.date, dates)) {
       const step = lists.length < MANY_LISTS ? limit + 1 : Math.min(SMALL_STEP, limit + 1);
-      const streams = lists.map((list) => ofList(list, dates, direction, place, step));
+      const streams = lists.map((list) => bookingsOf(find, list, { dates, direction, from: place, step }));
       for await (const booking of merged(streams, (a, b) => compare(a, b, direction))) {
         if (!holds(booking) || !isIn(query.period, booking)) continue;
         found.push(booking);

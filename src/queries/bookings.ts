@@ -16,7 +16,9 @@ import {
   isVisibleBooking,
   type PartQuery,
   rangeOf,
+  visibleByHour,
 } from './booking-pages.ts';
+import { documentsOf } from './documents.ts';
 
 export type BookingFilter = Dates & { readonly status?: BookingStatus };
 
@@ -101,11 +103,6 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
   const { readModels, personalData } = deps;
   const parts = createBookingPages(deps);
 
-  const opened = async (part: BookingPart): Promise<BookingPage> => ({
-    ...part,
-    bookings: await personalData.openBookings(part.bookings),
-  });
-
   return {
     /** The booking, or undefined if the account may not see it. */
     async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
@@ -134,14 +131,14 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
     /** One page of the bookings the account may see, in the order of lists, with their texts opened. */
     async page(account: Account, query: PartQuery & { readonly status?: BookingStatus }): Promise<BookingPage> {
       const { status, ...part } = query;
-      return opened(await parts.page(account, [{ ...ownedBy(account), ...defined({ status }) }], part));
+      const found = await parts.page(account, [{ ...ownedBy(account), ...defined({ status }) }], part);
+      return { ...found, bookings: await personalData.openBookings(found.bookings) };
     },
 
     /** The bookings of a space on one day that the account may see, by start hour. Their texts stay sealed. */
     async onDay(account: Account, spaceId: number, date: PlainDate): Promise<BookingDocument[]> {
-      const found = readModels.collection(bookings).find(onSpaceDay(toSpaceId(spaceId), date));
-      const day = await Array.fromAsync(found, ({ document }) => document);
-      return day.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
+      const day = await documentsOf(readModels.collection(bookings).find(onSpaceDay(toSpaceId(spaceId), date)));
+      return visibleByHour(account, day);
     },
 
     /**
@@ -162,17 +159,18 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
       readModels.collection(bookings).count(inState(account, status)),
 
     /** A brand's record at a community. */
-    async record(of: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> {
-      const count = (...which: [BookingStatus, CancelledBy?]) =>
-        readModels.collection(bookings).count(ofBrandAt(of, ...which));
-      const [completed, approved, byBrand, byCommunity, expired] = await Promise.all([
-        count('Completed'),
-        count('Approved'),
-        count('Cancelled', 'Brand'),
-        count('Cancelled', 'Community'),
-        count('Cancelled', 'System'),
-      ]);
-      return { completed, approved, byBrand, byCommunity, expired };
-    },
+    record: (of: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> =>
+      recordOf((...which) => readModels.collection(bookings).count(ofBrandAt(of, ...which))),
   };
+}
+
+async function recordOf(count: (status: BookingStatus, cancelledBy?: CancelledBy) => Promise<number>) {
+  const [completed, approved, byBrand, byCommunity, expired] = await Promise.all([
+    count('Completed'),
+    count('Approved'),
+    count('Cancelled', 'Brand'),
+    count('Cancelled', 'Community'),
+    count('Cancelled', 'System'),
+  ]);
+  return { completed, approved, byBrand, byCommunity, expired };
 }

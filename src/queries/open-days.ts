@@ -8,6 +8,7 @@ import type { Space } from '../domain/space.ts';
 import { timeSlots } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { documentsOf } from './documents.ts';
 import { isVisibleSpace, spacesById } from './spaces.ts';
 
 type OpenDaysQuery = {
@@ -59,8 +60,7 @@ export function createOpenDaysQuery(deps: { readonly readModels: ReadModels; rea
   async function spacesOf({ account, spaceIds, communityId }: OpenDaysQuery): Promise<Space[] | Refusal> {
     if (spaceIds === undefined) {
       const owner = account.kind === 'Community' ? account.id : undefined;
-      const found = readModels.collection(spaces).find(spacesById(owner));
-      const all = await Array.fromAsync(found, ({ document }) => document);
+      const all = await documentsOf(readModels.collection(spaces).find(spacesById(owner)));
       return all.filter((space) => communityId === undefined || space.communityId === communityId);
     }
     const found = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));

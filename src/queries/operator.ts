@@ -14,6 +14,7 @@ import { streamOf } from '../domain/streams.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { brandsById } from './accounts.ts';
+import { documentsOf } from './documents.ts';
 import { spacesById } from './spaces.ts';
 
 const ofAccount = (account: Account | undefined) =>
@@ -52,8 +53,7 @@ export function createOperatorQueries(deps: { readonly readModels: ReadModels; r
 
     /** By id. */
     async brands(): Promise<Brand[]> {
-      const found = readModels.collection(brands).find(brandsById());
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(brands).find(brandsById()));
     },
 
     async space(spaceId: number): Promise<Space | undefined> {
@@ -63,8 +63,7 @@ export function createOperatorQueries(deps: { readonly readModels: ReadModels; r
     /** Every space, or those of one community, by id. */
     async spaces(communityId?: number): Promise<Space[]> {
       const of = communityId === undefined ? undefined : toCommunityId(communityId);
-      const found = readModels.collection(spaces).find(spacesById(of));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(spaces).find(spacesById(of)));
     },
 
     /** The streams with the events of a booking, or undefined if there is no such booking. */
@@ -83,14 +82,12 @@ export function createOperatorQueries(deps: { readonly readModels: ReadModels; r
 
     /** Every API key, or those of one account, including revoked ones; by account, oldest first. */
     async apiKeys(account?: Account): Promise<ApiKeyDocument[]> {
-      const found = readModels.collection(apiKeys).find(keysByAccount(account));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(apiKeys).find(keysByAccount(account)));
     },
 
     /** Every webhook registration, or those of one account; by account, oldest first. */
     async webhooks(account?: Account): Promise<WebhookDocument[]> {
-      const found = readModels.collection(webhooks).find(webhooksByAccount(account));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(webhooks).find(webhooksByAccount(account)));
     },
   };
 }

@@ -34,25 +34,26 @@ export function createQueries(deps: {
   readonly clock: Clock;
   readonly directory: Directory;
 }) {
-  const accounts = createAccountQueries(deps);
-  const names = createActorNames({ ...deps, accounts });
+  const { events, readModels, personalData, clock, directory } = deps;
+  const accounts = createAccountQueries({ readModels });
+  const names = createActorNames({ events, accounts, directory });
   return {
     accounts,
-    apiKeys: createApiKeyQueries(deps),
-    availability: createAvailabilityQuery(deps),
-    openDays: createOpenDaysQuery(deps),
-    spaces: createSpaceQueries(deps),
-    spaceChanges: createSpaceChanges({ ...deps, names }),
-    bookings: createBookingQueries(deps),
-    bookingSearch: createBookingSearch(deps),
-    requests: createRequestQueries(deps),
-    accountHistory: createAccountHistory({ ...deps, names }),
-    bookingHistory: createBookingHistory({ ...deps, names }),
-    charges: createCharges(deps),
-    monthCharges: createMonthCharges(deps),
-    reviews: createReviewQueries(deps),
-    webhooks: createWebhookQueries(deps),
-    listVersions: createListVersions(deps),
-    operator: createOperatorQueries(deps),
+    apiKeys: createApiKeyQueries({ readModels }),
+    availability: createAvailabilityQuery({ readModels, clock }),
+    openDays: createOpenDaysQuery({ readModels, clock }),
+    spaces: createSpaceQueries({ readModels }),
+    spaceChanges: createSpaceChanges({ events, names }),
+    bookings: createBookingQueries({ readModels, personalData }),
+    bookingSearch: createBookingSearch({ readModels, personalData }),
+    requests: createRequestQueries({ readModels, personalData }),
+    accountHistory: createAccountHistory({ events, readModels, personalData, names }),
+    bookingHistory: createBookingHistory({ events, readModels, personalData, names }),
+    charges: createCharges({ events, clock }),
+    monthCharges: createMonthCharges({ readModels }),
+    reviews: createReviewQueries({ readModels, personalData }),
+    webhooks: createWebhookQueries({ readModels }),
+    listVersions: createListVersions({ readModels, personalData }),
+    operator: createOperatorQueries({ readModels, personalData }),
   };
 }

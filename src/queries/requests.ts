@@ -15,7 +15,8 @@ import {
 } from '../domain/ids.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import { type Dates, isVisibleBooking, rangeOf } from './booking-pages.ts';
+import { type Dates, isVisibleBooking, rangeOf, visibleByHour } from './booking-pages.ts';
+import { documentsOf } from './documents.ts';
 
 /** Which of a community's pending requests: those of one space, on these dates. */
 export type RequestFilter = Dates & { readonly spaceId?: SpaceId };
@@ -43,7 +44,7 @@ type Part = {
   readonly bookingId?: Range<BookingDocument['bookingId']>;
 };
 
-/** What follows a place, and what precedes it. The place itself is among the latter. */
+/** The requests after a place, and those up to it, itself included. */
 const partsBeside = ({ expiresAt, bookingId }: Deadline): Readonly<Record<Direction, readonly Part[]>> => ({
   ascending: [{ expiresAt, bookingId: { above: bookingId } }, { expiresAt: { above: expiresAt } }],
   descending: [{ expiresAt, bookingId: { to: bookingId } }, { expiresAt: { below: expiresAt } }],
@@ -96,13 +97,12 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
      * some are shown, `byDeadline` reads no others.
      */
     async pending(community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> {
-      const found = readModels.collection(bookings).find(pendingOf(community, filter));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(bookings).find(pendingOf(community, filter)));
     },
 
     /**
-     * A community's requests that wait for an answer beside a place, in the order of their deadlines: at most `count` up to the
-     * place, itself included, and at most `count` after it. From the beginning if there is no place, or nothing follows it and
+     * A community's requests that wait for an answer around a place in the order of their deadlines: at most `count` up to the
+     * place, itself included, and at most `count` after it. From the beginning without a place, or if none follows it and
      * `orFirst`. Their texts stay sealed.
      */
     async byDeadline(
@@ -111,10 +111,8 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
       count: number,
       { orFirst = false }: { readonly orFirst?: boolean } = {},
     ): Promise<BookingDocument[]> {
-      const read = async (part: Part, direction: Direction) => {
-        const found = readModels.collection(bookings).find(inOrderOfDeadlines(community, part, direction, count));
-        return Array.fromAsync(found, ({ document }) => document);
-      };
+      const read = (part: Part, direction: Direction) =>
+        documentsOf(readModels.collection(bookings).find(inOrderOfDeadlines(community, part, direction, count)));
       if (place === undefined) return read({}, 'ascending');
       const beside = async (direction: Direction) => {
         const parts = await Promise.all(partsBeside(place)[direction].map((part) => read(part, direction)));
@@ -126,8 +124,7 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
 
     /** A community's requests that wait for an answer and were made at this moment or since, in no order. Their texts stay sealed. */
     async since(community: CommunityId, since: Timestamp): Promise<BookingDocument[]> {
-      const found = readModels.collection(bookings).find(pendingSince(community, since));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(bookings).find(pendingSince(community, since)));
     },
 
     /** Those of these bookings that the account may see, in the order of the ids. Their texts stay sealed. */
@@ -149,12 +146,8 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
       if (of.length === 0) return [];
       const spaces = [...new Set(of.map(({ spaceId }) => spaceId))];
       const dates = [...new Set(of.map(({ date }) => date))];
-      const found = await Array.fromAsync(
-        readModels.collection(bookings).find(onDays(spaces, dates)),
-        ({ document }) => document,
-      );
-      const visible = found.filter((booking) => isVisibleBooking(account, booking));
-      return visible.sort((a, b) => a.startHour - b.startHour);
+      const found = await documentsOf(readModels.collection(bookings).find(onDays(spaces, dates)));
+      return visibleByHour(account, found);
     },
   };
 }

@@ -16,6 +16,7 @@ import {
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { inPages } from '../runtime/in-pages.ts';
+import { documentsOf, isAny } from './documents.ts';
 
 const anyCompleted = declareQuery(
   bookings,
@@ -34,12 +35,13 @@ const ofCommunity = declareQuery(
 
 const newestOfCommunity = declareQuery(
   reviews,
-  (communityId: CommunityId, before: number | undefined): Find<ReviewDocument> => ({
+  (communityId: CommunityId, before: number | undefined, limit: number): Find<ReviewDocument> => ({
     where: { communityId, ...(before !== undefined && { reviewId: { below: before } }) },
     sort: [{ field: 'reviewId', direction: 'descending' }],
+    limit,
   }),
-  [toCommunityId(1), undefined],
-  [toCommunityId(1), 7],
+  [toCommunityId(1), undefined, 1],
+  [toCommunityId(1), 7, 1],
 );
 
 const newestOf = declareQuery(
@@ -57,6 +59,10 @@ const ofBooking = declareQuery(
   (bookingId: BookingId): Find<ReviewDocument> => ({ where: { bookingId }, limit: 1 }),
   [toBookingId(1)],
 );
+
+type PageQuery = { readonly communityId: number; readonly before?: number; readonly limit: number };
+
+export type ReviewPage = { readonly reviews: readonly ReadableReview[]; readonly more: boolean };
 
 type OverviewQuery = {
   /** Only those before this one. */
@@ -92,8 +98,7 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
   async function mayRead(account: Account, communityId: number): Promise<boolean> {
     if (account.kind === 'Community') return account.id === communityId;
     const completed = anyCompleted(account.id, toCommunityId(communityId));
-    for await (const _ of readModels.collection(bookings).find(completed)) return true;
-    return false;
+    return isAny(readModels.collection(bookings).find(completed));
   }
 
   /** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
@@ -113,57 +118,21 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
     },
 
     /** One page of the reviews of a community, newest first. `before` is the last review of the page before. */
-    async page(
-      account: Account,
-      {
-        communityId,
-        before,
-        limit,
-      }: { readonly communityId: number; readonly before?: number; readonly limit: number },
-    ): Promise<{ readonly reviews: readonly ReadableReview[]; readonly more: boolean } | Refusal> {
+    async page(account: Account, { communityId, before, limit }: PageQuery): Promise<ReviewPage | Refusal> {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;
-      const page: ReviewDocument[] = [];
-      for await (const { document } of readModels
-        .collection(reviews)
-        .find(newestOfCommunity(toCommunityId(communityId), before))) {
-        if (page.length === limit) return { reviews: await personalData.openReviews(page), more: true };
-        page.push(document);
-      }
-      return { reviews: await personalData.openReviews(page), more: false };
+      const query = newestOfCommunity(toCommunityId(communityId), before, limit + 1);
+      const found = await documentsOf(readModels.collection(reviews).find(query));
+      return { reviews: await personalData.openReviews(found.slice(0, limit)), more: found.length > limit };
     },
 
     /**
-     * A page of the reviews of a community's spaces, or of those a brand wrote, newest first, and what all of them come to. Only the
-     * texts of the page are opened.
+     * A page of the reviews of a community's spaces, or of those a brand wrote, newest first, with figures over all of them. Opens
+     * only the texts of the page.
      */
-    async overview(account: Account, { before, after, limit }: OverviewQuery): Promise<ReviewOverview> {
-      const byRating = new Map<number, number>();
-      const reviewed = new Set<BookingId>();
-      /** The newest, those that follow `before`, and those that come just before `after`: one more than fits on the page. */
-      const newest: ReviewDocument[] = [];
-      const older: ReviewDocument[] = [];
-      const newer: ReviewDocument[] = [];
-      for await (const { document } of readModels.collection(reviews).find(newestOf(account))) {
-        const { rating, bookingId, reviewId } = document;
-        byRating.set(rating, (byRating.get(rating) ?? 0) + 1);
-        reviewed.add(bookingId);
-        if (newest.length <= limit) newest.push(document);
-        if (before !== undefined && reviewId < before && older.length <= limit) older.push(document);
-        if (after !== undefined && reviewId > after && newer.push(document) > limit + 1) newer.shift();
-      }
-      // Close to the newest a page read backwards would be short: the first one is whole.
-      const isNewer = newer.length > limit;
-      const isOlder = !isNewer && after === undefined && older.length > 0;
-      const page = isNewer ? newer.slice(1) : (isOlder ? older : newest).slice(0, limit);
-      const more = isNewer || (isOlder ? older : newest).length > limit;
-      return {
-        reviews: await personalData.openReviews(page),
-        previous: isNewer || isOlder ? page[0]?.reviewId : undefined,
-        next: more ? page.at(-1)?.reviewId : undefined,
-        byRating,
-        reviewed,
-      };
+    async overview(account: Account, query: OverviewQuery): Promise<ReviewOverview> {
+      const { page, ...overview } = await overviewOf(readModels.collection(reviews).find(newestOf(account)), query);
+      return { ...overview, reviews: await personalData.openReviews(page) };
     },
 
     /** The review of a booking. Whether the caller may see the booking is checked before. */
@@ -173,4 +142,32 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
       return undefined;
     },
   };
+}
+
+/** Reads all reviews, newest first, and keeps those of the page. */
+async function overviewOf(
+  found: AsyncIterable<Stored<ReviewDocument>>,
+  { before, after, limit }: OverviewQuery,
+): Promise<Omit<ReviewOverview, 'reviews'> & { readonly page: readonly ReviewDocument[] }> {
+  const byRating = new Map<number, number>();
+  const reviewed = new Set<BookingId>();
+  /** The newest, those that follow `before`, and those just before `after`: one more than fits on the page. */
+  const newest: ReviewDocument[] = [];
+  const older: ReviewDocument[] = [];
+  const newer: ReviewDocument[] = [];
+  for await (const { document } of found) {
+    const { rating, bookingId, reviewId } = document;
+    byRating.set(rating, (byRating.get(rating) ?? 0) + 1);
+    reviewed.add(bookingId);
+    if (newest.length <= limit) newest.push(document);
+    if (before !== undefined && reviewId < before && older.length <= limit) older.push(document);
+    if (after !== undefined && reviewId > after && newer.push(document) > limit + 1) newer.shift();
+  }
+  // Near the newest a page read backwards would be short, so the first page is shown instead.
+  const isNewer = newer.length > limit;
+  const isOlder = !isNewer && after === undefined && older.length > 0;
+  const page = isNewer ? newer.slice(1) : (isOlder ? older : newest).slice(0, limit);
+  const more = isNewer || (isOlder ? older : newest).length > limit;
+  const previous = isNewer || isOlder ? page[0]?.reviewId : undefined;
+  return { page, previous, next: more ? page.at(-1)?.reviewId : undefined, byRating, reviewed };
 }

@@ -7,6 +7,7 @@ import type { Community } from '../domain/community.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { documentsOf } from './documents.ts';
 
 /** A community sees its own spaces, a brand every space (docs/decisions/accounts.md). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
@@ -39,10 +40,9 @@ export function createSpaceQueries({ readModels }: { readonly readModels: ReadMo
 
     /** Every space that the account may see, by id. */
     async list(account: Account): Promise<Space[]> {
-      const found = readModels
-        .collection(spaces)
-        .find(spacesById(account.kind === 'Community' ? account.id : undefined));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(
+        readModels.collection(spaces).find(spacesById(account.kind === 'Community' ? account.id : undefined)),
+      );
     },
 
     async community(communityId: number): Promise<Community | undefined> {
@@ -50,8 +50,7 @@ export function createSpaceQueries({ readModels }: { readonly readModels: ReadMo
     },
 
     async communities(): Promise<Community[]> {
-      const found = readModels.collection(communities).find(communitiesById());
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(communities).find(communitiesById()));
     },
   };
 }

@@ -4,6 +4,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { documentsOf } from './documents.ts';
 
 const oldestOfCredential = declareQuery(
   webhooks,
@@ -24,8 +25,7 @@ export function createWebhookQueries({ readModels }: { readonly readModels: Read
   return {
     /** The registrations of one credential acting for one account (docs/decisions/webhook-deliveries.md), oldest first. */
     async listOwned({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> {
-      const found = readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account)));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account))));
     },
 
     /** A registration of the account, or undefined if it has no such registration. */
@@ -36,8 +36,7 @@ export function createWebhookQueries({ readModels }: { readonly readModels: Read
 
     /** Every registration of an account, whichever credential made it, oldest first. For the console. */
     async listOfAccount(account: Account): Promise<WebhookDocument[]> {
-      const found = readModels.collection(webhooks).find(oldestOf(accountKey(account)));
-      return Array.fromAsync(found, ({ document }) => document);
+      return documentsOf(readModels.collection(webhooks).find(oldestOf(accountKey(account))));
     },
   };
 }
