@@ -176,11 +176,6 @@ export type DocumentStore = {
   /** The checkpoints of these collections, default all; those that were never projected with one are absent. */
   checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
   /**
-   * The position of the last projected write to a collection of kind `readModel` that is still there after a power failure, which
-   * may have taken more of this collection than of others. Undefined if the collection loses nothing that others keep.
-   */
-  lastWritten(name: string): Promise<string | undefined>;
-  /**
    * Drops a collection with its documents and its checkpoint, a large one in small steps. Rejects if `signal` is aborted between two
    * steps, and leaves a part, to be dropped another time.
    */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../domain/defined.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
-import type { Collection, DocumentStore } from './document-store.ts';
+import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
 /**
@@ -63,23 +64,20 @@ export async function startHeartbeats<S extends object>(deps: {
   let seen = new Map<string, Seen<S>>();
   let lookedAt = Number.NEGATIVE_INFINITY;
   let status = deps.status;
-  let version = 0;
+  let stored: Stored<HeartbeatDocument<S>> | undefined;
   let lastBeat = Number.NEGATIVE_INFINITY;
   let beating: Promise<void> | undefined;
 
   async function write(): Promise<void> {
     const startedAt = performance.now();
     const document = { ...THIS_PROCESS, status };
-    let unbroken = version > 0;
-    if (!unbroken || !(await heartbeats.replace(session, document, version))) {
-      const stored = await heartbeats.get(session);
-      // A beat whose answer was lost counts. One that is gone was removed by those who took this process for dead.
-      unbroken = stored !== undefined;
-      if (stored === undefined) await heartbeats.insert(session, document);
-      else await heartbeats.replace(session, document, stored.version);
-      version = stored?.version ?? 0;
-    }
-    version += 1;
+    let unbroken = false;
+    const change = (before: object | undefined) => {
+      // One that is gone was removed by a process that took this one for dead.
+      unbroken = before !== undefined;
+      return document;
+    };
+    ({ stored } = await heartbeats.update(session, change, defined({ stored })));
     const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
     lastBeat = startedAt;
     await look();

@@ -79,7 +79,7 @@ export async function openLeases(deps: {
         if (isOurs) return;
         releasing ??= (async () => {
           // Not deleted: the version must never restart, or a stale holder could mistake the lease for its own.
-          await leases.replace(name, free(), version);
+          await leases.update(name, (_, now) => (now === version ? free() : undefined));
           held.delete(name);
         })().finally(() => {
           releasing = undefined;
@@ -109,9 +109,9 @@ export async function openLeases(deps: {
     const stored = await leases.get(name);
     if (stored !== undefined && !(await isAvailable(stored))) return undefined;
     if (heartbeats.sinceLastBeat() >= durationMs) return undefined;
-    const acquired =
-      stored === undefined ? await leases.insert(name, ours()) : await leases.replace(name, ours(), stored.version);
-    return acquired ? hold(name, (stored?.version ?? 0) + 1) : undefined;
+    const seen = stored?.version ?? 0;
+    const updated = await leases.update(name, (_, now) => (now === seen ? ours() : undefined), { stored });
+    return updated.isChanged ? hold(name, updated.stored.version) : undefined;
   }
 
   return {

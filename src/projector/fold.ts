@@ -2,7 +2,7 @@ import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Checkpoint, Documents, Projected } from '../document-store/document-store.ts';
 import type { EventType, Recorded } from '../domain/events.ts';
 import { type UntypedEvent, upcast } from '../domain/upcast.ts';
-import { START } from '../read-models/catalogue.ts';
+import { LOG_START } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { isSkipped } from './skipped-events.ts';
 
@@ -97,14 +97,14 @@ const replaces = ({ anew }: AnyProjection, { type }: { readonly type: EventType 
 /** A projection whose documents follow the log. */
 export type Target = Folding & {
   readonly documents: Documents<Row>;
-  /** The checkpoint that is stored with the documents. */
-  checkpoint: Checkpoint;
+  /** The checkpoint that is stored with the documents, if there is one. */
+  checkpoint: Checkpoint | undefined;
 };
 
 export const createTarget = (
   projection: AnyProjection,
   documents: Documents<Row>,
-  checkpoint: Checkpoint = START,
+  checkpoint?: Checkpoint,
   skipped: ReadonlySet<string> = new Set(),
 ): Target => ({
   projection,
@@ -155,10 +155,10 @@ export async function store<T extends Target>(targets: readonly T[], to?: Checkp
     targets.map(async (target) => {
       const { documents, changed, known, checkpoint } = target;
       try {
-        const isAhead = to === undefined || checkpoint.position >= to.position;
-        const next = isAhead ? undefined : { ...to, after: checkpoint.position };
+        const isNext = to !== undefined && isBefore(checkpoint, to);
+        const next = isNext ? { ...to, after: checkpoint?.position ?? LOG_START } : undefined;
         if (!(await documents.project([...changed.values()], next))) throw new Fenced(target.projection);
-        if (!isAhead) target.checkpoint = to;
+        if (isNext) target.checkpoint = to;
         for (const [key, written] of changed) known.set(key, written);
       } catch (error) {
         failed.set(target, error instanceof Fenced ? error : failureOf(target, error));
@@ -167,6 +167,9 @@ export async function store<T extends Target>(targets: readonly T[], to?: Checkp
   );
   return failed;
 }
+
+export const isBefore = (checkpoint: Checkpoint | undefined, to: Checkpoint): boolean =>
+  checkpoint === undefined || checkpoint.position < to.position;
 
 /** Another process has moved the checkpoint. */
 export class Fenced extends Error {

@@ -5,7 +5,7 @@ import type { EventStore, Position, StoredEvent } from '../event-store/event-sto
 import type { ReadModelId } from '../read-models/catalogue.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Building, bulkBuild, type StepOptions } from './bulk-build.ts';
-import { Fenced, fold, ProjectionFailed, store, type Target } from './fold.ts';
+import { Fenced, fold, isBefore, ProjectionFailed, store, type Target } from './fold.ts';
 
 /** A collection that follows the log. */
 export type Member = Target & { readonly id: ReadModelId; readonly collection: string };
@@ -205,7 +205,7 @@ export class ProjectionRunner {
   /** Stores the checkpoint of those that no event has concerned lately. */
   async #storeCheckpoints(pass: Pass): Promise<void> {
     this.#dropLost(pass);
-    const behind = [...pass.members].filter(({ checkpoint }) => checkpoint.position < pass.at.position);
+    const behind = [...pass.members].filter(({ checkpoint }) => isBefore(checkpoint, pass.at));
     for (const member of behind) member.changed = new Map();
     await this.#leave(pass, await store(behind, pass.at));
   }

@@ -192,10 +192,25 @@ export class ProjectionSupervisor {
     const missing = held.flatMap(({ id, projection, entry }) =>
       collectionsOf(entry)
         .filter((collection) => !this.#runner.has(collection) && !this.#isPausing(collection))
-        .map((collection) => ({ id, projection, collection, isBuilt: collection === entry.building })),
+        .map((collection) => ({
+          id,
+          projection,
+          collection,
+          isBuilt: collection === entry.building,
+          isLive: collection === entry.live,
+        })),
     );
     if (missing.length === 0) return;
-    const checkpoints = await this.#deps.documents.checkpoints(missing.map(({ collection }) => collection));
+    const { documents, logger } = this.#deps;
+    const checkpoints = await documents.checkpoints(missing.map(({ collection }) => collection));
+    const lost = missing.flatMap(({ collection, isLive }) =>
+      isLive && !checkpoints.has(collection) ? collection : [],
+    );
+    if (lost.length > 0) {
+      logger.warn({ collections: lost }, 'Read models were lost, as after a power failure: building them again');
+      await this.#apply({ type: 'Lost', collections: lost });
+      return;
+    }
     const isLong = missing.some(({ isBuilt }) => isBuilt) && (await this.#isLogLong(checkpoints));
     const groups = new Map<string, { at: Checkpoint; members: Member[]; buildings: Building[] }>();
     const built: ReadModelId[] = [];
@@ -206,10 +221,10 @@ export class ProjectionSupervisor {
       groups.set(at.position, group);
       const building = isBuilt && isLong ? await this.#building(id, projection, collection) : undefined;
       if (building !== undefined) group.buildings.push(building);
-      else group.members.push(await this.#member(id, projection, collection, at));
+      else group.members.push(await this.#member(id, projection, collection, checkpoints.get(collection)));
       if (isBuilt) built.push(id);
     }
-    if (built.length > 0) this.#deps.logger.info({ readModels: built }, 'Building read models');
+    if (built.length > 0) logger.info({ readModels: built }, 'Building read models');
     for (const { at, members, buildings } of groups.values()) {
       if (members.length > 0) this.#runner.add(members, at);
       if (buildings.length > 0) this.#runner.build(buildings, at);
@@ -241,7 +256,7 @@ export class ProjectionSupervisor {
     return load && { id, projection, collection, load, skipped: await readSkippedEvents(events, projection) };
   }
 
-  async #member(id: ReadModelId, projection: AnyProjection, collection: string, at: Checkpoint): Promise<Member> {
+  async #member(id: ReadModelId, projection: AnyProjection, collection: string, at?: Checkpoint): Promise<Member> {
     const documents: Documents<Row> = await this.#deps.documents.open(collectionOf(projection, collection));
     const skipped = await readSkippedEvents(this.#deps.events, projection);
     return { ...createTarget(projection, documents, at, skipped), id, collection };

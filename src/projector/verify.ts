@@ -96,7 +96,7 @@ async function comparable(
   const targets: Compared[] = [];
   for (const { projection, live } of readable.filter(({ at }) => at.position >= end.position)) {
     const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
-    const target = createTarget(projection, replayed, START, await readSkippedEvents(events, projection));
+    const target = createTarget(projection, replayed, undefined, await readSkippedEvents(events, projection));
     targets.push({ ...target, live: await documents.open(collectionOf(projection, live)) });
   }
   const verified = new Set(targets.map(({ projection }) => projection));

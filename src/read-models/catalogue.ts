@@ -52,6 +52,8 @@ export type CatalogueEvent =
   | { readonly type: 'RebuildRequested'; readonly id: ReadModelId }
   /** These collections have caught up with the log. */
   | { readonly type: 'CaughtUp'; readonly collections: readonly string[] }
+  /** These collections do not exist any more, as after a power failure. */
+  | { readonly type: 'Lost'; readonly collections: readonly string[] }
   | { readonly type: 'Failed'; readonly id: ReadModelId; readonly failure: Omit<Failure, 'attempts'> }
   | { readonly type: 'GraceEnded'; readonly collections: readonly string[] }
   /** Running processes wanted these read models, and no others, for so long. */
@@ -92,6 +94,12 @@ export function evolve(catalogue: Catalogue, event: CatalogueEvent): Catalogue {
       return entriesOf(catalogue).reduce((next, [id, entry]) => {
         const changed = caughtUp(entry, event.collections);
         return changed === entry ? next : withEntry(next, id, changed);
+      }, catalogue);
+    case 'Lost':
+      return entriesOf(catalogue).reduce((next, [id, { live, failure, ...entry }]) => {
+        if (live === undefined || !event.collections.includes(live)) return next;
+        const rest = { ...entry, ...(failure !== undefined && failure.collection !== live && { failure }) };
+        return rest.building === undefined ? withBuild(next, id, rest) : withEntry(next, id, rest);
       }, catalogue);
     case 'Failed': {
       const entry = catalogue.models[event.id];
@@ -190,6 +198,7 @@ export const collectionOf = <I>({ indexes }: { readonly indexes: I }, name: stri
 export const START: Checkpoint = { position: LOG_START, events: 0 };
 
 const KEY = 'all';
+const NONE: Stored<Catalogue> = { key: KEY, version: 0, document: EMPTY };
 
 export type CatalogueStore = Awaited<ReturnType<typeof openCatalogue>>;
 
@@ -201,7 +210,7 @@ export async function openCatalogue(documents: Pick<DocumentStore, 'open'>) {
   const stored = await documents.open<Catalogue>({ name: 'readModelCatalogue', kind: 'readModel', indexes: [] });
 
   async function read(): Promise<Stored<Catalogue>> {
-    return (await stored.get(KEY)) ?? { key: KEY, version: 0, document: EMPTY };
+    return (await stored.get(KEY)) ?? NONE;
   }
 
   return {
@@ -209,16 +218,11 @@ export async function openCatalogue(documents: Pick<DocumentStore, 'open'>) {
 
     /** Stores what events change. Takes what other processes have changed meanwhile into account. */
     async apply(...events: readonly CatalogueEvent[]): Promise<Stored<Catalogue>> {
-      for (;;) {
-        const before = await read();
-        const document = events.reduce(evolve, before.document);
-        if (document === before.document) return before;
-        const isWritten =
-          before.version === 0
-            ? await stored.insert(KEY, document)
-            : await stored.replace(KEY, document, before.version);
-        if (isWritten) return { key: KEY, version: before.version + 1, document };
-      }
+      const { stored: after } = await stored.update(KEY, (before = EMPTY) => {
+        const next = events.reduce(evolve, before);
+        return next === before ? undefined : next;
+      });
+      return after ?? NONE;
     },
   };
 }

@@ -24,7 +24,7 @@ export type KnownCatalogue = ReturnType<typeof createKnownCatalogue>;
 
 /** What this process knows of the catalogue: it reads it regularly, and a projector in this process tells it of changes. */
 export function createKnownCatalogue(deps: {
-  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly documents: Pick<DocumentStore, 'open' | 'checkpoints'>;
   readonly projections: readonly AnyProjection[];
   readonly catalogue: Pick<CatalogueStore, 'read'>;
   readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'lastSeen'>;
@@ -40,6 +40,12 @@ export function createKnownCatalogue(deps: {
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
 
+  /** A collection without a checkpoint has nothing in it, as after a power failure: it is not read before it is built again. */
+  async function open(projection: AnyProjection, live: string | undefined): Promise<Documents<Row> | undefined> {
+    if (live === undefined || !(await documents.checkpoints([live])).has(live)) return undefined;
+    return documents.open(collectionOf(projection, live));
+  }
+
   async function changed(next: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void> {
     if (next.version <= known.version) return;
     known = next;
@@ -54,10 +60,8 @@ export function createKnownCatalogue(deps: {
       const id = idOf(projection);
       const entry = next.document.models[id] ?? { retiring: [], types: projection.types };
       const before = models.get(id);
-      const isSame = before !== undefined && before.entry.live === entry.live;
-      const opened = isSame
-        ? before.documents
-        : entry.live && (await documents.open(collectionOf(projection, entry.live)));
+      const isSame = before?.documents !== undefined && before.entry.live === entry.live;
+      const opened = isSame ? before.documents : await open(projection, entry.live);
       if (known !== next) return;
       models.set(id, { entry, ...(opened && { documents: opened }) });
     }

@@ -461,6 +461,8 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       const other = await database.open();
       const checkpoint = (position: string, after: string) => ({ position, events: Number(position), after });
       expect(await store.checkpoints()).toEqual(new Map());
+      expect(await views.project([], checkpoint('', ''))).toBe(true);
+      expect((await store.checkpoints()).get(petViews.name)).toEqual({ position: '', events: 0 });
       expect(await views.project([write('1', '05', 'Tom')], checkpoint('05', ''))).toBe(true);
       expect(await views.project([], checkpoint('07', '05'))).toBe(true);
       const stale = await other.open(petViews);

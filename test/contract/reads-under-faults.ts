@@ -132,7 +132,6 @@ export const documentReads: Reads<DocumentSubject> = {
   projected: ({ readModel }) => readModel.projected(KEYS),
   'open, and find': async ({ store }) => Array.fromAsync((await store.open(records)).find(ask())),
   checkpoints: ({ store }) => store.checkpoints(),
-  lastWritten: ({ store }) => store.lastWritten(readModel.name),
   names: ({ store }) => store.names(),
   collections: ({ store }) => store.collections(),
   room: async ({ store }) => typeof (await store.room()),

@@ -67,11 +67,11 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
         const opened = await real.open(collection);
         return {
           ...opened,
-          async replace(...args) {
+          async update(...args) {
             await gate?.promise;
-            const replaced = await opened.replace(...args);
+            const updated = await opened.update(...args);
             if (responsesToLose-- > 0) throw new Error('The connection broke');
-            return replaced;
+            return updated;
           },
         };
       },

@@ -712,6 +712,30 @@ test('what a power failure takes from one read model alone is folded again, and 
   await eventually(async () => expect(await eventsIn(documents)).toEqual([551, 551]));
 });
 
+test('a read model that a power failure took away is built again, and not read before', async () => {
+  const open = async () => {
+    const documents = await openSqliteDocumentStore({ folder });
+    ends.push(() => documents.close());
+    return documents;
+  };
+  await appendMany(400, 40);
+  const first = await start(await open(), BOTH, { bulk: { fromEvents: 10 } });
+  expect(await first.readable(20_000)).toBe(true);
+  await first.stop();
+  await ends.pop()?.();
+  for (const file of await readdir(join(folder, 'read-models')))
+    if (file.startsWith('trails')) await rm(join(folder, 'read-models', file));
+
+  const documents = await open();
+  const reading = await read(documents);
+  await expect(reading.collection(trails()).get('0')).rejects.toThrow(Unavailable);
+  await expect(Array.fromAsync(reading.collection(trails()).find(ask()))).rejects.toThrow(Unavailable);
+  await start(documents, BOTH, { bulk: { fromEvents: 10 } });
+  expect(await reading.waitFor(await appendMany(1), { projections: BOTH, timeoutMs: 20_000 })).toBe(true);
+  await expectToEqualTheLog(reading, trails());
+  await expectToEqualTheLog(reading, counts);
+});
+
 describe('projector processes on SQLite', () => {
   const processes: ChildProcess[] = [];
   let documents: DocumentStore;

@@ -16,7 +16,7 @@ const RETIRE_AFTER_MS = 100;
 
 /** What may happen next: any event, about collections that the catalogue names or once named. */
 type Step = { readonly kind: number; readonly id: number; readonly of: number; readonly more: number };
-const steps = fc.array(fc.record({ kind: fc.nat(7), id: fc.nat(2), of: fc.nat(30), more: fc.nat(30) }), {
+const steps = fc.array(fc.record({ kind: fc.nat(8), id: fc.nat(2), of: fc.nat(30), more: fc.nat(30) }), {
   maxLength: 60,
 });
 
@@ -36,6 +36,7 @@ function eventOf({ kind, id: nth, of, more }: Step, catalogue: Catalogue, ever: 
     { type: 'Wanted', ids: [id], elapsedMs: of * 3, retireAfterMs: RETIRE_AFTER_MS },
     { type: 'Dropped', collections: pick(catalogue.dropping) },
     { type: 'Found', collections: [...pick(ever), 'heartbeats', 'pets@1'] },
+    { type: 'Lost', collections: pick(ever) },
   ];
   return events[kind] ?? { type: 'Dropped', collections: [] };
 }
@@ -69,6 +70,9 @@ describe('the catalogue, whatever happens in whatever order', () => {
           expect(new Set(named).size).toBe(named.length);
           for (const name of kept) expect(ended).not.toContain(name);
           for (const name of [...before.dropping, ...after.dropping]) ended.add(name);
+          if (event.type === 'Lost')
+            for (const [id, { live }] of entriesOf(before))
+              if (live !== undefined && after.models[id]?.live !== live) ended.add(live);
           for (const [id, entry] of entriesOf(after))
             for (const name of collectionsOf(entry)) expect(name.startsWith(`${id}.`)).toBe(true);
           if (event.type !== 'Found') expect(after.dropping).not.toContain('heartbeats');
@@ -78,11 +82,16 @@ describe('the catalogue, whatever happens in whatever order', () => {
     );
   });
 
-  it('takes the live collection from readers only for one that has caught up, or with the read model', () => {
+  it('takes the live collection from readers only for one that has caught up, if it is lost, or with the read model', () => {
     always((before, event, after) => {
       for (const [id, { live, building }] of entriesOf(before)) {
         const now = after.models[id];
         if (now === undefined || now.live === live) continue;
+        if (event.type === 'Lost') {
+          expect(event.collections).toContain(live);
+          expect(now).toMatchObject({ building: expect.any(String) });
+          continue;
+        }
         expect(event.type).toBe('CaughtUp');
         expect(now.live).toBe(building);
         if (live !== undefined) expect(now.retiring).toContain(live);
@@ -130,7 +139,7 @@ describe('the catalogue, whatever happens in whatever order', () => {
     always((before, event, after) => {
       for (const [id, { failure, live }] of entriesOf(before)) {
         const now = after.models[id];
-        if (failure === undefined || now === undefined || now.failure !== undefined) continue;
+        if (failure === undefined || now === undefined || now.failure !== undefined || event.type === 'Lost') continue;
         expect(event.type).toBe('CaughtUp');
         const isReplaced = failure.collection === live && now.live !== live;
         if (event.type === 'CaughtUp' && !isReplaced) expect(event.collections).toContain(failure.collection);

@@ -434,7 +434,6 @@ function withOutages(documents: DocumentStore, isAway: () => boolean): DocumentS
     },
     load: (collection) => documents.load(collection),
     checkpoints: (names) => documents.checkpoints(names),
-    lastWritten: (name) => documents.lastWritten(name),
     drop: (name) => documents.drop(name),
     names: () => documents.names(),
     collections: () => documents.collections(),

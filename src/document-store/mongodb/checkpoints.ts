@@ -37,13 +37,19 @@ export function createCheckpoints(entries: Collection<CheckpointEntry>, retry: R
 
   async function write(steps: readonly Step[]): Promise<void> {
     try {
-      const operations = steps.map(({ name, checkpoint: { position, events, after } }) =>
-        after === '' ? insertion(name, { position, events }) : replacement(name, { position, events }, after),
+      const operations = steps.map(
+        ({ name, checkpoint: { position, events, after } }): AnyBulkWriteOperation<CheckpointEntry> => ({
+          updateOne: {
+            filter: { _id: name, position: after },
+            update: { $set: { position, events } },
+            upsert: after === '',
+          },
+        }),
       );
       const written = await retry(async () => {
         try {
-          const { insertedCount, matchedCount } = await entries.bulkWrite(operations, { ordered: false });
-          return insertedCount + matchedCount;
+          const { upsertedCount, matchedCount } = await entries.bulkWrite(operations, { ordered: false });
+          return upsertedCount + matchedCount;
         } catch (error) {
           existingKeys(error);
           return 0;
@@ -71,11 +77,3 @@ export function createCheckpoints(entries: Collection<CheckpointEntry>, retry: R
     },
   };
 }
-
-const insertion = (name: string, checkpoint: Checkpoint): AnyBulkWriteOperation<CheckpointEntry> => ({
-  insertOne: { document: { _id: name, ...checkpoint } },
-});
-
-const replacement = (name: string, checkpoint: Checkpoint, after: string): AnyBulkWriteOperation<CheckpointEntry> => ({
-  updateOne: { filter: { _id: name, position: after }, update: { $set: checkpoint } },
-});

@@ -164,9 +164,6 @@ export async function openMongoDocumentStore({
 
     checkpoints: checkpoints.read,
 
-    // Positions are acknowledged by as many servers as documents.
-    lastWritten: async () => undefined,
-
     async drop(name) {
       opened.delete(name);
       await retry(() =>

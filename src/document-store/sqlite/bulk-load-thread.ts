@@ -5,7 +5,6 @@ import { openDatabase } from '../../sqlite/database.ts';
 import type { LoadCalls, Setup } from './bulk-load.ts';
 import { prepareCheckpoints } from './checkpoints.ts';
 import { checkpointEvery16MiB } from './file.ts';
-import { NOTE_WRITTEN } from './own-files.ts';
 
 const { name, collection, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
@@ -16,17 +15,15 @@ database.exec('PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA mmap
 checkpointEvery16MiB(database);
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
 const upsert = database.prepare(upsertSql);
-const note = database.prepare(NOTE_WRITTEN);
 const checkpoints = prepareCheckpoints(database);
 
 if (parentPort === null) throw new Error('To be run in a thread');
 answer<LoadCalls>(parentPort, {
-  async write({ rows, lastWritten, checkpoint }) {
+  async write({ rows, isLast, checkpoint }) {
     return orRollBack(() => {
       if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
       for (const row of rows) upsert.run(...row);
-      if (lastWritten === undefined) return true;
-      note.run(lastWritten);
+      if (!isLast) return true;
       const isNext = checkpoint === undefined || checkpoints.advance(collection, checkpoint);
       database.exec(isNext ? 'COMMIT' : 'ROLLBACK');
       return isNext;

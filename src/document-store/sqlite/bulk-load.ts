@@ -26,10 +26,9 @@ export type LoadCalls = {
     readonly argument: {
       /** Of each, what the statement takes: nothing is left to be worked out where most is done already. */
       readonly rows: readonly (readonly Value[])[];
-      /** The last position of the step, with its last rows. */
-      readonly lastWritten?: string;
-      /** The checkpoint of the step, with its last rows. */
-      readonly checkpoint?: NextCheckpoint | undefined;
+      /** Whether these are the last rows of the step. */
+      readonly isLast: boolean;
+      readonly checkpoint: NextCheckpoint | undefined;
     };
     /** False if another load has moved the checkpoint: the step is not written. */
     readonly result: boolean;
@@ -76,13 +75,11 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
     },
 
     async write(step, checkpoint) {
-      const lastWritten = step.reduce((last, { position }) => (position > last ? position : last), '');
       // Most collections are too small for a thread to be worth its start.
       if (thread === undefined && step.length <= CHUNK) {
         return file.write(() => {
           if (checkpoint !== undefined && !file.checkpoints.advance(collection.name, checkpoint)) return false;
           for (const projected of step) upsert.run(...rowOf(projected));
-          file.noteWritten(lastWritten);
           return true;
         });
       }
@@ -91,7 +88,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       for (let from = 0; from === 0 || from < step.length; from += CHUNK) {
         const rows = step.slice(from, from + CHUNK).map(rowOf);
         const isLast = from + CHUNK >= step.length;
-        const chunk = ask('write', { rows, ...(isLast && { lastWritten, checkpoint }) });
+        const chunk = ask('write', { rows, isLast, checkpoint });
         // Awaited below. One that fails while this prepares the next is not unhandled.
         chunk.catch(() => {});
         written.push(chunk);

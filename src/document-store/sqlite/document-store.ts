@@ -82,7 +82,7 @@ export async function openSqliteDocumentStore({
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     if (own.has(collection.name)) {
       const file = await own.open(collection.name);
-      return openSqliteDocuments(file, collection, { projected: file.noteWritten, checkpoints: file.checkpoints });
+      return openSqliteDocuments(file, collection, { checkpoints: file.checkpoints });
     }
     const { kind } = collection;
     const documents = await openSqliteDocuments(files[kind], collection, {
@@ -126,12 +126,6 @@ export async function openSqliteDocumentStore({
         if (checkpoint !== undefined) found.set(name, checkpoint);
       }
       return found;
-    },
-
-    async lastWritten(name) {
-      if (own.has(name)) return (await own.open(name)).lastWritten();
-      // The position of a collection in the common file goes back together with its documents; one that is gone has lost all.
-      return tables(files.readModel).includes(name) ? undefined : '';
     },
 
     async drop(name, signal) {

@@ -50,7 +50,6 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
 
 /**
  * A collection in a table of `file`, which is created if absent.
- * @param options.projected called in the transaction that completes what a projection writes, with its last position
  * @param options.checkpoints of the file, for a read model
  * @param options.elsewhere another thread that writes single documents instead of this one
  */
@@ -58,12 +57,10 @@ export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
   collection: Collection<D>,
   {
-    projected = () => {},
     elsewhere,
     checkpoints,
   }: {
     readonly checkpoints?: Checkpoints | undefined;
-    readonly projected?: (position: string) => void;
     readonly elsewhere?: WritesElsewhere | undefined;
   } = {},
 ): Promise<SqliteDocuments<D>> {
@@ -235,7 +232,6 @@ export async function openSqliteDocuments<D extends object>(
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
     async project(writes, checkpoint) {
-      const last = writes.reduce((most, { position }) => (position > most ? position : most), '');
       let isNext = true;
       for (let from = 0; from === 0 || from < writes.length; from += WRITE_BATCH) {
         if (from > 0) await nextTurn();
@@ -247,7 +243,6 @@ export async function openSqliteDocuments<D extends object>(
           if (isLast && checkpoint !== undefined && checkpoints?.advance(name, checkpoint) === false) return false;
           for (const { key, position, document, isNew = false } of batch)
             statements.project(key, position, document, isNew);
-          if (isLast) projected(last);
           return true;
         });
       }

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { StatementSync } from 'node:sqlite';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Changes } from './changes.ts';
 import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
@@ -15,17 +14,11 @@ const FOLDER = 'read-models';
  */
 const PAGE_SIZE = 8_192;
 
-/** A file with one collection, and the position of the last write to it. */
+/** A file with one collection. */
 export type OwnFile = SqliteFile & {
   readonly name: FileName;
   readonly checkpoints: Checkpoints;
-  lastWritten(): string;
-  /** Notes the position of a write, in its transaction. */
-  noteWritten(position: string): void;
 };
-
-/** The statement that notes the position of a write. */
-export const NOTE_WRITTEN = 'UPDATE last_written SET position = max(position, ?)';
 
 /**
  * Collections that were loaded in bulk: each has a file of its own, so that nobody waits for what is written to it while it is
@@ -112,30 +105,8 @@ export class OwnFiles {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const name: FileName = { what: 'read-model file', path: this.#path(collection), mend: this.#mend };
     const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#changes);
-    const hasTable = file.database.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'last_written'`);
-    if (hasTable.get() === undefined)
-      await file.write(() =>
-        file.database.exec(`
-          CREATE TABLE IF NOT EXISTS last_written (position TEXT NOT NULL) STRICT;
-          INSERT INTO last_written SELECT '' WHERE NOT EXISTS (SELECT * FROM last_written);
-        `),
-      );
     await createCheckpoints(file);
-    let read: StatementSync | undefined;
-    let note: StatementSync | undefined;
-    return {
-      ...file,
-      name,
-      checkpoints: prepareCheckpoints(file.database),
-      lastWritten() {
-        read ??= file.database.prepare('SELECT position FROM last_written');
-        return String(read.get()?.position ?? '');
-      },
-      noteWritten(position) {
-        note ??= file.database.prepare(NOTE_WRITTEN);
-        note.run(position);
-      },
-    };
+    return { ...file, name, checkpoints: prepareCheckpoints(file.database) };
   }
 
   #path = (collection: string): string => join(this.#folder, `${collection}${this.#suffix}`);
