@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { defined } from '../domain/defined.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
@@ -77,7 +76,7 @@ export async function startHeartbeats<S extends object>(deps: {
       unbroken = before !== undefined;
       return document;
     };
-    ({ stored } = await heartbeats.update(session, change, defined({ stored })));
+    ({ stored } = await heartbeats.update(session, change, { stored }));
     const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
     lastBeat = startedAt;
     await look();
