@@ -24,7 +24,7 @@ import { seal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { webhook } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
-import { openWebhookPlaces } from './webhook-places.ts';
+import { openWebhookQuota } from './webhook-quota.ts';
 
 type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
   /** Shown once, here. */
@@ -68,9 +68,9 @@ export async function createWebhookCommands(deps: {
   const { handler, documents, readModels, clock, secretKey } = deps;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  /** Registrations of one owner run one after another here: side by side they would only compete for its places. */
+  /** Registrations of one owner run one after another here: side by side they would only compete for its quota. */
   const owners = new SerialQueue();
-  const places = await openWebhookPlaces({
+  const quota = await openWebhookQuota({
     documents,
     load: (id) => handler.load(streamOf.webhook(id), webhook),
     known: (owner) =>
@@ -84,12 +84,12 @@ export async function createWebhookCommands(deps: {
     const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
     const signingSecret = deps.makeSigningSecret();
     const registered = { owner, url, events, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-    const registrationContext = { owned: await places.take(owner, id), urlProblem: deps.urlProblem(command.url) };
+    const registrationContext = { owned: await quota.take(owner, id), urlProblem: deps.urlProblem(command.url) };
     const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
       registerWebhook(state, registered, registrationContext),
     );
     if (isRefusal(outcome)) {
-      await places.giveBack(owner, id);
+      await quota.release(owner, id);
       return outcome;
     }
     if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
@@ -128,7 +128,7 @@ export async function createWebhookCommands(deps: {
       const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
         removeWebhook(state, { ...command, webhookId: id }),
       );
-      if (!isRefusal(outcome) && outcome.state !== undefined) await places.giveBack(outcome.state.owner, id);
+      if (!isRefusal(outcome) && outcome.state !== undefined) await quota.release(outcome.state.owner, id);
       return outcome;
     },
   };

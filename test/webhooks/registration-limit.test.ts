@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openWebhookPlaces, type WebhookPlaces } from '../../src/commands/webhook-places.ts';
+import { openWebhookQuota, type WebhookQuota } from '../../src/commands/webhook-quota.ts';
 import { OPERATOR } from '../../src/domain/account.ts';
 import type { WebhookOwner } from '../../src/domain/events.ts';
 import { webhookId } from '../../src/domain/ids.ts';
@@ -45,7 +45,7 @@ describe('over processes', () => {
     expect(await registered()).toBe(20);
   });
 
-  test('whoever removes one can register another, and a refused registration takes no place', async () => {
+  test('removing a registration frees its quota, and a refused one uses none', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) ids.push(await venue.registerApp(BRAND, `https://receiver.example/${i}`));
     expect(await register(20)).toMatchObject({
@@ -64,7 +64,7 @@ describe('over processes', () => {
   });
 });
 
-describe.each(documentEngines)('places on %s', (_, createDatabase) => {
+describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
   let database: TestDatabase;
   let now: number;
   const log = new Map<string, Webhook>();
@@ -75,9 +75,9 @@ describe.each(documentEngines)('places on %s', (_, createDatabase) => {
   });
   afterEach(() => database.remove());
 
-  /** The places as another process sees them. */
-  const open = async (known: readonly string[] = []): Promise<WebhookPlaces> =>
-    openWebhookPlaces({
+  /** The quota as another process sees it. */
+  const open = async (known: readonly string[] = []): Promise<WebhookQuota> =>
+    openWebhookQuota({
       documents: await database.open(),
       load: async (id) => log.get(id),
       known: async () => known,
@@ -85,33 +85,33 @@ describe.each(documentEngines)('places on %s', (_, createDatabase) => {
     });
   const exists = (id: string, status: Webhook['status'] = 'enabled') =>
     log.set(id, { webhookId: webhookId(id), owner: OWNER, url: 'https://a.example/', status });
-  const takeMany = async (places: WebhookPlaces, prefix: string, count: number) => {
+  const takeMany = async (quota: WebhookQuota, prefix: string, count: number) => {
     const others: number[] = [];
-    for (let i = 0; i < count; i++) others.push(await places.take(OWNER, webhookId(`wh_${prefix}${i}`)));
+    for (let i = 0; i < count; i++) others.push(await quota.take(OWNER, webhookId(`wh_${prefix}${i}`)));
     return others;
   };
 
   test('registrations that the records lack count, and those that were removed meanwhile do not', async () => {
     const before = Array.from({ length: 19 }, (_, i) => `wh_old${i}`);
     for (const id of before) exists(id);
-    const places = await open(before);
-    expect(await places.take(OWNER, webhookId('wh_a'))).toBe(19);
-    expect(await places.take(OWNER, webhookId('wh_b'))).toBe(20);
+    const quota = await open(before);
+    expect(await quota.take(OWNER, webhookId('wh_a'))).toBe(19);
+    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(20);
     for (const id of before.slice(0, 5)) exists(id, 'removed');
-    expect(await places.take(OWNER, webhookId('wh_b'))).toBe(15);
+    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(15);
   });
 
-  test('a place whose registration was never appended is free again after an hour, not earlier', async () => {
-    const places = await open();
-    expect(await takeMany(places, 'a', 20)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  test('a registration that was never appended counts for an hour', async () => {
+    const quota = await open();
+    expect(await takeMany(quota, 'a', 20)).toEqual(Array.from({ length: 20 }, (_, i) => i));
     for (let i = 1; i < 20; i++) exists(`wh_a${i}`);
     now += 59 * 60_000;
-    expect(await places.take(OWNER, webhookId('wh_b'))).toBe(20);
+    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(20);
     now += 2 * 60_000;
-    expect(await places.take(OWNER, webhookId('wh_b'))).toBe(19);
+    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(19);
   });
 
-  test('owners do not share places, and of concurrent takers only as many as there are places get one', async () => {
+  test('owners have quotas of their own, and concurrent registrations never exceed one', async () => {
     const processes = [await open(), await open()];
     const other: WebhookOwner = { ...OWNER, credential: 'client:other' };
     const others = await Promise.all(

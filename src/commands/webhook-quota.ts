@@ -7,54 +7,54 @@ import { MAX_WEBHOOKS, type Webhook } from '../domain/webhook.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** The registrations of one owner that count towards its limit. */
-type PlacesDocument = {
+type QuotaDocument = {
   readonly taken: readonly { readonly webhookId: string; readonly at: Timestamp }[];
 };
 
-/** One document per owner, by account and credential. It is never deleted: its version must not restart. */
-const collection: Collection<PlacesDocument> = { name: 'webhookPlaces', kind: 'record', indexes: [] };
+/** One document per owner, by account and credential. Never deleted: its version must not restart. */
+const collection: Collection<QuotaDocument> = { name: 'webhookPlaces', kind: 'record', indexes: [] };
 
-/** How long a place counts whose registration is not in the log: far longer than an append can take. */
+/** How long a registration counts that is not in the log: far longer than an append can take. */
 const UNFINISHED_MS = 3_600_000;
 
 /**
- * Which registrations an owner has, counted over all processes (docs/decisions/webhook-deliveries.md): a place is taken,
- * compare-and-set, before the registration is appended. Whether one that was counted still exists is asked of the log, and only
- * when no place is left: a process may have died before it appended.
+ * How many registrations each owner has, counted over all processes (docs/decisions/webhook-deliveries.md). A registration is
+ * counted before it is appended. Only when the quota is used up is the log asked which of them still exist: a process may have
+ * died before it appended.
  */
-export async function openWebhookPlaces(deps: {
+export async function openWebhookQuota(deps: {
   readonly documents: DocumentStore;
-  /** A registration as the log has it; undefined if it is not there. */
+  /** A registration from the log; undefined if it is not there. */
   readonly load: (webhookId: string) => Promise<Webhook | undefined>;
-  /** The registrations of an owner as the read model shows them: records restored from an older copy than the log lack the latest. */
+  /** The registrations of an owner in the read model. Records restored from a copy older than the log lack the latest. */
   readonly known: (owner: WebhookOwner) => Promise<readonly string[]>;
   readonly clock: Clock;
 }) {
   const { load, known, clock } = deps;
-  const places = await deps.documents.open(collection);
+  const quotas = await deps.documents.open(collection);
   const keyOf = ({ credential, account }: WebhookOwner) => `${accountKey(account)} ${credential}`;
 
-  async function isStillThere({ webhookId, at }: PlacesDocument['taken'][number]): Promise<boolean> {
+  async function exists({ webhookId, at }: QuotaDocument['taken'][number]): Promise<boolean> {
     const webhook = await load(webhookId);
     return webhook === undefined ? Date.parse(at) > clock() - UNFINISHED_MS : webhook.status !== 'removed';
   }
 
   return {
     /**
-     * Takes a place for a registration that is about to be made, unless there are {@link MAX_WEBHOOKS} already.
+     * Counts a registration that is about to be made, unless there are {@link MAX_WEBHOOKS} already.
      * @returns how many others the owner has
      */
     async take(owner: WebhookOwner, webhookId: WebhookId): Promise<number> {
       let others = 0;
-      await places.update(keyOf(owner), async (stored) => {
+      await quotas.update(keyOf(owner), async (stored) => {
         const at = toTimestamp(clock());
         const counted = stored?.taken ?? [];
-        const ids = new Set(counted.map((place) => place.webhookId));
+        const ids = new Set(counted.map((each) => each.webhookId));
         const uncounted = (await known(owner)).filter((id) => !ids.has(id)).map((id) => ({ webhookId: id, at }));
         let taken = [...counted, ...uncounted];
         if (taken.length >= MAX_WEBHOOKS) {
-          const there = await Promise.all(taken.map(isStillThere));
-          taken = taken.filter((_, i) => there[i]);
+          const existing = await Promise.all(taken.map(exists));
+          taken = taken.filter((_, i) => existing[i]);
         }
         others = taken.length;
         return others >= MAX_WEBHOOKS ? undefined : { taken: [...taken, { webhookId, at }] };
@@ -62,14 +62,14 @@ export async function openWebhookPlaces(deps: {
       return others;
     },
 
-    /** Gives a place back: the registration was refused, or removed. */
-    async giveBack(owner: WebhookOwner, webhookId: WebhookId): Promise<void> {
-      await places.update(keyOf(owner), (stored) => {
-        const taken = stored?.taken.filter((place) => place.webhookId !== webhookId) ?? [];
+    /** Stops counting a registration that was refused or removed. */
+    async release(owner: WebhookOwner, webhookId: WebhookId): Promise<void> {
+      await quotas.update(keyOf(owner), (stored) => {
+        const taken = stored?.taken.filter((each) => each.webhookId !== webhookId) ?? [];
         return taken.length === (stored?.taken.length ?? 0) ? undefined : { taken };
       });
     },
   };
 }
 
-export type WebhookPlaces = Awaited<ReturnType<typeof openWebhookPlaces>>;
+export type WebhookQuota = Awaited<ReturnType<typeof openWebhookQuota>>;
