@@ -142,68 +142,44 @@ describe('an unchanged log', () => {
   });
 });
 
-describe.each(Object.entries(ATTACKS))('an attacker who holds everything and %s', (_, { work, isCut }) => {
-  test('is detected by one kept checkpoint, also after sealing again with the stolen key', async () => {
-    const store = await keptStore();
-    await store.attack(work);
-    const found = async () => kinds((await check(store, store.files.one)).findings);
-    const expected = isCut ? ['cut'] : ['changed'];
-    expect(await found()).toEqual(expected);
-    await coverUp(store);
-    // The store itself is in keeping with itself again.
-    expect(await check(store, undefined, { seals: true })).toMatchObject({ findings: [], problems: [] });
-    expect(await found()).toEqual(expected);
-    expect((await check(store, store.files.one)).consistency).toBeUndefined();
-    // However the log goes on.
-    await store.attack(append150);
-    expect(kinds((await check(store, store.files.one)).findings)).toEqual(['changed']);
-  });
+test.each(Object.entries(ATTACKS))('an attacker who holds everything and %s is found out', async (_, attack) => {
+  const { work, isCut } = attack;
+  const expected = isCut ? 'cut' : 'changed';
+  const store = await keptStore();
+  const byOne = async () => kinds((await check(store, store.files.one)).findings);
+  await store.attack(work);
+  expect(await byOne(), 'one kept checkpoint').toEqual([expected]);
+  const byItself = await check(store, undefined, { seals: true });
+  expect(kinds(byItself.findings), 'the seals in the store').toContain(expected);
 
-  test('is found out by several: between which two', async () => {
-    const store = await keptStore();
-    await store.attack(work);
-    await coverUp(store);
-    const { findings, confirmedUpTo } = await check(store, store.files.several);
-    expect(confirmedUpTo).toBe(200);
-    if (isCut) expect(findings).toContainEqual(expect.objectContaining({ found: 'cut', sealed: 300 }));
-    else expect(findings).toContainEqual({ found: 'changed', from: 200, to: 300 });
-  });
+  // With the stolen key everything in the store is sealed again, and is in keeping with itself.
+  await coverUp(store);
+  expect(await check(store, undefined, { seals: true })).toMatchObject({ findings: [], problems: [] });
+  expect(await byOne(), 'one kept checkpoint after sealing again').toEqual([expected]);
+  expect((await check(store, store.files.one)).consistency).toBeUndefined();
 
-  test('is found between the same two, although later checkpoints of the altered log hold', async () => {
-    const store = await keptStore();
-    await store.attack(work);
-    await coverUp(store);
-    await store.attack(append150);
-    const later = await store.seal();
-    const file = join(store.folder, 'with-later.txt');
-    writeFileSync(file, `${readFileSync(store.files.several, 'utf8')}\n${later?.note}`);
-    const { confirmedUpTo, findings } = await check(store, file);
-    expect({ confirmedUpTo, findings }).toEqual({
-      confirmedUpTo: 200,
-      findings: [{ found: 'changed', from: 200, to: 300 }],
-    });
-  });
+  // Several checkpoints tell between which two, hashes or an earlier export tell which event.
+  const bySeveral = await check(store, store.files.several);
+  expect(bySeveral.confirmedUpTo).toBe(200);
+  const between = { found: 'changed', from: 200, to: 300 };
+  expect(bySeveral.findings).toContainEqual(isCut ? expect.objectContaining({ found: 'cut', sealed: 300 }) : between);
+  const event = async (file: string | undefined, exported?: readonly PortableEvent[]) => {
+    const { findings } = await check(store, file, exported && { export: exported });
+    return findings.find(({ found }) => found === 'event');
+  };
+  const was = store.earlier[200];
+  const label = was && { id: was.id, type: was.type, stream: was.stream, revision: was.revision };
+  expect(await event(store.files.withLeaves)).toMatchObject({ index: 200 });
+  expect(await event(undefined, store.earlier)).toMatchObject({ index: 200, kept: label });
 
-  test('is found out by kept hashes of the events, and by an earlier export: which event', async () => {
-    const store = await keptStore();
-    await store.attack(work);
-    await coverUp(store);
-    const event = async (file: string | undefined, exported?: readonly PortableEvent[]) => {
-      const { findings } = await check(store, file, exported && { export: exported });
-      return findings.find(({ found }) => found === 'event');
-    };
-    const was = store.earlier[200];
-    const label = was && { id: was.id, type: was.type, stream: was.stream, revision: was.revision };
-    expect(await event(store.files.withLeaves)).toMatchObject({ index: 200 });
-    expect(await event(undefined, store.earlier)).toMatchObject({ index: 200, kept: label });
-  });
-
-  test('is detected by the store itself, unless everything in it is sealed again', async () => {
-    const store = await keptStore();
-    await store.attack(work);
-    const { findings } = await check(store, undefined, { seals: true });
-    expect(kinds(findings)).toContain(isCut ? 'cut' : 'changed');
-  });
+  // The same when the log goes on, and later checkpoints of the altered log hold.
+  await store.attack(append150);
+  expect(await byOne(), 'one kept checkpoint after more events').toEqual(['changed']);
+  const later = await store.seal();
+  const file = join(store.folder, 'with-later.txt');
+  writeFileSync(file, `${readFileSync(store.files.several, 'utf8')}\n${later?.note}`);
+  const { confirmedUpTo, findings } = await check(store, file);
+  expect({ confirmedUpTo, findings }).toEqual({ confirmedUpTo: 200, findings: [between] });
 });
 
 test('every single byte of an event counts', async () => {
