@@ -147,7 +147,7 @@ export const MAY_IMPORT = {
   'config.ts': ['domain', 'secrets', 'runtime'],
   // Chooses the adapters.
   'engines.ts': [
-    ...['config.ts', 'store-identity', 'read-models', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
+    ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
     'webhooks/fan-out/positions.ts',
   ],

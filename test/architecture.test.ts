@@ -103,7 +103,7 @@ beforeAll(() => {
   overlay = mkdtempSync(join(tmpdir(), 'venue-arrows-'));
   for (const each of ['src', 'projections', 'package.json', 'test/eventually.ts'])
     cpSync(join(root, each), join(overlay, each), { recursive: true });
-  for (const name of ['mongodb', 'typebox']) {
+  for (const name of ['fast-check', 'mongodb', 'typebox']) {
     const folder = join(overlay, 'node_modules', name);
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'package.json'), `{ "name": "${name}", "main": "index.js" }`);
