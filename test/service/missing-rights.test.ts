@@ -44,11 +44,6 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
     ['that may not read streams', 'read streams', /may not read log; .*\$r.*default user ACL/],
     ['that may not append', 'append', /may not append to log; .*\$w.*default user ACL/],
     ['that may not manage consumer groups', 'manage groups', /may not .*consumer group.*; .*\$ops/],
-    [
-      'that may not read system streams',
-      'read system streams',
-      /may not read \$persistentsubscription.*; .*\$r.*default system ACL/,
-    ],
   ])('%s ends at once with one line that names the right', async ([, lacked, line], { start }) => {
     const { code, stderr, tookMs } = await start({ lacks: [lacked] });
     expect(stderr).toMatch(

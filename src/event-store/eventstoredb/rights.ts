@@ -15,10 +15,7 @@ export type Task = {
 export const readOf = (stream: string): Task => ({
   what: `a read of ${stream}`,
   doing: `read ${stream}`,
-  needs:
-    stream === '$all'
-      ? 'the right to read ($r) of $all'
-      : `the right to read ($r) in the default ${stream.startsWith('$') ? 'system' : 'user'} ACL`,
+  needs: stream === '$all' ? 'the right to read ($r) of $all' : 'the right to read ($r) in the default user ACL',
 });
 
 export const appendTo = (stream: string): Task => ({

@@ -53,7 +53,7 @@ export type AppendFault =
   | 'acknowledged late';
 
 /** What a user needs a right for. A real server has these in access control lists and groups of users. */
-export type Right = 'read gossip' | 'read $all' | 'read streams' | 'read system streams' | 'append' | 'manage groups';
+export type Right = 'read gossip' | 'read $all' | 'read streams' | 'append' | 'manage groups';
 
 /** Over TLS. Whoever does not name the user may do nothing. */
 export type Secured = Certificate & {
@@ -403,7 +403,7 @@ export class EventStoreDbServer {
       const options = call.request.getOptions();
       if (options === undefined || this.unresponsive) return;
       const stream = text(options.getStream()?.getStreamIdentifier()?.getStreamName() ?? '$all');
-      const right = stream === '$all' ? 'read $all' : stream.startsWith('$') ? 'read system streams' : 'read streams';
+      const right = stream === '$all' ? 'read $all' : 'read streams';
       const refusal = this.#refusal(call.metadata, right) ?? this.#notLeader(node, call.metadata);
       if (refusal !== undefined) return void call.emit('error', refusal);
       this.reads.push(stream);
