@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -276,11 +277,14 @@ describe('webhooks', () => {
     const said = delays.map((ms) =>
       ms < 60_000 ? `${ms / 1_000} s` : minutes(ms) < 60 ? `${minutes(ms)} min` : `${minutes(ms) / 60} h`,
     );
-    const deliveries = section('Deliveries').replaceAll(/\s+/g, ' ');
-    expect(deliveries).toContain(`after ${said.slice(0, -1).join(', ')} and ${said.at(-1)},`);
-    expect(deliveries).toContain(`about ${GIVE_UP_AFTER_MS / 3_600_000} hours`);
-    expect(deliveries).toContain(`within ${DEADLINE_MS / 1_000} seconds`);
-    expect([DISABLE_AFTER_MS / 86_400_000, deliveries]).toEqual([5, expect.stringContaining('five days')]);
+    const guide = readFileSync(new URL('../../docs/guides/webhooks.md', import.meta.url), 'utf8');
+    for (const page of [section('Deliveries'), guide]) {
+      const text = page.replaceAll(/\s+/g, ' ');
+      expect(text).toContain(`after ${said.slice(0, -1).join(', ')} and ${said.at(-1)},`);
+      expect(text).toContain(`about ${GIVE_UP_AFTER_MS / 3_600_000} hours`);
+      expect(text).toContain(`within ${DEADLINE_MS / 1_000} seconds`);
+      expect([DISABLE_AFTER_MS / 86_400_000, text.toLowerCase()]).toEqual([5, expect.stringContaining('five days')]);
+    }
     expect(section('Webhooks')).toContain(`At most ${MAX_WEBHOOKS} registrations`);
     expect(section('Bookings')).toContain(`for ${IDEMPOTENCY_KEY_KEPT_MS / 86_400_000} days`);
   });
