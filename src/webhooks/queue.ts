@@ -37,6 +37,7 @@ export type ListDeliveries = {
 
 export type Listener = (delivery: DeliveryDocument) => void;
 
+type Delivery = Stored<DeliveryDocument>;
 type Change = (delivery: DeliveryDocument) => DeliveryDocument | undefined;
 
 /**
@@ -64,7 +65,7 @@ export class DeliveryQueue {
   }
 
   /** Stores a pending delivery. @returns undefined if the registration already has one for that event */
-  async add(added: NewDelivery): Promise<Stored<DeliveryDocument> | undefined> {
+  async add(added: NewDelivery): Promise<Delivery | undefined> {
     const document = newDelivery(added, this.#clock());
     const key = document.deliveryId;
     if (!(await this.#collection.insert(key, document))) return undefined;
@@ -81,18 +82,21 @@ export class DeliveryQueue {
 
   /**
    * The deliveries of a registration that have been due for longest, and what else is due of the same sequences, in any order.
+   * `next`: from when to go on; undefined if that was all.
    * @param inFlight keys of deliveries that are left out
+   * @param from only those that became due then or later
    */
   async due(
     webhookId: string,
     limit: number,
     inFlight: ReadonlySet<string>,
-  ): Promise<{ readonly found: readonly Stored<DeliveryDocument>[]; readonly isAll: boolean }> {
+    from?: Timestamp,
+  ): Promise<{ readonly found: readonly Delivery[]; readonly next: Timestamp | undefined }> {
     const now = toTimestamp(this.#clock());
     const most = limit + inFlight.size;
-    const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now)));
+    const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now, from)));
     const found = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
-    if (page.length < most) return { found: [...found.values()], isAll: true };
+    if (page.length < most) return { found: [...found.values()], next: undefined };
     const sequences = new Set(Array.from(found.values(), ({ document }) => document.sequence));
     const ofSequences = pendingInSequences(webhookId, [...sequences]);
     // Nearly always there are no others, which the index knows without reading a delivery.
@@ -100,7 +104,7 @@ export class DeliveryQueue {
       for await (const stored of this.#collection.find(ofSequences))
         if (stored.document.due <= now && !inFlight.has(stored.key)) found.set(stored.key, stored);
     }
-    return { found: [...found.values()], isAll: false };
+    return { found: [...found.values()], next: page.at(-1)?.document.due };
   }
 
   async isAnyDue(webhookId: string): Promise<boolean> {
@@ -109,8 +113,8 @@ export class DeliveryQueue {
   }
 
   /** Stores attempts of a delivery and their outcome. */
-  async complete(stored: Stored<DeliveryDocument>, attempts: readonly Attempt[], outcome: Outcome): Promise<void> {
-    await this.#change(stored, (delivery) => afterAttempts(delivery, attempts, outcome, this.#clock()));
+  async complete(stored: Delivery, attempts: readonly Attempt[], outcome: Outcome): Promise<void> {
+    await this.#change(stored.key, (delivery) => afterAttempts(delivery, attempts, outcome, this.#clock()), stored);
   }
 
   /**
@@ -149,7 +153,7 @@ export class DeliveryQueue {
         delivery.state === 'Pending' && !isDueTrusted(delivery, now)
           ? { ...delivery, due: toTimestamp(now) }
           : undefined;
-      await Promise.all(wrong.map((stored) => this.#change(stored, correct)));
+      await Promise.all(wrong.map((stored) => this.#change(stored.key, correct, stored)));
     }
     return corrected;
   }
@@ -169,14 +173,13 @@ export class DeliveryQueue {
   }
 
   /** Makes a delivery due before all others, with a full schedule ahead of it, whatever its state. */
-  async resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
-    const stored = await this.#collection.get(deliveryId);
-    return this.#change(stored, (delivery) => restarted(delivery, AT_ONCE, this.#clock()));
+  resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
+    return this.#change(deliveryId, (delivery) => restarted(delivery, AT_ONCE, this.#clock()));
   }
 
   /** Makes a delivery due again if it has failed or was cancelled. @returns whether it was */
   async revive(deliveryId: string): Promise<boolean> {
-    const revived = await this.#change(await this.#collection.get(deliveryId), (delivery) => {
+    const revived = await this.#change(deliveryId, (delivery) => {
       const now = this.#clock();
       const hasEnded = delivery.state === 'Failed' || delivery.state === 'Cancelled';
       return hasEnded ? restarted(delivery, toTimestamp(now), now) : undefined;
@@ -206,23 +209,19 @@ export class DeliveryQueue {
     const endIfMeant: Change = (delivery) =>
       delivery.state === 'Pending' && isMeant(delivery) ? ended(delivery, end, this.#clock()) : undefined;
     for await (const page of inPages(this.#collection.find(pendingOf(webhookId)), PAGE))
-      await Promise.all(page.map((stored) => this.#change(stored, endIfMeant)));
+      await Promise.all(page.map((stored) => this.#change(stored.key, endIfMeant, stored)));
   }
 
   /**
-   * Changes a delivery, again on conflict.
-   * @param known as it was read; need not be the latest version
-   * @returns undefined if it no longer exists, or `next` left it as it was
+   * @param stored as it was read, if it was; need not be the latest version
+   * @returns undefined if it does not exist, or `next` left it as it was
    */
-  async #change(known: Stored<DeliveryDocument> | undefined, next: Change): Promise<DeliveryDocument | undefined> {
-    for (let stored = known; stored !== undefined; stored = await this.#collection.get(stored.key)) {
-      const changed = next(stored.document);
-      if (changed === undefined) return undefined;
-      if (!(await this.#collection.replace(stored.key, changed, stored.version))) continue;
-      this.#notify(changed);
-      return changed;
-    }
-    return undefined;
+  async #change(key: string, next: Change, stored?: Delivery): Promise<DeliveryDocument | undefined> {
+    const change = (delivery: DeliveryDocument | undefined) => delivery && next(delivery);
+    const updated = await this.#collection.update(key, change, stored && { stored });
+    if (!updated.isChanged) return undefined;
+    this.#notify(updated.stored.document);
+    return updated.stored.document;
   }
 
   #notify(delivery: DeliveryDocument): void {

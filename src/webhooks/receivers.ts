@@ -47,32 +47,26 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
   }
 
   async function store(webhookId: string, next: (health: ReceiverHealth) => ReceiverHealth): Promise<ReceiverHealth> {
-    for (;;) {
-      const stored = await receivers.get(webhookId);
-      const known: ReceiverHealth = stored?.document ?? UNKNOWN;
+    // Another process may be delivering to it as well, for a moment.
+    const { stored } = await receivers.update(webhookId, (document) => {
+      const known: ReceiverHealth = document ?? UNKNOWN;
       const changed = next(known);
-      if (changed === known && !isStale(stored)) return note(webhookId, stored);
-      const document = { ...changed, expiresAt: toTimestamp(clock() + RETENTION_MS) };
-      const isWritten = await (stored === undefined
-        ? receivers.insert(webhookId, document)
-        : receivers.replace(webhookId, document, stored.version));
-      // Another process may be delivering to it as well, for a moment.
-      if (!isWritten) continue;
-      cached.set(webhookId, changed);
-      return changed;
-    }
+      if (changed === known && !isStale(document)) return undefined;
+      return { ...changed, expiresAt: toTimestamp(clock() + RETENTION_MS) };
+    });
+    return note(webhookId, stored);
   }
 
   /** Whether the document of a receiver that nothing happens to would soon be removed. */
-  const isStale = (stored: Stored<ReceiverDocument> | undefined): boolean =>
-    stored !== undefined && Date.parse(stored.document.expiresAt) - clock() < RETENTION_MS / 2;
+  const isStale = (document: ReceiverDocument | undefined): boolean =>
+    document !== undefined && Date.parse(document.expiresAt) - clock() < RETENTION_MS / 2;
 
   return {
     /** The receiver of a registration. Valid as long as this process holds the registration's lease. */
     async open(webhookId: string): Promise<Receiver> {
       const stored = await receivers.get(webhookId);
       let health = note(webhookId, stored);
-      let mustWrite = isStale(stored);
+      let mustWrite = isStale(stored?.document);
       let writing = 0;
       return {
         health: () => health,

@@ -45,19 +45,13 @@ export async function openRunningTime(deps: {
    * others see a new version.
    */
   async function tick(): Promise<void> {
-    const stored = await times.get(KEY);
-    if (stored === undefined) {
-      // Another process may be faster; its version is seen by the next tick.
-      const at = monotonic();
-      if (await times.insert(KEY, { ms: 0 })) seen = { version: 1, ms: 0, at };
-      return;
-    }
-    if (seen?.version !== stored.version) {
-      seen = { version: stored.version, ms: stored.document.ms, at: monotonic() };
-      return;
-    }
     const [ms, at] = [now(), monotonic()];
-    if (await times.replace(KEY, { ms }, stored.version)) seen = { version: stored.version + 1, ms, at };
+    const { stored } = await times.update(KEY, (document, version) => {
+      if (document === undefined) return { ms: 0 };
+      return version === seen?.version ? { ms } : undefined;
+    });
+    if (stored !== undefined && stored.version !== seen?.version)
+      seen = { version: stored.version, ms: stored.document.ms, at };
   }
 
   const safely = () =>

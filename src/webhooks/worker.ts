@@ -1,6 +1,7 @@
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AT_ONCE, type DeliveryDocument } from './delivery.ts';
 import { DueDeliveries } from './due-deliveries.ts';
@@ -25,9 +26,9 @@ import type { Tried, Try } from './send/attempt.ts';
 type Delivery = Stored<DeliveryDocument>;
 
 /** Deliveries of a registration read per look into the store. */
-const PAGE = 64;
+const PAGE = 128;
 /** How many deliveries may wait in memory; further ones are read from the store once those have been sent. */
-const MAX_WAITING = 512;
+const MAX_WAITING = 256;
 /** How often a worker with nothing to send looks for what other processes have stored. It ends when it has sent nothing since. */
 const LOOK_EVERY_MS = 50;
 
@@ -88,6 +89,8 @@ export class EndpointWorker {
   #attemptedAt = Number.NEGATIVE_INFINITY;
   /** Everything that is due in the store is here, as far as this thread knows. */
   #isComplete = false;
+  /** Everything that became due before is here or has been sent: what is in flight need not be read again. */
+  #dueFrom: Timestamp | undefined;
   /** Something more may be due in the store: look once nothing else can be done, or at once. */
   #woken: 'no' | 'yes' | 'at once' = 'no';
   /** In monotonic milliseconds. */
@@ -117,7 +120,7 @@ export class EndpointWorker {
     if (this.#isComplete && this.#due.waiting < MAX_WAITING) {
       this.#due.addNew(delivery);
       this.#notify();
-    } else this.wake();
+    } else this.#isComplete = false;
   }
 
   /** Call when the process is about to stop. */
@@ -182,15 +185,17 @@ export class EndpointWorker {
   }
 
   async #look(): Promise<void> {
+    const from = this.#woken === 'no' ? this.#dueFrom : undefined;
     this.#woken = 'no';
     this.#isComplete = true;
     this.#hasSentSinceLook = false;
     // What is here is found again, after what is more urgent.
     this.#due.clear();
     // A snapshot from before the query: a delivery that ends meanwhile may still be found as pending.
-    const { found, isAll } = await this.#deps.queue.due(this.#endpoint.webhookId, PAGE, this.#due.inFlightKeys());
+    const { found, next } = await this.#deps.queue.due(this.#endpoint.webhookId, PAGE, this.#due.inFlightKeys(), from);
     for (const delivery of found) this.#due.add(delivery);
-    if (!isAll) this.#isComplete = false;
+    this.#dueFrom = next;
+    if (next !== undefined) this.#isComplete = false;
     this.#lookedAt = performance.now();
   }
 

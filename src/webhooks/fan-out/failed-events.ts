@@ -93,13 +93,15 @@ export async function openFailedEvents(deps: {
 
   /** @returns what is stored now, or undefined if another process was faster */
   async function change(
-    { key, version, document }: Stored<FailedEvent>,
+    known: Stored<FailedEvent>,
     to: Partial<FailedEvent>,
   ): Promise<Stored<FailedEvent> | undefined> {
-    const changed = { ...document, ...to };
-    return (await collection.replace(key, changed, version))
-      ? { key, version: version + 1, document: changed }
-      : undefined;
+    const { isChanged, stored } = await collection.update(
+      known.key,
+      (event, version) => (event !== undefined && version === known.version ? { ...event, ...to } : undefined),
+      { stored: known },
+    );
+    return isChanged ? stored : undefined;
   }
 
   return {
