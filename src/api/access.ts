@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -21,7 +21,7 @@ type AuthenticationDeps = {
   readonly challenge: string;
 };
 
-/** Calls `then` with the authenticated caller, or answers 401. `failed` gets unexpected errors. */
+/** Returns the authenticated caller, or undefined after it has answered 401. */
 export function createAuthentication({ authenticate, challenge }: AuthenticationDeps) {
   function sendUnauthenticated(reply: FastifyReply, token: string | undefined): FastifyReply {
     const [header, details] =
@@ -34,20 +34,11 @@ export function createAuthentication({ authenticate, challenge }: Authentication
     return sendError(reply.header('www-authenticate', header), 'InvalidApiKey', details);
   }
 
-  return (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    then: (caller: Caller) => void,
-    failed: (error: Error) => void,
-  ): void => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Caller | undefined> => {
     const token = bearerToken(request.headers.authorization);
-    const enter = (caller: Caller | undefined): void => {
-      if (caller === undefined) sendUnauthenticated(reply, token);
-      else then(caller);
-    };
-    const found = token === undefined ? undefined : authenticate(token);
-    if (found instanceof Promise) found.then(enter, failed);
-    else enter(found);
+    const caller = token === undefined ? undefined : await authenticate(token);
+    if (caller === undefined) sendUnauthenticated(reply, token);
+    return caller;
   };
 }
 
@@ -57,22 +48,20 @@ export function createAuthentication({ authenticate, challenge }: Authentication
  */
 export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);
-  return (access: Access): onRequestHookHandler => {
+  return (access: Access): onRequestAsyncHookHandler => {
     // RFC 6750, 3.1. An API key cannot ask for more.
     const insufficientScope = `${deps.challenge}, scope="${scopesGranting(access.permission).join(' ')}", error="insufficient_scope"`;
-    return (request, reply, done) =>
-      authenticated(
-        request,
-        reply,
-        (caller) => {
-          const refused = refuseAccess(caller, access);
-          if (refused?.refused === 'InsufficientPermissions' && caller.credential.kind === 'client')
-            reply.header('www-authenticate', insufficientScope);
-          if (refused !== undefined) return void sendRefusal(reply, refused);
-          request.caller = caller;
-          done();
-        },
-        done,
-      );
+    return async (request, reply) => {
+      const caller = await authenticated(request, reply);
+      if (caller === undefined) return reply;
+      const refused = refuseAccess(caller, access);
+      if (refused === undefined) {
+        request.caller = caller;
+        return;
+      }
+      if (refused.refused === 'InsufficientPermissions' && caller.credential.kind === 'client')
+        reply.header('www-authenticate', insufficientScope);
+      return sendRefusal(reply, refused);
+    };
   };
 }

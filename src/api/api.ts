@@ -88,6 +88,8 @@ export function unroutable(deps: Pick<ApiDeps, 'authenticate' | 'challenge'>) {
     if (!request.url.startsWith(`${PREFIX}/`)) return void handleError(error, request, reply);
     begin(request, reply);
     const answer = (thrown: Error) => void handleError(thrown, request, reply);
-    authenticated(request, reply, () => answer(error), answer);
+    authenticated(request, reply).then((caller) => {
+      if (caller !== undefined) answer(error);
+    }, answer);
   };
 }

@@ -52,10 +52,7 @@ export async function createApiKeyUsage(deps: {
   }
 
   return {
-    trackUsage: (authenticate) => (token) => {
-      const found = authenticate(token);
-      return found instanceof Promise ? found.then(used) : used(found);
-    },
+    trackUsage: (authenticate) => async (token) => used(await authenticate(token)),
 
     async lastUsed(apiKeyIds) {
       const found = await uses.getMany(apiKeyIds);

@@ -3,11 +3,8 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { API_KEY_PREFIX, hashApiKey, isApiKey } from '../secrets/api-key-format.ts';
 import type { Caller } from './caller.ts';
 
-/**
- * Resolves a bearer token to its caller; undefined if it is not valid (any more). Without a promise if it can be helped: this is on
- * the path of every request.
- */
-export type Authenticate = (token: string) => Caller | undefined | Promise<Caller | undefined>;
+/** Resolves a bearer token to its caller; undefined if it is not valid (any more). */
+export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /** How many keys are recognised without hashing them. */
 const CACHED_KEYS = 10_000;
@@ -27,7 +24,7 @@ export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyBy
     return caller;
   }
 
-  return (token) => {
+  return async (token) => {
     const caller = callers.get(token);
     const key = caller && credentials.freshKey(caller.credential.id);
     return key === undefined ? lookUp(token) : key.revoked ? undefined : caller;

@@ -82,17 +82,14 @@ export function createPersonalData(deps: {
     },
 
     /**
-     * Seals the personal texts of an event that was decided and is not stored yet. Without a promise if it has none, or if the key
-     * was read a moment ago. Refuses `BookingNotAllowed` if the subject has been forgotten.
+     * Seals the personal texts of an event that was decided and is not stored yet. Refuses `BookingNotAllowed` if the subject has been
+     * forgotten.
      * @param author the user whose words a reason is; without one they are the account's
      */
-    sealEvent<E extends DomainEvent>(event: E, author: Subject | undefined): E | Refusal | Promise<E | Refusal> {
+    async sealEvent<E extends DomainEvent>(event: E, author: Subject | undefined): Promise<E | Refusal> {
       const written = writtenIn(event, author);
       if (written === undefined) return event;
-      const key = keys.forSealing(written.subject);
-      return key instanceof Promise
-        ? key.then((obtained) => sealedWith(event, written, obtained))
-        : sealedWith(event, written, key);
+      return sealedWith(event, written, await keys.forSealing(written.subject));
     },
 
     /**

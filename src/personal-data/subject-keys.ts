@@ -67,18 +67,16 @@ export function createSubjectKeys(deps: {
 
   return {
     /**
-     * The key to seal with, made on first use. Known without a promise while it was read less than {@link SEALS_FOR_MS} ago, by a
-     * monotonic clock.
+     * The key to seal with, made on first use. Not read again within {@link SEALS_FOR_MS}, by a monotonic clock.
      */
-    forSealing(subject: Subject): KeyOrForgotten | Promise<KeyOrForgotten> {
+    async forSealing(subject: Subject): Promise<KeyOrForgotten> {
       const known = sealing.get(subject);
       const now = performance.now();
       if (known !== undefined && now - known.readAt < SEALS_FOR_MS) return known.key;
-      return obtain(subject).then((key) => {
-        if (key === 'forgotten') sealing.delete(subject);
-        else sealing.set(subject, { key, readAt: now });
-        return key;
-      });
+      const key = await obtain(subject);
+      if (key === 'forgotten') sealing.delete(subject);
+      else sealing.set(subject, { key, readAt: now });
+      return key;
     },
 
     /**
