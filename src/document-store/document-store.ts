@@ -101,8 +101,6 @@ export type Updated<D extends object> =
 
 export type Documents<D extends object> = {
   get(key: string): Promise<Stored<D> | undefined>;
-  /** The same without a promise, on an engine that answers at once: for what is on the path of every request. */
-  readonly getNow?: (key: string) => Stored<D> | undefined;
   getMany(keys: readonly string[]): Promise<Stored<D>[]>;
 
   /**
@@ -110,11 +108,6 @@ export type Documents<D extends object> = {
    * once. Documents that lack a sort field come first in ascending order, last in descending order; ties are ordered by key.
    */
   find(query: Query<D>): AsyncIterable<Stored<D>>;
-  /**
-   * What {@link find} would return, if the engine knows that without looking: it found few documents before, and none of the
-   * collection has changed since. Undefined otherwise. For what is asked of every event.
-   */
-  foundNow?(query: Query<D>): readonly Stored<D>[] | undefined;
   /** The same as {@link find} in pages, for long lists: nothing is done per document but what the reader does. */
   pages(query: Query<D>): AsyncIterable<readonly Unread<D>[]>;
   /** The number of matching documents; ignores sort and limit. */
@@ -130,9 +123,6 @@ export type Documents<D extends object> = {
    * @throws {Unavailable} after many conflicts in a row, as when a unique value is taken
    */
   update(key: string, change: Change<D>, known?: Known<D>): Promise<Updated<D>>;
-
-  /** @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken */
-  replace(key: string, document: D, version: number): Promise<boolean>;
 
   /** @returns false if the document does not exist or is not at `version` */
   delete(key: string, version?: number): Promise<boolean>;

@@ -10,7 +10,10 @@ const PAUSES = { minTimeout: 1, factor: 1.5, maxTimeout: 50, randomize: true } a
 class Conflict extends Error {}
 
 /** What {@link Documents.update} is made of: a read, and a write by compare-and-set. */
-type CompareAndSet<D extends object> = Pick<Documents<D>, 'get' | 'insert' | 'replace'>;
+export type CompareAndSet<D extends object> = Pick<Documents<D>, 'get' | 'insert'> & {
+  /** @returns false, without writing, if the document is not at `version`, or a unique value is taken */
+  readonly replace: (key: string, document: D, version: number) => Promise<boolean>;
+};
 
 /** {@link Documents.update}, the same on every engine. */
 export async function updateDocument<D extends object>(

@@ -23,13 +23,6 @@ import { createStatus, type ReadModelsStatus } from './status.ts';
 /** What readers may do with a read model: everything but write. */
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'> & {
   pages(query: Query<D>): AsyncIterable<Page<D>>;
-  /**
-   * How to get a document by its key now, without a promise: for what is on the path of every request. Undefined if only `get` can
-   * tell, because the engine has to be asked, or because this process has to look first whether it may read at all.
-   */
-  now(): Documents<D>['getNow'];
-  /** What `find` would return, if that is known without asking the engine; undefined if only `find` can tell. */
-  foundNow(query: Query<D>): readonly Stored<D>[] | undefined;
 };
 
 /** A part of a long list, and the collection that it was read from: a key and a version say which document it is only within one. */
@@ -149,12 +142,13 @@ export async function openReadModels(deps: {
     );
   }
 
-  /** What to read a projection from now. Without a promise, if it can be helped: this is on the path of every request. */
-  function source<D extends object>(projection: Projection<D>, id?: ReadModelId): Documents<D> | Promise<Documents<D>> {
+  /** What to read a projection from now. */
+  async function source<D extends object>(projection: Projection<D>, id?: ReadModelId): Promise<Documents<D>> {
     if (catchUpWithinMs === undefined) return trusted(projection, id) ?? current(projection);
     const waiting = caughtUp.get(projection.name) ?? catchUp(projection, catchUpWithinMs);
     caughtUp.set(projection.name, waiting);
-    return waiting.then(() => current(projection));
+    await waiting;
+    return current(projection);
   }
 
   /**
@@ -174,8 +168,7 @@ export async function openReadModels(deps: {
     id: ReadModelId,
     read: (from: Documents<D>) => Promise<R>,
   ): Promise<R> {
-    const found = source(projection, id);
-    const from = found instanceof Promise ? await found : found;
+    const from = await source(projection, id);
     const result = await read(from);
     if (trusted(projection, id) !== from) await checkWhole(projection, from, known.get(id)?.entry.live ?? '');
     return result;
@@ -200,8 +193,6 @@ export async function openReadModels(deps: {
     const id = idOf(projection);
     return {
       get: (key) => once(projection, id, (from) => from.get(key)),
-      now: () => (catchUpWithinMs === undefined ? trusted(projection, id)?.getNow : undefined),
-      foundNow: (query) => (catchUpWithinMs === undefined ? trusted(projection, id)?.foundNow?.(query) : undefined),
       getMany: (keys) => once(projection, id, (from) => from.getMany(keys)),
       count: (query) => once(projection, id, (from) => from.count(query)),
       async *find(query) {

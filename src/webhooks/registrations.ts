@@ -99,7 +99,7 @@ export function createRegistrations(deps: {
       const found: Subscriber[] = [];
       const registered = readModels.collection(webhooks);
       const query = ofAccounts(accounts);
-      for await (const { document: webhook } of registered.foundNow(query) ?? registered.find(query)) {
+      for await (const { document: webhook } of registered.find(query)) {
         if (!subscribes(webhook, event)) continue;
         const active = await activity(webhook.webhookId);
         if (!('inactive' in active)) found.push({ webhook, ...active });

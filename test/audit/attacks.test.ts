@@ -12,6 +12,7 @@ import { sealLog } from '../../src/audit/seal-log.ts';
 import { signerKey } from '../../src/audit/signed-note.ts';
 import { purposes } from '../../src/secrets/purposes.ts';
 import { unseal } from '../../src/secrets/seal.ts';
+import { replace } from '../document-store/replace.ts';
 import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 
 /** Whoever holds service, database and keys. Each changes one thing among 300 sealed events, the one with the index 200 first. */
@@ -214,18 +215,18 @@ test('hashes that the store keeps are compared, too, and so are its own checkpoi
   const stored = await tiles.get('0/0000000000000000');
   const hashes = Buffer.from(stored?.document.hashes ?? '', 'base64');
   hashes[32 * 77] = (hashes[32 * 77] ?? 0) ^ 1;
-  await tiles.replace('0/0000000000000000', { hashes: hashes.toString('base64') }, stored?.version ?? 0);
+  await replace(tiles, '0/0000000000000000', { hashes: hashes.toString('base64') }, stored?.version ?? 0);
   expect((await check(store, undefined, { seals: true })).findings).toEqual([{ found: 'tree', level: 0, index: 77 }]);
   // What was kept elsewhere is not affected: nothing is wrong with the log.
   expect((await check(store, store.files.withLeaves)).findings).toEqual([]);
 
   const seals = await store.documents.open<object>({ name: 'seals', kind: 'record', indexes: [] });
   const head = await store.records.head();
-  await seals.replace('0000000000000300', { ...head, note: head?.note.replace('\n300\n', '\n301\n') }, 1);
+  await replace(seals, '0000000000000300', { ...head, note: head?.note.replace('\n300\n', '\n301\n') }, 1);
   expect((await check(store, undefined, { seals: true })).problems).toEqual([
     expect.stringMatching(/^The checkpoint of 300 events has a signature .* that is not one$/),
   ]);
-  await seals.replace('0000000000000300', { ...head, size: 299 }, 2);
+  await replace(seals, '0000000000000300', { ...head, size: 299 }, 2);
   expect((await check(store, undefined, { seals: true })).problems).toEqual([
     'The checkpoint of 299 events is one of 300',
   ]);

@@ -7,6 +7,7 @@ import { SEAL_COLLECTIONS } from '../../src/audit/seal-records.ts';
 import { parseVerifierKey, verifierKeyText } from '../../src/audit/signed-note.ts';
 import { continueTree } from '../../src/audit/tree-tiles.ts';
 import { documentEngines } from '../document-store/engines.ts';
+import { replace } from '../document-store/replace.ts';
 import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 
 type Store = Awaited<ReturnType<typeof sealedStore>>;
@@ -211,7 +212,8 @@ describe('nothing is sealed on top of', () => {
     const tiles = await documents.open<{ hashes: string }>({ name: 'sealTiles', kind: 'record', indexes: [] });
     const [key, stored] = ['0/0000000000000001', await tiles.get('0/0000000000000001')];
     const { hashes = '' } = stored?.document ?? {};
-    await tiles.replace(
+    await replace(
+      tiles,
       key,
       { hashes: `${hashes.startsWith('A') ? 'B' : 'A'}${hashes.slice(1)}` },
       stored?.version ?? 0,
@@ -225,9 +227,9 @@ describe('nothing is sealed on top of', () => {
     const { documents, records, seal } = await sealed();
     const head = await records.head();
     const seals = await documents.open<object>({ name: 'seals', kind: 'record', indexes: [] });
-    await seals.replace('0000000000000300', { ...head, note: head?.note.replace('\n300\n', '\n299\n') }, 1);
+    await replace(seals, '0000000000000300', { ...head, note: head?.note.replace('\n300\n', '\n299\n') }, 1);
     await expect(seal()).rejects.toThrow('that is not one');
-    await seals.replace('0000000000000300', { ...head, size: 299 }, 2);
+    await replace(seals, '0000000000000300', { ...head, size: 299 }, 2);
     await expect(seal()).rejects.toThrow('The checkpoint of 299 events is one of 300');
   });
 });

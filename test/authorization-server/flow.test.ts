@@ -7,6 +7,7 @@ import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { replace } from '../document-store/replace.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { REDIRECT, TestApp } from './test-app.ts';
 
@@ -89,7 +90,8 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     const records = await store.open(OIDC_RECORDS);
     for await (const { key, document, version } of records.find(withField('clientId', app.id)))
       if (document.model === 'RefreshToken')
-        await records.replace(
+        await replace(
+          records,
           key,
           { ...document, consumedAt: new Date(Date.now() - 3_600_000).toISOString() },
           version,
@@ -105,7 +107,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     const records = await store.open(OIDC_RECORDS);
     const mark = async (state: object) => {
       for await (const { key, document, version } of records.find(withField('clientId', app.id)))
-        if (document.model === 'RefreshToken') await records.replace(key, { ...document, ...state }, version);
+        if (document.model === 'RefreshToken') await replace(records, key, { ...document, ...state }, version);
     };
     await mark({ consumedAt: new Date().toISOString() });
     const order: string[] = [];

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, communityId, spaceId } from '../../src/domain/ids.ts';
 import { deliveryCollection } from '../../src/webhooks/delivery.ts';
 import { accepted } from '../accepted.ts';
+import { replace } from '../document-store/replace.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -66,7 +67,7 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
       const stored = lost && (await documents.get(lost.deliveryId));
       if (stored === undefined || stored.document.attempts.length === 0) throw new Error('Not attempted yet');
       const failed = { ...stored.document, state: 'Failed' as const, reason: 'The last attempt failed: status 500' };
-      if (!(await documents.replace(stored.key, failed, stored.version))) throw new Error('Attempted meanwhile');
+      if (!(await replace(documents, stored.key, failed, stored.version))) throw new Error('Attempted meanwhile');
     });
     receiver.answer = answering(200, {}, 'thank you');
     return bookingId;

@@ -112,7 +112,6 @@ export async function fillDocuments({ records, readModel }: DocumentSubject): Pr
 /** Every read of the port `DocumentStore`. */
 export const documentReads: Reads<DocumentSubject> = {
   get: ({ records }) => records.get(keyOf(7)),
-  getNow: async ({ records }) => (records.getNow ?? records.get)(keyOf(7)),
   getMany: ({ records }) => records.getMany(KEYS),
   'find, in order': ({ records }) => Array.fromAsync(records.find(ask({ sort: [{ field: 'n' }] }))),
   'find, with a condition': ({ records }) =>
@@ -120,10 +119,10 @@ export const documentReads: Reads<DocumentSubject> = {
       records.find(ask<Numbered>({ where: { half: 'odd' }, sort: [{ field: 'n', direction: 'descending' }] })),
     ),
   'find, up to a limit': ({ records }) => Array.fromAsync(records.find(ask({ limit: 700 }))),
-  foundNow: async ({ records }) => {
+  'find, asked again': async ({ records }) => {
     const few = ask<Numbered>({ where: { half: 'odd' }, limit: 7 });
     await Array.fromAsync(records.find(few));
-    return records.foundNow?.(few) ?? Array.fromAsync(records.find(few));
+    return Array.fromAsync(records.find(few));
   },
   'find of a read model': ({ readModel }) => Array.fromAsync(readModel.find(ask())),
   pages: async ({ readModel }) =>

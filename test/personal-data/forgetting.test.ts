@@ -259,8 +259,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
 
   test('records from a copy do not bring the key back', async () => {
     const keys = await keysOf(service.core);
-    const stored = await keys.get(`brand:${brand.id}`);
-    await keys.replace(`brand:${brand.id}`, keyBefore, stored?.version ?? 0);
+    await keys.update(`brand:${brand.id}`, () => keyBefore);
     expect((await service.core.queries.bookings.get(brand.account, pending))?.message).toBe(MESSAGE);
     expect(await destroyForgottenKeys(service.core)).toEqual([`brand:${brand.id}`]);
     expect((await service.core.queries.bookings.get(brand.account, pending))?.message).toBe('erased');
@@ -269,8 +268,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
 
   test('nor does a restore, with the tools of the engines or of this service', async () => {
     const keys = await keysOf(service.core);
-    const stored = await keys.get(`brand:${brand.id}`);
-    await keys.replace(`brand:${brand.id}`, keyBefore, stored?.version ?? 0);
+    await keys.update(`brand:${brand.id}`, () => keyBefore);
     const { secretKey } = service.config;
     const locations = { log: 'the log', records: 'the records' };
     await adoptStore({ ...service.core, secretKey, skippedIds: 1, locations });

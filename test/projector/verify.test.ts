@@ -13,6 +13,7 @@ import { collectionOf, openCatalogue } from '../../src/read-models/catalogue.ts'
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { replace } from '../document-store/replace.ts';
 import { eventually } from '../eventually.ts';
 import { appendEvents, counts, type Trail, trails } from './space-trails.ts';
 
@@ -85,7 +86,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   it('finds a document that differs, one that is missing and one that should not exist', async () => {
     const [first, second] = await Array.fromAsync(live.find(ask({ limit: 2 })));
     if (first === undefined || second === undefined) throw new Error('There are documents');
-    await live.replace(first.key, { ...first.document, trail: ['forged'] }, first.version);
+    await replace(live, first.key, { ...first.document, trail: ['forged'] }, first.version);
     await live.delete(second.key);
     await live.insert('999', { spaceId: 999, trail: [] });
     const { differences } = await run();

@@ -13,6 +13,7 @@ import { fence, liftFence } from '../../src/store-identity/standstill.ts';
 import { openStoreIdentity, WrongSecretKey } from '../../src/store-identity/store-identity.ts';
 import { READ_MODELS_MEMORY, RECORDS_MEMORY, type RecordsMemory } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
+import { replace } from '../document-store/replace.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 
 async function sqliteLog() {
@@ -111,7 +112,7 @@ describe.each([
       const memory = await documents.open(RECORDS_MEMORY);
       const change = async (to: (before: RecordsMemory) => object) => {
         const stored = (await memory.get('store')) ?? expect.fail();
-        await memory.replace('store', to(stored.document) as RecordsMemory, stored.version);
+        await replace(memory, 'store', to(stored.document) as RecordsMemory, stored.version);
       };
       await change(({ format: _, ...before }) => before);
       await expect(run(events, documents)).rejects.toThrow(/^The record store in the records was stored before/);
@@ -183,7 +184,7 @@ describe.each([
       const memory = await documents.open(READ_MODELS_MEMORY);
       const stored = (await memory.get('store')) ?? expect.fail();
       const seen = { stream: 'booking-1', revision: 0, position: 'Z', eventId: 'lost' };
-      await memory.replace('store', { ...stored.document, seen }, stored.version);
+      await replace(memory, 'store', { ...stored.document, seen }, stored.version);
       await expect(run(events, documents)).rejects.toThrow(/^The read models .* show more .* venue restore --adopt$/);
     });
 

@@ -14,6 +14,7 @@ import { type LogThread, startLogThread } from '../../src/threads/start-log-thre
 import { documentStoreContract } from '../contract/document-store.ts';
 import { eventStoreContract } from '../contract/event-store.ts';
 import { ask } from '../document-store/ask.ts';
+import { replace } from '../document-store/replace.ts';
 
 type Threaded = {
   readonly thread: LogThread;
@@ -142,7 +143,7 @@ describe.each(WRITERS)('a log thread that ends, written to by the %s', (writer) 
         expect(inserted).toEqual(Array.from({ length: 10 }, () => true));
         const stored = await documents.get('counter');
         const { version = 0, document = { n: -1 } } = stored ?? {};
-        if (await documents.replace('counter', { n: document.n + 1 }, version)) counted += 1;
+        if (await replace(documents, 'counter', { n: document.n + 1 }, version)) counted += 1;
       });
       expect((await documents.get('counter'))?.document.n).toBe(counted);
       expect(await documents.count(ask())).toBe(next + 1);
@@ -163,7 +164,7 @@ test('a column that another release has added is filled by what a thread sends t
     const after = await newer.open({ ...tickets, indexes: [...tickets.indexes, { fields: ['seat'] }] });
     await after.insert('b', { row: 1, seat: 2 });
     await before.insert('c', { row: 2, seat: 2 });
-    await before.replace('a', { row: 1, seat: 2 }, 1);
+    await replace(before, 'a', { row: 1, seat: 2 }, 1);
     expect((await Array.fromAsync(after.find(ask({ where: { seat: 2 } })))).map(({ key }) => key)).toEqual([
       'a',
       'b',

@@ -56,7 +56,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
       return {
         ...opened,
         insert: written(async (key, document) => opened.insert(key, document)),
-        replace: written(async (key, document, version) => opened.replace(key, document, version)),
+        update: written(async (key, change, known) => opened.update(key, change, known)),
       };
     },
   };

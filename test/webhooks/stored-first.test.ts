@@ -212,7 +212,7 @@ test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order, whatever call fa
   expect(overlaps).toEqual([]);
 });
 
-test.each(['insert', 'after insert', 'replace', 'after replace'])(
+test.each(['insert', 'after insert', 'update', 'after update'])(
   'a process that is killed at %s loses nothing',
   async (point) => {
     const { webhookId } = await venue.register(COMMUNITY, receiver.url);

@@ -1,5 +1,4 @@
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
-import { updateDocument } from '../../src/document-store/update.ts';
 
 /** What a test does around every call: it may delay it, make it fail, or count it. */
 export type Watch = {
@@ -37,8 +36,7 @@ export function watched(documents: DocumentStore, { before, after }: Watch): Doc
         },
         count: (...args) => call('count', () => opened.count(...args)),
         insert: (...args) => call('insert', () => opened.insert(...args)),
-        replace: (...args) => call('replace', () => opened.replace(...args)),
-        update: (key, change, known) => updateDocument(wrapped, key, change, known),
+        update: (...args) => call('update', () => opened.update(...args)),
         delete: (...args) => call('delete', () => opened.delete(...args)),
         project: (...args) => call('project', () => opened.project(...args)),
         projected: (...args) => call('projected', () => opened.projected(...args)),

@@ -4,7 +4,7 @@ import { AbortError } from 'p-retry';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, NextCheckpoint, Projected, Stored, Unread } from '../document-store.ts';
-import { updateDocument } from '../update.ts';
+import { type CompareAndSet, updateDocument } from '../update.ts';
 import { existingKeys, isDuplicate } from './duplicate-keys.ts';
 import { unavailable } from './failures.ts';
 import { gatherReads } from './gathered-reads.ts';
@@ -65,7 +65,7 @@ export function mongoDocuments<D extends object>(
     return retry(() => collection.find({ _id: { $in: [...new Set(keys)] } }).toArray());
   }
 
-  const documents: Documents<D> = {
+  const compareAndSet: CompareAndSet<D> = {
     get: gatherReads(async (keys) => {
       const found = new Map<string, Stored<D>>();
       for (const entry of await readMany(keys)) {
@@ -74,6 +74,30 @@ export function mongoDocuments<D extends object>(
       }
       return found;
     }),
+
+    insert(key, document) {
+      const w = writeId();
+      return orUnknown(async (lost) => {
+        try {
+          await collection.insertOne({ _id: key, v: 1, w, ...fieldsOf(document) });
+          return true;
+        } catch (error) {
+          if (!isDuplicate(error)) throw error;
+        }
+        // An inserted document has version 1.
+        if (lost !== undefined && (await wasApplied(lost, { key, w, replacedBy: (entry) => (entry?.v ?? 0) > 1 })))
+          return true;
+        // A tombstone may be overwritten.
+        return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document, { w })));
+      });
+    },
+
+    replace: (key, document, version) => replaceWith(key, document, version, writeId()),
+  };
+
+  return {
+    get: compareAndSet.get,
+    insert: compareAndSet.insert,
 
     async getMany(keys) {
       const entries = new Map((await readMany(keys)).map((entry) => [entry._id, entry]));
@@ -120,26 +144,7 @@ export function mongoDocuments<D extends object>(
 
     count: (query) => retry(() => collection.countDocuments(filterOf(query?.where))),
 
-    insert(key, document) {
-      const w = writeId();
-      return orUnknown(async (lost) => {
-        try {
-          await collection.insertOne({ _id: key, v: 1, w, ...fieldsOf(document) });
-          return true;
-        } catch (error) {
-          if (!isDuplicate(error)) throw error;
-        }
-        // An inserted document has version 1.
-        if (lost !== undefined && (await wasApplied(lost, { key, w, replacedBy: (entry) => (entry?.v ?? 0) > 1 })))
-          return true;
-        // A tombstone may be overwritten.
-        return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document, { w })));
-      });
-    },
-
-    replace: (key, document, version) => replaceWith(key, document, version, writeId()),
-
-    update: (key, change, known) => updateDocument(documents, key, change, known),
+    update: (key, change, known) => updateDocument(compareAndSet, key, change, known),
 
     async delete(key, version) {
       if (!repeatsWrites()) return remove(key, version);
@@ -177,7 +182,6 @@ export function mongoDocuments<D extends object>(
       return found;
     },
   };
-  return documents;
 
   /**
    * Whether a write whose answer was lost has been applied. Resolves once a majority has that write.

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
-import { updateDocument } from '../update.ts';
+import { type CompareAndSet, updateDocument } from '../update.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
@@ -172,20 +172,32 @@ export async function openSqliteDocuments<D extends object>(
     }
   }
 
-  const documents: SqliteDocuments<D> = {
+  const compareAndSet: CompareAndSet<D> = {
     async get(key) {
       return lookUp(key).stored;
     },
 
-    getNow: (key) => lookUp(key).stored,
+    insert(key, document) {
+      const json = JSON.stringify(document);
+      const writes = there();
+      if (writes === undefined) return forOthers.insert(key, { json, columns: document }, false);
+      return writes.insert(plain, key, { json, columns: columnsOf(document) });
+    },
+
+    replace(key, document, version) {
+      const json = JSON.stringify(document);
+      const writes = there();
+      if (writes === undefined) return forOthers.replace(key, { json, columns: document }, version, false);
+      return writes.replace(plain, key, { json, columns: columnsOf(document) }, version);
+    },
+  };
+
+  return {
+    get: compareAndSet.get,
+    insert: compareAndSet.insert,
 
     async getMany(keys) {
       return [...new Set(keys)].flatMap((key) => lookUp(key).stored ?? []);
-    },
-
-    foundNow(query: Find<D>) {
-      file.validate();
-      return cache.result(resultKeyOf(query));
     },
 
     async *find(query: Find<D>) {
@@ -212,22 +224,8 @@ export async function openSqliteDocuments<D extends object>(
       return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.[0]);
     },
 
-    insert(key, document) {
-      const json = JSON.stringify(document);
-      const writes = there();
-      if (writes === undefined) return forOthers.insert(key, { json, columns: document }, false);
-      return writes.insert(plain, key, { json, columns: columnsOf(document) });
-    },
-
-    replace(key, document, version) {
-      const json = JSON.stringify(document);
-      const writes = there();
-      if (writes === undefined) return forOthers.replace(key, { json, columns: document }, version, false);
-      return writes.replace(plain, key, { json, columns: columnsOf(document) }, version);
-    },
-
     delete: (key, version) => there()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
-    update: (key, change, known) => updateDocument(documents, key, change, known),
+    update: (key, change, known) => updateDocument(compareAndSet, key, change, known),
     forOthers,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
@@ -263,7 +261,6 @@ export async function openSqliteDocuments<D extends object>(
       while (await commit([], () => statements.expire(now)));
     },
   };
-  return documents;
 }
 
 const unknownOutcome = (name: string) =>

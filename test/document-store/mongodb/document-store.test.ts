@@ -11,6 +11,7 @@ import { freePort } from '../../free-port.ts';
 import { startProxyTo } from '../../proxy.ts';
 import { ask } from '../ask.ts';
 import { mongoServer, ownDatabase } from '../engines.ts';
+import { replace } from '../replace.ts';
 import { commandIn, monitorCommands } from './commands.ts';
 import { withOptions } from './server-url.ts';
 
@@ -162,8 +163,8 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
         };
         expect(await losingAnswer(() => documents.insert('a', { n: 1 }))).toBe(true);
         expect(await losingAnswer(() => documents.insert('a', { n: 2 }))).toBe(false);
-        expect(await losingAnswer(() => documents.replace('a', { n: 3 }, 1))).toBe(true);
-        expect(await losingAnswer(() => documents.replace('a', { n: 4 }, 1))).toBe(false);
+        expect(await losingAnswer(() => replace(documents, 'a', { n: 3 }, 1))).toBe(true);
+        expect(await losingAnswer(() => replace(documents, 'a', { n: 4 }, 1))).toBe(false);
         expect(await documents.get('a')).toEqual({ key: 'a', version: 2, document: { n: 3 } });
         expect(await losingAnswer(() => documents.delete('a', 2))).toBe(true);
         expect(await losingAnswer(() => documents.delete('a', 2))).toBe(false);

@@ -6,6 +6,7 @@ import { openMongoDocumentStore } from '../../../src/document-store/mongodb/docu
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { UnusableStore } from '../../../src/runtime/unusable-store.ts';
 import { ask } from '../ask.ts';
+import { replace } from '../replace.ts';
 import { NEVER, type ReplicaSet, startReplicaSet } from './replica-set.ts';
 
 type Numbered = { readonly n: number };
@@ -58,7 +59,7 @@ describe('MongoDB document store on a replica set', () => {
   it('asks a majority, its journal and the primary for everything, whatever the URL leaves open', async () => {
     const documents = await open();
     await documents.insert('a', { n: 1 });
-    await documents.replace('a', { n: 2 }, 1);
+    await replace(documents, 'a', { n: 2 }, 1);
     await documents.project([{ key: 'a', position: '1', document: { n: 3 } }]);
     await documents.delete('a');
     await documents.getMany(['a']);
@@ -159,7 +160,7 @@ describe('MongoDB document store on a replica set', () => {
         writes += 1;
         return writes === 1 ? NOT_BY_A_MAJORITY : { ok: 1, n: 0, nModified: 0 };
       };
-      const write = command === 'delete' ? documents.delete('a', 1) : documents.replace('a', { n: 2 }, 1);
+      const write = command === 'delete' ? documents.delete('a', 1) : replace(documents, 'a', { n: 2 }, 1);
       await expect(write).rejects.toThrow(Unavailable);
     },
   );

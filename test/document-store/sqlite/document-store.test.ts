@@ -13,6 +13,7 @@ import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/docu
 import { createLink } from '../../../src/runtime/link.ts';
 import { eventually } from '../../eventually.ts';
 import { ask } from '../ask.ts';
+import { replace } from '../replace.ts';
 
 type Numbered = { readonly n: number };
 const records: Collection<Numbered> = { name: 'records', kind: 'record', indexes: [{ fields: ['n'] }] };
@@ -325,7 +326,7 @@ describe('SQLite document store', () => {
         .join('')
         .includes('lovelace');
     for (let n = 0; n < 300; n += 1)
-      await (n % 2 === 0 ? people.delete(`p${n}`) : people.replace(`p${n}`, { email: 'erased' }, 1));
+      await (n % 2 === 0 ? people.delete(`p${n}`) : replace(people, `p${n}`, { email: 'erased' }, 1));
     expect(await people.count(ask())).toBe(150);
     // What was written last is in the WAL, with what was there before; it is gone once the last process has closed the file.
     await store.close();
@@ -341,7 +342,7 @@ describe('SQLite document store', () => {
       await keys.insert('a', { key: 'Zwetschgenkuchen' });
       const seen = await other.open(key);
       expect(await seen.get('a')).toMatchObject({ document: { key: 'Zwetschgenkuchen' } });
-      await seen.replace('a', { key: 'destroyed' }, 1);
+      await replace(seen, 'a', { key: 'destroyed' }, 1);
       expect(await other.purge()).toBe(true);
       const held = readdirSync(folder, { recursive: true, withFileTypes: true })
         .filter((each) => each.isFile())
@@ -394,7 +395,7 @@ describe('SQLite document store', () => {
       INSERT INTO "records" (key, version, document) VALUES ('a', 7, '{"n":2}'), ('b', 1, '{"n":1}')`);
     const documents = await store.open(records);
     await documents.insert('c', { n: 3 });
-    expect(await documents.replace('a', { n: 4 }, 7)).toBe(true);
+    expect(await replace(documents, 'a', { n: 4 }, 7)).toBe(true);
     const found = await Array.fromAsync(documents.find(ask({ where: { n: { from: 1 } }, sort: [{ field: 'n' }] })));
     expect(found.map(({ key, version }) => `${key}${version}`)).toEqual(['b1', 'c1', 'a8']);
     const indexes = database.prepare(`SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`).all();
@@ -419,7 +420,7 @@ describe('SQLite document store', () => {
           const record = await mixed.get('r');
           if (record === undefined) await mixed.insert('r', state);
           else if (step % 3 === 2) await mixed.delete('r');
-          else await mixed.replace('r', state, record.version);
+          else await replace(mixed, 'r', state, record.version);
         }
         const all = await Array.fromAsync(mixed.find(ask()));
         for (const { document } of all) {

@@ -2,7 +2,9 @@
  * A separate process for tests: `node sqlite-process.ts FOLDER insert PREFIX` inserts forever and prints every key whose insert
  * was acknowledged; `node sqlite-process.ts FOLDER project KEY` projects a document to that key; `node sqlite-process.ts FOLDER count TIMES` increments the counter that many times.
  */
+
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
+import { replace } from '../replace.ts';
 
 const [folder = '', work, argument = ''] = process.argv.slice(2);
 const store = await openSqliteDocumentStore({ folder });
@@ -28,7 +30,7 @@ if (work === 'insert') {
 } else {
   for (let i = 0; i < Number(argument); ) {
     const counter = await records.get('counter');
-    if (counter && (await records.replace('counter', { n: counter.document.n + 1 }, counter.version))) i += 1;
+    if (counter && (await replace(records, 'counter', { n: counter.document.n + 1 }, counter.version))) i += 1;
   }
   await store.close();
 }
