@@ -1,16 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problemPage, sendPage } from './layout.ts';
 
-/**
- * Whether somebody looks at the answer in a browser: it names HTML among what it accepts. Clients of an API name JSON, or take
- * anything. Below /api, nobody is served pages.
- */
+/** Whether a request comes from a browser, which accepts HTML. API clients accept JSON or anything. /api serves no pages. */
 export function asksForPage({ url, headers: { accept = '' } }: FastifyRequest): boolean {
   const types = accept.split(',').map((each) => each.split(';', 1)[0]?.trim().toLowerCase());
   return !/^\/api(?:[/?]|$)/.test(url) && types.includes('text/html') && !types.includes('application/json');
 }
 
-/** The page for an address at which there is nothing. A form that is sent there comes from a page of an earlier release. */
+/** The page for an unknown address. A form sent there comes from a page of an earlier release. */
 export const sendNotFoundPage = (reply: FastifyReply): FastifyReply =>
   reply.request.method === 'POST'
     ? send(reply, 404, 'Nothing was changed', 'There is nothing at the address that this form was sent to any more.')

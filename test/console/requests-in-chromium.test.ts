@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.locator(`#reason-${first}:focus`).waitFor();
     await row(page, second).focus();
     await page.keyboard.press('a');
-    await expect.poll(() => page.locator('.toast').textContent()).toContain('has just come here');
+    await expect.poll(() => page.locator('.toast').textContent()).toContain('has just moved here');
     expect(await statuses()).toEqual(['Pending', 'Pending', 'Pending']);
 
     // A second later it may. The next row has the focus, and a key that is held down does not go on.
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.keyboard.down('a');
     await page.keyboard.up('a');
     await page.keyboard.press('a');
-    await expect.poll(() => page.locator('.toast').textContent()).toContain('has just come here');
+    await expect.poll(() => page.locator('.toast').textContent()).toContain('has just moved here');
     expect(await statuses()).toEqual(['Pending', 'Approved', 'Pending']);
 
     // Esc closes what is open, and what was typed in a field is text.

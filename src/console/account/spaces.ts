@@ -262,7 +262,7 @@ function problemsOf(refusal: Refusal, typed: Typed): Problems {
     : problems;
 }
 
-/** The terms that the form was made from, for the check that nobody has changed them in the meantime. */
+/** The terms that the form was made from, to detect changes by others. */
 const seenField = (terms: SpaceTerms): Html =>
   html`<input type="hidden" name="seen" value="${JSON.stringify(picked(terms, SPACE_TERMS))}">`;
 

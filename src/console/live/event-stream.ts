@@ -4,7 +4,7 @@ import type { Change, LiveFeed } from './live.ts';
 
 /** How often an open connection is probed and its session checked. */
 const HEARTBEAT_MS = 20_000;
-/** How much a page may leave unread. Then it is disconnected, and catches up when it connects again. */
+/** A page that leaves more unread is disconnected, and catches up when it reconnects. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /**

@@ -24,16 +24,16 @@ export type Change = {
 
 export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
 
-/** How many changes are kept for pages that connect shortly after they were rendered (docs/decisions/console.md). */
+/** Changes remembered for pages that connect shortly after they were rendered (docs/decisions/console.md). */
 const MAX_RECENT = 500;
-/** How long the log is followed for a page that has been rendered and has not connected, in milliseconds. */
+/** How long the log is followed for a page that was rendered but has not connected, in milliseconds. */
 const FOLLOWED_FOR_MS = 60_000;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
  * The changes that open pages need: one subscription to the log per process, fanned out to the pages that a change concerns. A
- * page is notified once the read models reflect the change, so that refreshing shows it. While nobody looks, nothing is followed.
+ * page is notified once the read models reflect the change, so that refreshing shows it. While no page is open, the log is not followed.
  */
 export function createLiveFeed(deps: {
   readonly events: EventStore;
@@ -47,7 +47,7 @@ export function createLiveFeed(deps: {
   const subscribers = new Set<Subscriber>();
   const recent: Change[] = [];
   let sequence = 0;
-  /** Tells one time of following from another, and from those of other processes. Undefined while nothing is followed. */
+  /** Identifies this subscription, also among processes. Undefined while there is none. */
   let current: string | undefined;
   let following: ReturnType<typeof follow> | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ export function createLiveFeed(deps: {
       if (batch.events.length === 0) continue;
       await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
       for (const stored of batch.events) {
-        // What a newer release wrote is for pages of that release.
+        // Events of a newer release are for the pages of that release.
         if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);
       }
     }
@@ -100,8 +100,8 @@ export function createLiveFeed(deps: {
     return now;
   }
 
-  /** Follows the log from now on, for as long as there are pages. */
-  function isNeeded(): Promise<void> {
+  /** Follows the log for as long as pages are open. */
+  function keepFollowing(): Promise<void> {
     following ??= follow();
     clearTimeout(idle);
     idle = setTimeout(() => {
@@ -121,7 +121,7 @@ export function createLiveFeed(deps: {
     /** The mark of a page that is about to be rendered, which it presents when it connects. */
     async mark(): Promise<string> {
       // Without the log there are no live updates. The page looks again at everything when it connects.
-      await isNeeded().catch(() => {});
+      await keepFollowing().catch(() => {});
       return `${current ?? 'none'}-${sequence}`;
     },
     markAt: (change: Change): string => `${current ?? 'none'}-${change.sequence}`,
@@ -146,39 +146,29 @@ export function createLiveFeed(deps: {
 const concerns = ({ accounts }: Change, account: Account): boolean =>
   accounts === undefined || accounts.includes(accountKey(account));
 
-/** The changes that an event makes to pages, and to whose. */
-function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'sequence'>> {
-  const by = event.metadata.actor.id;
+/** The changes that an event makes, and to which accounts' pages. */
+function changesOf(event: Recorded<DomainEvent>): readonly Omit<Change, 'sequence'>[] {
   switch (event.type) {
     case 'BookingRequested':
     case 'BookingApproved':
     case 'BookingCancelled':
+      return [bookingChange(event), { topic: hoursTopic(event.data.spaceId, event.data.date) }];
     case 'BookingCompleted':
-    case 'ReviewPosted': {
-      const { communityId, brandId } = event.data;
-      const accounts = [`Community:${communityId}`, `Brand:${brandId}`] as const;
-      yield { accounts, topic: '', say: announcementOf(event), by };
-      if (event.type !== 'BookingCompleted' && event.type !== 'ReviewPosted')
-        yield { topic: hoursTopic(event.data.spaceId, event.data.date) };
-      return;
-    }
+    case 'ReviewPosted':
+      return [bookingChange(event)];
     case 'SpaceAdded':
     case 'SpaceChanged':
     case 'SpaceClosed':
     case 'SpaceOpened':
-      yield { accounts: [`Community:${event.data.communityId}`], topic: '' };
-      return;
-    case 'ApiKeyIssued':
-    case 'ApiKeyRevoked':
-      yield { accounts: [accountKey(event.data.account)], topic: '' };
-      return;
+      return [{ accounts: [`Community:${event.data.communityId}`], topic: '' }];
     case 'WebhookRegistered':
     case 'WebhookSecretRotated':
     case 'WebhookDisabled':
     case 'WebhookEnabled':
     case 'WebhookRemoved':
-      yield { accounts: [accountKey(event.data.owner.account)], topic: '' };
-      return;
+      return [{ accounts: [accountKey(event.data.owner.account)], topic: '' }];
+    case 'ApiKeyIssued':
+    case 'ApiKeyRevoked':
     case 'MemberAdded':
     case 'MemberRemoved':
     case 'PasswordChanged':
@@ -186,18 +176,16 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
     case 'AppDisconnected':
     case 'ClientAdded':
     case 'ClientRemoved':
-      yield { accounts: [accountKey(event.data.account)], topic: '' };
-      return;
+      return [{ accounts: [accountKey(event.data.account)], topic: '' }];
     case 'CommunityAdded':
     case 'BrandAdded':
     case 'IdsReserved':
     case 'LogCreated':
     case 'ProjectionEventSkipped':
-      return;
+      return [];
     case 'SubjectForgotten':
-      // Whose pages show what somebody wrote, nobody keeps.
-      yield { topic: '' };
-      return;
+      // Pages are not indexed by author, so refresh all of them.
+      return [{ topic: '' }];
     default:
       return event satisfies never;
   }
@@ -208,20 +196,16 @@ export const hoursTopic = (spaceId: number, date: string): string => `hours:${sp
 
 type Announced = Extract<DomainEvent, { readonly type: `Booking${string}` | 'ReviewPosted' }>;
 
-function announcementOf({ type, data }: Announced): string {
-  const what = `${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
-  switch (type) {
-    case 'BookingRequested':
-      return `New request: ${what}`;
-    case 'BookingApproved':
-      return `Approved: ${what}`;
-    case 'BookingCancelled':
-      return `Cancelled: ${what}`;
-    case 'BookingCompleted':
-      return `Completed: ${what}`;
-    case 'ReviewPosted':
-      return `New review: ${what}`;
-    default:
-      return type satisfies never;
-  }
+const ANNOUNCEMENTS: Readonly<Record<Announced['type'], string>> = {
+  BookingRequested: 'New request',
+  BookingApproved: 'Approved',
+  BookingCancelled: 'Cancelled',
+  BookingCompleted: 'Completed',
+  ReviewPosted: 'New review',
+};
+
+function bookingChange({ type, data, metadata }: Recorded<Announced>): Omit<Change, 'sequence'> {
+  const say = `${ANNOUNCEMENTS[type]}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
+  const accounts = [`Community:${data.communityId}`, `Brand:${data.brandId}`] as const;
+  return { accounts, topic: '', say, by: metadata.actor.id };
 }

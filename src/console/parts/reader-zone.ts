@@ -6,13 +6,13 @@ export const ZONE_COOKIE = 'console_zone';
 
 const zones = createLruCache<string, string>(1_000);
 
-/** The time zone of whoever reads a page, under the name that is its own; UTC if nobody has told. */
-export function readerZone(told: string | undefined): string {
-  if (told === undefined || told.length > 64) return 'UTC';
-  let zone = zones.get(told);
+/** The reader's time zone, under its canonical name. UTC if the cookie is missing or wrong. */
+export function readerZone(cookie: string | undefined): string {
+  if (cookie === undefined || cookie.length > 64) return 'UTC';
+  let zone = zones.get(cookie);
   if (zone === undefined) {
-    zone = isTimeZone(told) ? new Intl.DateTimeFormat('en', { timeZone: told }).resolvedOptions().timeZone : 'UTC';
-    zones.set(told, zone);
+    zone = isTimeZone(cookie) ? new Intl.DateTimeFormat('en', { timeZone: cookie }).resolvedOptions().timeZone : 'UTC';
+    zones.set(cookie, zone);
   }
   return zone;
 }

@@ -26,7 +26,7 @@ export const needsConfirmation = (
   { totalPrice }: Pick<BookingDocument, 'totalPrice'>,
 ): boolean => approveConfirmAbove !== undefined && totalPrice > approveConfirmAbove;
 
-/** Approve, as long as there is time to, or decline with a reason: in place, and without JavaScript. */
+/** Approve, until the deadline, or decline with a reason. Both open inside the row, and work without JavaScript. */
 export const decisionForms = (visit: Pick<Visit, 'csrf' | 'now'>, request: Asked, place: FormPlace): Html =>
   html`<div class="decide">${
     expiryOf(request) > visit.now

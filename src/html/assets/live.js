@@ -1,11 +1,11 @@
-// Pages refresh their live regions when the service reports a change (docs/decisions/console.md). Nothing that can be clicked
-// moves or is swapped by that: where it would be, the reader is told, and asks for it.
+// Pages refresh their live regions when the service reports a change (docs/decisions/console.md). If that would move or replace
+// something clickable, a notice offers the change instead.
 const { live } = document.body.dataset;
 const say = (text, brief = false) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, brief } }));
 let source;
 let mark = live;
 let pending;
-/** How many answers to forms were shown. */
+/** Counts the answers to forms that were shown. */
 let answers = 0;
 
 function connect() {
@@ -28,14 +28,14 @@ document.addEventListener('visibilitychange', () => {
   source = undefined;
 });
 
-// Where the pointer is, and whether it is down: between press and release, nothing may change.
+// The position of the pointer, and whether it is down: between press and release, nothing may change.
 const pointer = { x: -1, y: -1, down: false };
 for (const type of ['pointermove', 'pointerdown', 'pointerup', 'pointercancel'])
   document.addEventListener(
     type,
     ({ clientX, clientY, pointerType }) => {
       pointer.down = type === 'pointerdown' || (pointer.down && type === 'pointermove');
-      // A finger that was lifted is nowhere.
+      // A lifted finger has no position.
       const gone = pointerType === 'touch' && !pointer.down;
       [pointer.x, pointer.y] = gone ? [-1, -1] : [clientX, clientY];
     },
@@ -45,7 +45,7 @@ document.documentElement.addEventListener('pointerleave', () => {
   [pointer.x, pointer.y] = [-1, -1];
 });
 
-/** The address of this page, with the rows that it shows: they keep their place, whatever has become of them. */
+/** The address of this page with the rows that it shows, so that they stay when they are answered. */
 function address() {
   const url = new URL(location.href);
   url.hash = '';
@@ -75,12 +75,12 @@ async function refresh() {
   if (response.type === 'opaqueredirect') return say('This page is no longer kept up to date. Reload it.');
   if (response.status !== 200) return;
   const text = await response.text();
-  // An answer that has come meanwhile knows more than this page.
+  // An answer to a form that was shown in the meantime is newer than this page.
   if (pointer.down || answers !== before) return later();
   show(new DOMParser().parseFromString(text, 'text/html'));
 }
 
-/** Shows what another rendering of this page says, as far as that disturbs nobody. Offers the rest. */
+/** Updates the regions that the reader does not use from a newer rendering of this page. Offers the rest. */
 function show(fresh, answered) {
   let held = false;
   for (const region of document.querySelectorAll('[data-live-region][id]')) {
@@ -94,13 +94,13 @@ function show(fresh, answered) {
   document.dispatchEvent(new CustomEvent('venue:refreshed'));
 }
 
-// Another script has sent a form and got this page as the answer: what it answers is shown in any case.
+// Another script has sent a form and got this page as the answer. The regions that it answers are replaced in any case.
 document.addEventListener('venue:answer', ({ detail: { page, answered } }) => {
   answers += 1;
   show(page, answered);
 });
 
-// Tokens differ on every page, but that is no visible change.
+// Without tokens, which differ on every page.
 const essence = (element) =>
   element.innerHTML
     .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
@@ -108,7 +108,7 @@ const essence = (element) =>
     .replace(/ data-sent="yes"/g, '')
     .replace(/ checked(?:="")?(?=[ >])/g, '');
 
-/** Whether a row of a list that keeps its rows: what is selected in it is carried over. */
+/** Whether it is a row of a list that keeps its rows and their selection. */
 const isRow = (region) => region.closest('[data-live-keep]') !== null;
 
 // A region that the reader is working in is never replaced.
@@ -129,7 +129,7 @@ function isInUse(region) {
 
 const CLICKABLE = 'a[href], button, summary, select, textarea, label, input:not([type=hidden])';
 
-/** What a click on an element does, as a text. */
+/** A text that identifies what a click on an element does. */
 function doing(element) {
   if (element.matches('a')) return `go ${element.getAttribute('href')}`;
   if (element.matches('summary')) return `open ${element.textContent}`;
@@ -140,7 +140,7 @@ function doing(element) {
   return `fill in ${to} ${element.name} ${element.type} ${choice}`;
 }
 
-/** What can be clicked now, and where. */
+/** The visible clickable elements: what they do, and where they are. */
 function clickables() {
   const found = [];
   for (const element of document.querySelectorAll(CLICKABLE)) {
@@ -151,11 +151,11 @@ function clickables() {
   return found;
 }
 
-/** Whether a click would reach it: a bar that stays in sight may cover it. */
+/** Whether a click would reach it: a sticky bar may cover it. */
 function isOnTop(element) {
   const [line] = element.getClientRects();
   const [x, y] = [(line.left + line.right) / 2, (line.top + line.bottom) / 2];
-  // Of what is half out of sight, the middle may be outside.
+  // The middle may be outside of the window.
   if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return true;
   return element.contains(document.elementFromPoint(x, y));
 }
@@ -166,7 +166,7 @@ const overlap = (one, other) =>
 const isUnderPointer = ({ left, right, top, bottom }) =>
   pointer.x >= left && pointer.x <= right && pointer.y >= top && pointer.y <= bottom;
 
-/** Whether whatever could be clicked before is where it was, or gone, with nothing else in its place. */
+/** Whether every clickable element is where it was or gone, and none has appeared where another was or under the pointer. */
 function isCalm(before, after) {
   const left = [...after];
   const gone = [];
@@ -215,7 +215,7 @@ function replace(region, next) {
   return false;
 }
 
-// Heights that were kept are those of another width.
+// Minimum heights were measured at another width.
 let width = innerWidth;
 addEventListener('resize', () => {
   if (width === innerWidth) return;
@@ -223,7 +223,7 @@ addEventListener('resize', () => {
   for (const region of document.querySelectorAll('[data-live-region]')) region.style.minHeight = '';
 });
 
-/** A quiet notice with a link that shows what has changed, in a corner where there is nothing to click. */
+/** A notice with a link that reloads the page, in a corner without clickable elements. */
 const notice = document.createElement('p');
 notice.className = 'live-notice';
 notice.setAttribute('role', 'status');
@@ -248,7 +248,7 @@ function offer(held) {
     const box = notice.getBoundingClientRect();
     if (!isUnderPointer(box) && !before.some((one) => overlap(one.box, box))) return;
   }
-  // Everywhere is something to click: then it is only said.
+  // No corner is free, so announce it instead.
   notice.replaceChildren();
   say('This page has changed. Reload it when you are done.', true);
 }

@@ -1,10 +1,10 @@
-// Answers requests without leaving the list, and by keys. Everything works without this file
+// Answers requests without leaving the list, also by keyboard. Everything works without this file
 // (docs/decisions/console.md).
 const list = document.querySelector('.requests');
 const bulk = document.querySelector('.request-bar');
 const button = bulk?.querySelector('[data-approve-selected]');
 
-/** A key never acts on a row that has appeared or moved since so many milliseconds. */
+/** Keys do not act on a row that has appeared or moved within this time, in milliseconds. */
 const SETTLED_MS = 1000;
 
 const say = (text, how = {}) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, ...how } }));
@@ -50,7 +50,7 @@ function onChange({ target }) {
   if (target.matches('[data-select-all], input[name=id]')) countSelected();
 }
 
-// Answering. One form after the other, so that no answer is older than what is shown.
+// Answering, one form at a time, so that no answer is older than what is shown.
 
 let queue = Promise.resolve();
 let isByKey = false;
@@ -108,7 +108,7 @@ async function send(form, submitter, concerned, row) {
   goOn(row ?? concerned.at(-1));
 }
 
-/** The focus goes to the next request that waits, or to what leads on. */
+/** Moves the focus to the next pending request, or to the link that leads on. */
 function goOn(row) {
   const all = rows();
   const next = [...all.slice(all.indexOf(row) + 1), ...all].find(isOpen);
@@ -118,7 +118,7 @@ function goOn(row) {
   if (isByKey) to.scrollIntoView({ block: 'nearest' });
 }
 
-// What opens in place.
+// Forms that open inside a row.
 
 function onToggle({ target }) {
   const row = rowOf(target);
@@ -130,7 +130,7 @@ function onToggle({ target }) {
 
 // Keys.
 
-/** When each row came to the place where it is, and when the focus last came to it by itself. */
+/** Since when each row has been where it is, and when the script last moved the focus to it. */
 const places = new WeakMap();
 const arrived = new WeakMap();
 
@@ -154,13 +154,13 @@ function isSettled(row) {
   return performance.now() - since >= SETTLED_MS;
 }
 
-const KEPT = 'console-keys';
+const STORAGE_KEY = 'console-keys';
 const stored = (write) => {
   try {
-    if (write !== undefined) localStorage.setItem(KEPT, write);
-    return localStorage.getItem(KEPT);
+    if (write !== undefined) localStorage.setItem(STORAGE_KEY, write);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
-    // The browser keeps nothing: then it holds for this page.
+    // Storage is blocked: the setting applies to this page only.
     return write ?? null;
   }
 };
@@ -218,7 +218,7 @@ function onKey(event) {
   act(event, () => {
     if (event.repeat || !isOpen(row) || row.ariaBusy === 'true') return;
     if (isSettled(row)) DECISIONS[key](row);
-    else say('This request has just come here. Look, then press the key again.', { brief: true });
+    else say('This request has just moved here. Check it, then press the key again.', { brief: true });
   });
 }
 

@@ -1,5 +1,4 @@
-// Browsers leave what gets the focus where it is as long as a part of it is in sight. In the schedule of a day the rest may be behind
-// the hours or the headings, which stay in sight.
+// Browsers do not scroll to a focused element that is partly visible. In the schedule the sticky hours or headings may cover it.
 document.addEventListener('focusin', ({ target }) => {
   if (target.closest('.schedule') && target.matches(':focus-visible'))
     target.scrollIntoView({ block: 'nearest', inline: 'nearest' });

@@ -1,5 +1,5 @@
-// Says something at the edge of the page, and to screen readers: another script dispatches "venue:say". For some seconds, or, with
-// `keep`, until the reader closes it.
+// Shows a message at the edge of the page when another script dispatches "venue:say": for some seconds or, with `keep`, until it is
+// closed. Screen readers announce it.
 const toast = document.querySelector('.toast');
 let fading;
 

@@ -1,5 +1,4 @@
-// Tells the service the reader's time zone. Moments that no space has a clock for are shown in it from the next page on; without
-// this file, in UTC.
+// Tells the service the reader's time zone, in which pages show moments that do not belong to a space. Without this file: UTC.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const secure = location.protocol === 'https:' ? '; secure' : '';
 if (timeZone) {
