@@ -40,7 +40,7 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
 /** The longest path that an answer repeats. Our own are shorter. */
 const REPEATED_PATH = 100;
 
-/** What is thrown: by Fastify with a code and a status, or by anything else. */
+/** An error. Those of Fastify have a code and a status. */
 type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode'>>;
 
 /** Turns anything thrown into our error shape. Unexpected errors reveal no internals. */

@@ -17,7 +17,7 @@ export type Health = {
   readonly readModels: (limit: number) => Promise<ReadModelsStatus>;
   /** What to warn of about the disk of the embedded files, if anything. */
   readonly disk?: () => Promise<string | undefined>;
-  /** What is wrong with the clock of this machine, if anything. */
+  /** The problem of this machine's clock, if it has one. */
   readonly clock?: () => string | undefined;
   /** How many events could not be turned into deliveries. */
   readonly failedEvents?: () => Promise<{ readonly parked: number; readonly retrying: number }>;

@@ -30,7 +30,7 @@ export class IdempotencyKeys {
 
   /**
    * Claims an owner's key for a request.
-   * @param digest stands for the request in the record if it is personal: nobody can guess the request from it
+   * @param digest replaces the request in the record if it is personal, so that the request cannot be guessed from it
    * @returns false if the key was used for a different request in the last 30 days
    */
   async claim(owner: string, key: string, request: string, digest?: string): Promise<boolean> {

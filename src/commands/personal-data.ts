@@ -11,8 +11,8 @@ import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 export type PersonalDataCommands = {
   /**
-   * Destroys the key of a subject, so that its texts read as erased at once, in every process, and says so in the log. Whatever
-   * interrupted it, it can be done again. Refuses `ValidationError` if nothing is left to do. The subject need not exist.
+   * Destroys the key of a subject, so that its texts read as erased at once, in every process, and records that in the log. Can be
+   * repeated after an interruption. Refuses `ValidationError` if nothing is left to do. The subject need not exist.
    * @returns when it was forgotten
    */
   forget(subject: Subject, context: CommandContext): Promise<Timestamp | Refusal>;
@@ -29,7 +29,7 @@ export function createPersonalDataCommands(deps: {
       const stream = streamOf.subject(subject);
       // A log that cannot be read stops this before anything is destroyed.
       await handler.load(stream, forgotten);
-      // Before the event: whoever hears of that shows the texts anew.
+      // Before the event, because its readers show the texts again.
       const { isDestroyed, at } = await personalData.destroyKey(subject, toTimestamp(clock()));
       const outcome = await handler.execute(stream, forgotten, context, (state) => forgetSubject(state, subject));
       if (isRefusal(outcome)) return outcome;

@@ -6,7 +6,7 @@ import { skippedEvents } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 export type ReadModelCommands = {
-  /** Tells a read model to leave out, for good, an event that it cannot take (docs/decisions/read-models.md). */
+  /** Makes a read model skip an event that it cannot fold, for good (docs/decisions/read-models.md). */
   skipEvent(
     skip: ProjectionEventSkipped['data'],
     context: CommandContext,

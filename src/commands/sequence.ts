@@ -10,7 +10,7 @@ export type Sequence = {
   next(): Promise<number>;
 };
 
-/** What has integer ids, by the name of its sequence. */
+/** The sequences of integer ids. */
 export const SEQUENCES = ['bookings', 'communities', 'spaces', 'brands', 'reviews'] as const;
 export type SequenceName = (typeof SEQUENCES)[number];
 

@@ -13,11 +13,11 @@ export type Aggregate<S, E extends DomainEvent> = {
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
 /**
- * Events that the cached states were folded from. A day of a space holds all of its bookings, some 500 bytes each, so that it is not
- * the number of streams that tells how much memory they take.
+ * How many events the cached states may have been folded from. A day of a space holds all its bookings, some 500 bytes each, so the
+ * number of streams would not limit the memory.
  */
 const CACHED_EVENTS = 40_000;
-/** The size of a long stream, most of which is in its state no more, in events. */
+/** The size at which a long stream counts, in events: most of its events are no longer in its state. */
 const MAX_SIZE = 100;
 
 /** The states that streams fold into. They are cached, so that the next command on a stream need not read it again. */
@@ -35,8 +35,8 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, cachedEv
   }
 
   /**
-   * What is known of a stream; one of which nothing is known is taken for new. Another process, or this one before it was started
-   * again, may have appended to it.
+   * The cached state of a stream; without one the stream is taken for new. Another process, or this one before a restart, may have
+   * appended to it.
    */
   const known = <S, E extends DomainEvent>(stream: string, { initial }: Aggregate<S, E>) =>
     (states.get(stream) as Folded<S> | undefined) ?? { state: initial, revision: -1, position: LOG_START };

@@ -62,7 +62,7 @@ export async function createWebhookCommands(deps: {
   readonly clock: Clock;
   readonly secretKey: SecretKey;
   readonly makeSigningSecret: () => string;
-  /** What is wrong with a URL to deliver to, if anything (`src/outbound/public-address.ts`). */
+  /** The problem of a URL to deliver to, if it has one (`src/outbound/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<WebhookCommands> {
   const { handler, documents, readModels, clock, secretKey } = deps;

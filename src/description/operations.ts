@@ -8,7 +8,7 @@ type Operation = {
   readonly description: string;
   /** What the successful response is. */
   readonly success: string;
-  /** What is wrong, by status, where the meaning of the error code does not say it. */
+  /** The cause of a failure, by status, where the error code alone does not explain it. */
   readonly failures?: Readonly<Record<number, string>>;
 };
 

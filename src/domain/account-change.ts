@@ -39,7 +39,7 @@ export type AccountChange = {
 export type NamedChange = AccountChange & {
   readonly event: Readable<Recorded>;
   readonly by: NamedActor;
-  /** What is called a name: of a space, a key, a webhook's URL, a member's e-mail address, an app. Absent if it is not known any more. */
+  /** The name of a space, key or app, the URL of a webhook or the e-mail address of a member. Absent if it is no longer known. */
   readonly name?: string;
   /** For the change of a space: what it was before. */
   readonly before?: Space;

@@ -71,7 +71,7 @@ export function wrongDetails(details: BookingDetails): Refusal | undefined {
 const ORIGINAL_FIELDS = ['spaceId', 'date', 'startHour', 'message'] as const satisfies readonly Field[];
 
 /**
- * Equal for requests that ask for the same thing, whichever version of the service computed it: a field added later counts
+ * Equal for requests that ask for the same thing, in every version of the service: a field added later counts
  * only if it is present (docs/decisions/event-log.md).
  */
 export function fingerprintOf(details: HeldDetails): string {

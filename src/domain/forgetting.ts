@@ -8,6 +8,6 @@ export type IsForgotten = boolean;
 export const evolveForgotten = (_: IsForgotten, event: SubjectForgotten): IsForgotten =>
   event.type === 'SubjectForgotten';
 
-/** Decides that the log says so (docs/decisions/personal-data.md). No event if it does already. */
+/** Records that a subject was forgotten (docs/decisions/personal-data.md). No event if the log says so already. */
 export const forgetSubject = (isForgotten: IsForgotten, subject: Subject): Decision<SubjectForgotten> =>
   isForgotten ? [] : [{ type: 'SubjectForgotten', data: { subject } }];

@@ -51,7 +51,7 @@ export function paymentOf(event: Recorded<BookingApproved | BookingCancelled>): 
   return event.data.refund > 0 ? { kind: 'refund', amount: event.data.refund, ...known } : undefined;
 }
 
-/** What was charged and given back in one currency. Amounts of different currencies are never added. */
+/** Charges and refunds in one currency. Amounts of different currencies are never added. */
 export type PaymentTotal = { readonly currency: string; readonly charged: Cents; readonly refunded: Cents };
 
 /** Adds up payments, each currency by itself. */

@@ -2,7 +2,7 @@ import type { Decision } from './decision.ts';
 import type { ProjectionEventSkipped } from './events.ts';
 import { SKIP_REASON, wrongText } from './limits.ts';
 
-/** The events that a read model leaves out, in whichever of its versions. */
+/** The events that a read model skips, in all of its versions. */
 export type SkippedEvents = readonly ProjectionEventSkipped['data'][];
 
 export const evolveSkipped = (skipped: SkippedEvents, event: ProjectionEventSkipped): SkippedEvents => [
@@ -10,7 +10,7 @@ export const evolveSkipped = (skipped: SkippedEvents, event: ProjectionEventSkip
   event.data,
 ];
 
-/** Decides that a read model leaves out an event for good. Nothing is left to do if it does so already. */
+/** Makes a read model skip an event for good. No event if it already does. */
 export function skipEvent(
   skipped: SkippedEvents,
   skip: ProjectionEventSkipped['data'],

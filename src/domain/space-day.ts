@@ -195,8 +195,8 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
 
 /**
  * Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/bookings.md). From the moment at
- * which the request expires it is refused (`BookingNotAllowed`), whether or not the cancellation is in the log yet: who waits for an
- * answer may rely on that moment (docs/decisions/bookings.md).
+ * which the request expires it is refused (`BookingNotAllowed`), whether or not the cancellation is in the log yet: the brand may rely
+ * on that moment (docs/decisions/bookings.md).
  */
 export function approveBooking(
   day: SpaceDay,

@@ -103,7 +103,7 @@ const TERM_RULES: {
   answerHours: (hours) => wrongNumber('answerHours', hours, ANSWER_HOURS),
 };
 
-/** What is wrong with terms, each by its own rule. */
+/** The refusals of terms that break their own rules. */
 function wrongOf(terms: Partial<SpaceTerms>): readonly Refusal[] {
   const check = <T extends keyof SpaceTerms>(term: T): Refusal | undefined => {
     const value = terms[term];
@@ -117,7 +117,7 @@ export const wrongTerms = (terms: Partial<SpaceTerms>): Refusal | undefined => r
 
 export const SPACE_TERMS = keysOf(TERM_RULES);
 
-/** What is wrong with the terms that are new, and with the window that they leave. */
+/** The refusals of changed terms, and of the window that results. */
 function wrongIn(changed: Partial<SpaceTerms>, { windowStart, windowEnd }: SpaceTerms): readonly Refusal[] {
   const wrong = wrongOf(changed);
   if (windowStart < windowEnd || wrongOf(picked(changed, ['windowStart', 'windowEnd'])).length > 0) return wrong;

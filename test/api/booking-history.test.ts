@@ -107,7 +107,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(actorsIn(await historyOf(id, community.key))[1]).toMatchObject(named);
     });
 
-    test('a change of name changes the entity tag: nobody is told that what they hold is current', async () => {
+    test('a changed name changes the entity tag, so an outdated answer is never confirmed', async () => {
       const email = 'later@example.com';
       const added = { email, password: 'correct horse battery', accounts: [community.account] };
       const user = accepted(await service.core.users.add(added, BY_OPERATOR));

@@ -103,7 +103,7 @@ describe('POST /bookings', () => {
     expect((await book(wish('2026-12-14', 10, { message: '🎉'.repeat(500) }))).statusCode).toBe(201);
   });
 
-  test('a Community key is 403 ScopeViolation, whatever the body says', async () => {
+  test('a Community key is 403 ScopeViolation, even with an invalid body', async () => {
     const answer = await service.post('/bookings', { key: community.key, body: {} });
     expect([answer.statusCode, answer.json().error]).toEqual([403, 'ScopeViolation']);
   });

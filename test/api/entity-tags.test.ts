@@ -120,7 +120,7 @@ describe('refusals come first, in their order, and have no entity tag', () => {
     for (const { etag: tag, cacheControl } of answers) expect([tag, cacheControl]).toEqual([undefined, 'no-store']);
   });
 
-  test('a revoked key gets 401, whatever it holds', async () => {
+  test('a revoked key gets 401, even with a current entity tag', async () => {
     const issued = accepted(
       await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 31, label: 'Short' }, CONTEXT),
     );
@@ -251,7 +251,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-test('the same entity tag, the same body; 304 only for what is current: in two processes, whatever happens', async () => {
+test('equal entity tags mean equal bodies, and 304 only for a current one: in two processes, under random changes', async () => {
   const second = await service.brand('Another');
   const night = await service.space(community, { windowStart: 0, windowEnd: 24 - 1, durationHours: 1 });
   const keys = [brand.key, second.key, community.key];

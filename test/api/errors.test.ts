@@ -331,7 +331,7 @@ describe('credentials', () => {
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
   });
 
-  test('are checked first, whatever else is wrong', async () => {
+  test('are checked first, before any other error', async () => {
     const answer = await service.call('DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`);
     expect([answer.statusCode, answer.json()]).toEqual([401, shape('InvalidApiKey')]);
   });

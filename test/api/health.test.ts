@@ -88,7 +88,7 @@ it('says which store does not answer, instead of not answering', async () => {
   ]);
 });
 
-it('warns of read models that nobody keeps up to date', async () => {
+it('warns of read models that no process keeps up to date', async () => {
   const problem = { readModel: 'bookings', state: 'unattended' as const, readable: true as const };
   expect(await readinessWith({ problems: [problem] })).toMatchObject([
     200,
@@ -106,7 +106,7 @@ it('is not ready without a store, and does not query the read models then', asyn
   ]);
 });
 
-it('names what is wrong with the clock, and stays ready', async () => {
+it('names the problem of the clock, and stays ready', async () => {
   const readModels = async () => ({ lag: 0, caughtUp: true, problems: [] });
   const [status, body] = await readiness({ ping, readModels, clock: () => 'The clock is off' });
   expect([status, body]).toEqual([200, expect.objectContaining({ status: 'ready', clock: 'The clock is off' })]);

@@ -271,7 +271,7 @@ describe('webhooks', () => {
     }
   });
 
-  test('what is said of limits, deadlines and the schedule is so', () => {
+  test('the guide states the real limits, deadlines and schedule', () => {
     const [, ...delays] = PLANNED_DELAYS_MS;
     const minutes = (ms: number) => ms / 60_000;
     const said = delays.map((ms) =>

@@ -17,7 +17,7 @@ test('as of a moment, the events up to and at that moment have happened', () => 
   expect(revisions(events, { asOf: at('23:00') })).toEqual([0, 1, 2]);
 });
 
-test('what comes after an event that had yet to happen had yet to happen too, whatever its clock showed', () => {
+test('an event after a future event is in the future too, whatever time it bears', () => {
   const events = stream('10:00', '13:00', '11:00', '14:00');
   expect(revisions(events, { asOf: at('12:00') })).toEqual([0]);
   expect(revisions(events, { asOf: at('13:00') })).toEqual([0, 1, 2]);

@@ -105,7 +105,7 @@ test.each([
   }
 });
 
-test('today is correct around every midnight, whatever was asked before', () => {
+test('today is correct around every midnight, in any order of calls', () => {
   const zone = 'America/New_York';
   for (const [moment, expected] of [
     ['2026-03-08T04:59:59.999Z', '2026-03-07'],

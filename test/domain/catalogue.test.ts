@@ -80,7 +80,7 @@ describe('a space', () => {
     expect(given(added).when(change({ name: '' })).decision).not.toHaveProperty('each');
   });
 
-  test('is not changed by somebody who has not seen what it is', () => {
+  test('is not changed by a user who has not seen its current terms', () => {
     const theirs: SpaceEvent = { type: 'SpaceChanged', data: { eventFee: cents(500_00), ...ids } };
     const save = (mine: Partial<SpaceTerms>, seen: SpaceTerms) => (space: Space | undefined) =>
       changeSpace(space, { spaceId: id, terms: { ...terms, ...mine }, seen });

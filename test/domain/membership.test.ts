@@ -17,7 +17,7 @@ const removed = (changeId: string): MembershipEvent => ({
   data: { changeId, account, userId: 'usr_1' },
 });
 
-test('a change to a record is told of once, however often it is followed up', () => {
+test('a change to a record is logged once, however often it is followed up', () => {
   given()
     .when((recorded) => recordChange(recorded, added('1')))
     .thenEvents(added('1'));

@@ -401,7 +401,7 @@ describe('a booking whose stored moments follow other time-zone rules than those
   });
 });
 
-test('whatever the commands and their order, the live bookings of a day never overlap', () => {
+test('the live bookings of a day never overlap, for any commands in any order', () => {
   const step = fc.record({
     what: fc.constantFrom('request', 'approve', 'cancel'),
     id: fc.integer({ min: 1, max: 12 }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LATER_STREAM_KINDS, STREAM_KINDS, streamOf } from '../../src/domain/streams.ts';
 
-test('the name of every stream begins with its kind, by which the store knows what is its own', () => {
+test('the name of every stream begins with its kind, by which the store recognises its own streams', () => {
   const names = [
     streamOf.log,
     streamOf.spaceDay(3, '2026-12-10'),

@@ -87,7 +87,7 @@ describe('why an hour is closed', () => {
     expect(kind(taken, 18)).toBeUndefined();
   });
 
-  test('a community is told of a brand’s booking as of any other', () => {
+  test('a community sees a brand’s booking like any other', () => {
     const closed = { why: 'Taken', by: [held(10, { ...acme, brandId: brandId(1) }, 'Approved')] } as const;
     expect(closedKind(closed, { kind: 'Community', id: communityId(1) })).toBe('Booked');
   });

@@ -123,7 +123,7 @@ test('the consent page says that the app keeps its access', async () => {
   expect(page.text).toContain('Keep its access while you are away, until you disconnect it');
 });
 
-test('an app that did not register the grant gets no refresh token, and is not told that it keeps its access', async () => {
+test('an app that did not register the grant gets no refresh token, and the consent page promises no lasting access', async () => {
   const app = await TestApp.register(url, { grant_types: ['authorization_code'], scope: 'service.mcp' });
   const { url: request } = await app.authorizationUrl({ resource: 'mcp', scope: 'service.mcp' });
   const page = await app.browser.send(await app.browser.open(request), '/sign-in', signIn);

@@ -285,7 +285,7 @@ describe('find_open_days', () => {
     expect(days).toMatchObject([{ openHours: open }]);
   });
 
-  test('starts today and passes over what is past and spaces that take no bookings', async () => {
+  test('starts today and skips past days and spaces that take no bookings', async () => {
     const { days } = await find({ startDate: '2026-11-01', endDate: '2026-12-01' });
     expect(days.map(({ date, spaceId, openHours }) => [date, spaceId, openHours[0]])).toEqual([
       ['2026-12-01', hall, 14],

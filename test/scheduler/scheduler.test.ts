@@ -42,7 +42,7 @@ test('a booking that cannot be changed does not hold up the others, and is repor
   expect(states).toEqual(['Pending', 'Cancelled', 'Cancelled']);
 });
 
-test('what is due follows from the time-zone rules in force, not from the moments stored with a booking', async () => {
+test('bookings fall due by the time-zone rules in force, not by the moments stored with them', async () => {
   const { core } = service;
   const [community, brand] = [await service.community('Europe/Berlin'), await service.brand()];
   const space = await service.space(community);
