@@ -52,7 +52,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
     { fields: ['endsAt'], where: { status: 'Approved' } },
   ],
   key: (event) => String(event.data.bookingId),
-  anew: ['BookingRequested'],
+  createdBy: ['BookingRequested'],
   on: {
     BookingRequested: (_, { data, metadata }) => pendingBooking(data, metadata.at),
     BookingApproved: (document, { data, metadata }) =>

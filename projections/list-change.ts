@@ -26,7 +26,7 @@ export function bookingChanges(of: {
   return projection<AccountChanges, BookingEvent>({
     ...of,
     indexes: [],
-    anew: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
+    createdBy: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
     on: {
       BookingRequested: changed,
       BookingApproved: changed,

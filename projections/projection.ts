@@ -14,7 +14,7 @@ export type Projection<D extends object> = {
   /** The event types it handles. */
   readonly types: readonly EventType[];
   /** Those after which a document is the same whatever it was before, so that it need not be read for them. */
-  readonly anew: readonly EventType[];
+  readonly createdBy: readonly EventType[];
   /** Key of the document an event belongs to. Called only for events of `types`. */
   key(event: Recorded): string;
   /** The document after the event; `undefined` removes it. Events of other types change nothing. */
@@ -35,7 +35,7 @@ export type Row = { readonly [field: string]: unknown };
 type Definition<D extends object, E extends DomainEvent> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
   readonly key: (event: Recorded<E>) => string;
   /** Default: none. */
-  readonly anew?: readonly E['type'][];
+  readonly createdBy?: readonly E['type'][];
   readonly on: {
     readonly [T in E['type']]: (
       document: D | undefined,
@@ -47,7 +47,7 @@ type Definition<D extends object, E extends DomainEvent> = Pick<Projection<D>, '
 type Handler<D extends object> = (document: D | undefined, event: Recorded) => D | undefined;
 type AnyDefinition<D extends object> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
   readonly key: (event: Recorded) => string;
-  readonly anew?: readonly EventType[];
+  readonly createdBy?: readonly EventType[];
   readonly on: { readonly [T in EventType]?: Handler<D> };
 };
 
@@ -62,14 +62,14 @@ type AnyDefinition<D extends object> = Pick<Projection<D>, 'name' | 'version' | 
  */
 export function projection<D extends object, E extends DomainEvent>(definition: Definition<D, E>): Projection<D>;
 export function projection<D extends object>(definition: AnyDefinition<D>): Projection<D> {
-  const { name, version, indexes, key, on, anew = [] } = definition;
+  const { name, version, indexes, key, on, createdBy = [] } = definition;
   const types = (Object.keys(on) as EventType[]).filter((type) => on[type] !== undefined);
   return {
     name,
     version,
     indexes,
     types,
-    anew,
+    createdBy,
     key,
     evolve(document, event) {
       const handler = on[event.type];

@@ -14,6 +14,6 @@ export const reviews = projection<ReviewDocument, ReviewPosted>({
   version: 3,
   indexes: [{ fields: ['communityId', 'reviewId'] }, { fields: ['brandId', 'reviewId'] }, { fields: ['bookingId'] }],
   key: (event) => String(event.data.reviewId),
-  anew: ['ReviewPosted'],
+  createdBy: ['ReviewPosted'],
   on: { ReviewPosted: (_, { data, metadata }) => ({ ...data, createdAt: metadata.at }) },
 });

@@ -92,7 +92,8 @@ export function evolve({ projection, known, changed }: Folding, taken: readonly 
 }
 
 /** Whether a document is the same after an event whatever it was before. If it reflects the event already, a write changes nothing. */
-const replaces = ({ anew }: AnyProjection, { type }: { readonly type: EventType }): boolean => anew.includes(type);
+const replaces = ({ createdBy }: AnyProjection, { type }: { readonly type: EventType }): boolean =>
+  createdBy.includes(type);
 
 /** A projection whose documents follow the log. */
 export type Target = Folding & {

@@ -20,7 +20,7 @@ const recorded = <E extends DomainEvent>(event: E, position: number, at?: string
   metadata: at === undefined ? metadata : { ...metadata, at: timestamp(at) },
 });
 
-/** Folds the given events as the projector does, which need not know a document that an event makes anew. Returns them by key. */
+/** Folds the given events as the projector does, which need not know a document that an event creates. Returns them by key. */
 export function documentsOf<D extends object>(projection: Projection<D>, ...events: readonly DomainEvent[]) {
   const documents = new Map<string, D>();
   for (const [index, event] of events.entries()) {
@@ -28,7 +28,7 @@ export function documentsOf<D extends object>(projection: Projection<D>, ...even
     const fact = recorded(event, index + 1);
     const key = projection.key(fact);
     const document = projection.evolve(documents.get(key), fact);
-    if (projection.anew.includes(event.type)) expect(document).toEqual(projection.evolve(undefined, fact));
+    if (projection.createdBy.includes(event.type)) expect(document).toEqual(projection.evolve(undefined, fact));
     if (document === undefined) documents.delete(key);
     else documents.set(key, document);
   }

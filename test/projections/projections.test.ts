@@ -29,7 +29,7 @@ test('names are distinct', () => {
   expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
 });
 
-test('an event that makes a document anew does not look at what was there', () => {
+test('an event that creates a document ignores what was there', () => {
   const first = requested({ bookingId: bookingId(1) });
   const events = [first, approved(first), first, approved(first)];
   expect(documentsOf(bookings, ...events)).toEqual(documentsOf(bookings, first, approved(first)));

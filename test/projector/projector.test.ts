@@ -150,7 +150,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(logger.error).not.toHaveBeenCalled();
   });
 
-  it('is waited for no longer when somebody asks for the status meanwhile', async () => {
+  it('makes no wait longer when the status is read meanwhile', async () => {
     await start(documents);
     await elsewhere.readable(10_000);
     for (let round = 0; round < 10; round++) {
@@ -193,7 +193,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     });
   });
 
-  it('is looked after by one process at a time, and another takes over immediately after a clean stop', async () => {
+  it('projects in one process at a time, and another takes over immediately after a clean stop', async () => {
     const first = await start(documents);
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(10));
@@ -205,11 +205,11 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('does no harm when two processes believe that they look after the same read models', async () => {
+  it('does no harm when two processes believe that they hold the same leases', async () => {
     const heartbeats = await beating(documents);
     const first = await start(documents, BOTH, { heartbeats });
     await first.readable(10_000);
-    // The same heart twice: both take what is there for their own.
+    // The same heartbeat twice: both take the leases for their own.
     await start(await database.open(), BOTH, { heartbeats });
     let position = await appendMany(200);
     for (let round = 0; round < 10; round++) position = await appendMany(20);
@@ -218,7 +218,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('goes on with the others when one read model fails, names it, and recovers', async () => {
+  it('keeps projecting the other read models when one fails, names it, and recovers', async () => {
     let broken = true;
     const projections = [fragile(() => broken), trails()];
     const projector = await start(documents, projections);
@@ -658,7 +658,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     });
   });
 
-  it('refuses to rebuild what is not a read model, or what nobody looks after', async () => {
+  it('refuses to rebuild what is not a read model, or what no process keeps up to date', async () => {
     await expect(rebuild({ documents, projections: BOTH, names: ['nonsense'] })).rejects.toThrow(
       /nonsense.*trails, counts/,
     );

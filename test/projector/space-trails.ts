@@ -15,7 +15,7 @@ export const trails = (version = 1, mark = '') =>
     version,
     indexes: [{ fields: ['spaceId'] }],
     key: (event) => String(event.data.spaceId),
-    anew: ['SpaceClosed'],
+    createdBy: ['SpaceClosed'],
     on: {
       SpaceAdded: (document, event) => step(document, event, mark),
       SpaceChanged: (document, event) => document && step(document, event, mark),
