@@ -54,6 +54,8 @@ export type Projector = {
 };
 
 const TICK_MS = 200;
+/** How soon a rebuild that another process asks for begins, in milliseconds. */
+const LOOK_MS = 50;
 const RETIRE_AFTER_MS = 24 * 3_600_000;
 /** Much longer than a reader may remember a swapped-out collection as the live one (`TRUST_MS`). */
 const GRACE_MS = 10_000;
@@ -65,12 +67,25 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
   const readModels = await openReadModels(deps);
+  const catalogue = await openCatalogue(documents);
   const announce = (projects: boolean) => heartbeats.announce({ kind, projects, wants: projections.map(idOf) });
+
+  /** Waits for the next tick, or until another process has changed the catalogue. */
+  async function nextTick(supervisor: ProjectionSupervisor, signal: AbortSignal): Promise<void> {
+    const lookMs = Math.min(LOOK_MS, tickMs);
+    for (let waitedMs = 0; waitedMs < tickMs && !signal.aborted; waitedMs += lookMs) {
+      await delay(lookMs, undefined, { signal }).catch(() => {});
+      const version = await catalogue.read().then(
+        (stored) => stored.version,
+        () => undefined,
+      );
+      if (version !== undefined && version !== supervisor.catalogueVersion) return;
+    }
+  }
 
   async function run(): Promise<void> {
     const { signal } = closing;
     const { events } = deps;
-    const catalogue = await openCatalogue(documents);
     const leases = await openReadModelLeases({ documents, heartbeats });
     const supervisor = new ProjectionSupervisor({
       events,
@@ -96,7 +111,7 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
         if (!failing) logger.error({ err: error }, 'The read models cannot be kept up to date; retrying');
         failing = true;
       }
-      await delay(tickMs, undefined, { signal }).catch(() => {});
+      await nextTick(supervisor, signal);
     }
     await supervisor.stop();
   }

@@ -102,6 +102,11 @@ export class ProjectionSupervisor {
     });
   }
 
+  /** The version of the catalogue that it acts on. */
+  get catalogueVersion(): number {
+    return this.#catalogueVersion;
+  }
+
   /** Looks at what has changed, and takes or releases leases as necessary. */
   async tick(): Promise<void> {
     this.#dropLost();

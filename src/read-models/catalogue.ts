@@ -173,11 +173,8 @@ function caughtUp(entry: Entry, collections: readonly string[]): Entry {
   const isRecovered = failure !== undefined && collections.includes(failure.collection);
   if (!isBuilt && !isRecovered) return entry;
   const { live, retiring } = rest;
-  // A failure of the collection that is swapped out concerns no reader any more.
-  const isOver = isRecovered || (isBuilt && failure?.collection === live);
   return {
     ...rest,
-    ...defined({ failure: isOver ? undefined : failure }),
     ...(isBuilt
       ? { live: building, retiring: live === undefined ? retiring : [...retiring, live] }
       : defined({ building })),

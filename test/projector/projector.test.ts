@@ -538,7 +538,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 
   it('drops a former collection again that a late write has brought back', async () => {
-    await start(documents, BOTH, { retireAfterMs: 5_000, graceMs: 50 });
+    await start(documents, BOTH, { graceMs: 50 });
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(20));
     const former = await liveOf(documents, 'counts@1');

@@ -17,7 +17,9 @@ const RETIRE_AFTER_MS = 100;
 /** What may happen next: any event, about collections that the catalogue names or once named. */
 type Step = { readonly kind: number; readonly id: number; readonly of: number; readonly more: number };
 const steps = fc.array(fc.record({ kind: fc.nat(8), id: fc.nat(2), of: fc.nat(30), more: fc.nat(30) }), {
-  maxLength: 60,
+  minLength: 40,
+  maxLength: 80,
+  size: 'max',
 });
 
 function eventOf({ kind, id: nth, of, more }: Step, catalogue: Catalogue, ever: readonly string[]): CatalogueEvent {
