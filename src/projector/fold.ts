@@ -3,6 +3,7 @@ import type { Checkpoint, Documents, Projected } from '../document-store/documen
 import type { EventType, Recorded } from '../domain/events.ts';
 import { type UntypedEvent, upcast } from '../domain/upcast.ts';
 import { LOG_START } from '../event-store/event-store.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { isSkipped } from './skipped-events.ts';
 
@@ -158,6 +159,7 @@ export async function store<T extends Target>(targets: readonly T[], to?: Checkp
       try {
         const isNext = to !== undefined && isBefore(checkpoint, to);
         const next = isNext ? { ...to, after: checkpoint?.position ?? LOG_START } : undefined;
+        faultPoint('worker: folded, not stored');
         if (!(await documents.project([...changed.values()], next))) throw new Fenced(target.projection);
         if (isNext) target.checkpoint = to;
         for (const [key, written] of changed) known.set(key, written);

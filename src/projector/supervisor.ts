@@ -20,6 +20,7 @@ import {
 } from '../read-models/catalogue.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 import type { LiveReadModels } from '../read-models/read-models.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
 import { within } from '../runtime/within.ts';
 import type { Building, StepOptions } from './bulk-build.ts';
 import { CollectionCleanup } from './cleanup.ts';
@@ -86,7 +87,10 @@ export class ProjectionSupervisor {
       logger,
       step: bulk,
       isHeld: (id) => this.#isHeld(id),
-      reached: (checkpoints) => deps.readModels.reached({ checkpoints, catalogue: this.#catalogueVersion }),
+      reached: (checkpoints) => {
+        faultPoint('worker: stored, not told');
+        deps.readModels.reached({ checkpoints, catalogue: this.#catalogueVersion });
+      },
       failed: (member, failure) => this.#failed(member, failure),
       opened: ({ id, projection, collection }, at) => this.#member(id, projection, collection, at),
       joined: (members) => this.#joined(members),
@@ -272,7 +276,10 @@ export class ProjectionSupervisor {
     const { readModels, logger, catalogue } = this.#deps;
     const { models } = (await catalogue.read()).document;
     const collections = members.map(({ collection }) => collection);
+    const isSwap = members.some(({ id, collection }) => models[id]?.building === collection);
+    if (isSwap) faultPoint('worker: built, not swapped');
     await this.#apply({ type: 'CaughtUp', collections });
+    if (isSwap) faultPoint('worker: swapped, not told');
     // Readers in this process learn of the new catalogue with the checkpoints, before they take the next command for shown.
     readModels.reached({ checkpoints: [], catalogue: this.#catalogueVersion });
     for (const what of members.flatMap(({ id, collection }) => [id, collection])) this.#retryAt.delete(what);

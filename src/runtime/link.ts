@@ -21,7 +21,8 @@ const MOST_UNCONFIRMED = 1_024;
 /** The receiver confirms that many messages at a time: each confirmation wakes the sender. */
 const CONFIRM_EVERY = 256;
 
-type Message = { readonly subject: string; readonly item: unknown } | { readonly confirmed: number };
+type Told = { readonly subject: string; readonly item: unknown };
+type Message = { readonly told: readonly Told[] } | { readonly confirmed: number };
 
 /** A method, so that a listener for one type of item fits. */
 type Listener = { hear(item: unknown): void };
@@ -33,6 +34,15 @@ export function createLink(): Linked {
   const listeners = new Map<string, Set<Listener>>();
   let send: (message: Message) => void = () => {};
   let unconfirmed = 0;
+  let waiting: Told[] = [];
+
+  function flush(): void {
+    const told = waiting;
+    waiting = [];
+    if (unconfirmed >= MOST_UNCONFIRMED) return;
+    unconfirmed += 1;
+    send({ told });
+  }
 
   return {
     connect(port) {
@@ -47,7 +57,8 @@ export function createLink(): Linked {
         }
         received += 1;
         if (received % CONFIRM_EVERY === 0) port.postMessage({ confirmed: CONFIRM_EVERY });
-        for (const listener of listeners.get(message.subject) ?? []) listener.hear(message.item);
+        for (const { subject, item } of message.told)
+          for (const listener of listeners.get(subject) ?? []) listener.hear(item);
       });
     },
 
@@ -57,9 +68,9 @@ export function createLink(): Linked {
       listeners.set(subject, heard.add(listener));
       return {
         tell(item) {
-          if (unconfirmed >= MOST_UNCONFIRMED) return;
-          unconfirmed += 1;
-          send({ subject, item });
+          waiting.push({ subject, item });
+          // What is told together, such as changed documents and the checkpoint that covers them, wakes the other thread once.
+          if (waiting.length === 1) process.nextTick(flush);
         },
         close: () => void heard.delete(listener),
       };
@@ -68,4 +79,4 @@ export function createLink(): Linked {
 }
 
 const isMessage = (message: unknown): message is Message =>
-  typeof message === 'object' && message !== null && ('subject' in message || 'confirmed' in message);
+  typeof message === 'object' && message !== null && ('told' in message || 'confirmed' in message);

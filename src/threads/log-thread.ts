@@ -46,8 +46,11 @@ function answerOver(port: MessagePort): void {
 
   answer<LogCalls>(port, {
     append: (append) => required(logWriter).append(append),
-    insert: ({ collection, key, written }, isRepeated) =>
-      required(documentWriter).insert(known(collection), key, written, isRepeated),
+    async insert({ collection, key, written }, isRepeated) {
+      const isInserted = await required(documentWriter).insert(known(collection), key, written, isRepeated);
+      faultPoint(`log: ${collection} stored, not answered`);
+      return isInserted;
+    },
     replace: ({ collection, key, written, version }, isRepeated) =>
       required(documentWriter).replace(known(collection), key, written, version, isRepeated),
     delete: ({ collection, key, version }, isRepeated) =>

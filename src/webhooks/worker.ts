@@ -3,6 +3,7 @@ import type { Lease } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
 import { AT_ONCE, type DeliveryDocument } from './delivery.ts';
 import { DueDeliveries } from './due-deliveries.ts';
 import type { Permit, Permits } from './in-flight.ts';
@@ -252,6 +253,7 @@ export class EndpointWorker {
       permit.release();
       this.#notify();
     }
+    faultPoint('worker: sent, outcome not stored');
     const [health] = await Promise.all([noted, queue.complete(delivery, tried.attempts, outcome)]);
     if (isGone) await this.#disable(delivery.document, GONE);
     else if (health.failingMs >= DISABLE_AFTER_MS && this.#ending !== 'disabled')

@@ -4,6 +4,7 @@ import type { Recorded } from '../../domain/events.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { faultPoint } from '../../runtime/fault-point.ts';
 import type { Deliverer } from '../deliverer.ts';
 import { deliveryIdOf } from '../delivery.ts';
 import type { DeliveryQueue } from '../queue.ts';
@@ -60,6 +61,7 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
     isNext: boolean,
   ): Promise<void> {
     const added = await deps.queue.add({ webhookId, account, eventId, position, ...notice });
+    faultPoint('worker: deliveries stored, not acknowledged');
     if (added !== undefined && isNext) deps.deliverer.offer(added);
     else deps.deliverer.wake(webhookId);
   }
