@@ -215,7 +215,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
     const approved = await approving;
     expect([approved.status, approved.text]).toEqual([
       503,
-      expect.stringMatching(/whether this was done is not known\. Look whether it was before you try again/),
+      expect.stringMatching(/whether this was done is not known\. Check whether it was before you try again/),
     ]);
     const called = await calling;
     expect([called.isError, JSON.stringify(called.content)]).toEqual([

@@ -80,6 +80,8 @@ export default defineConfig({
           include: SYSTEM,
           exclude: ['**/node_modules/**'],
           globalSetup: MONGODB,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
     ],
