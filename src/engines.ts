@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import type { BaseLogger } from 'pino';
 import type { Config } from './config.ts';
-import type { DocumentStore } from './document-store/document-store.ts';
+import type { OperatedDocumentStore } from './document-store/document-store.ts';
 import { isAnyoneBeating } from './document-store/heartbeats.ts';
 import type { DocumentsElsewhere } from './document-store/sqlite/document-store.ts';
 import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
-import type { EventStore } from './event-store/event-store.ts';
+import type { OperatedEventStore } from './event-store/event-store.ts';
 import type { AppendsElsewhere } from './event-store/sqlite/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
 import type { Link } from './runtime/link.ts';
@@ -53,7 +53,7 @@ export async function openEvents(
   { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
   elsewhere?: AppendsElsewhere,
-): Promise<EventStore> {
+): Promise<OperatedEventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
     return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere }) });
@@ -75,7 +75,10 @@ type DocumentOptions = Expiry & {
   readonly link?: Link;
 };
 
-export async function openSqliteDocuments(folder: string, options: DocumentOptions = {}): Promise<DocumentStore> {
+export async function openSqliteDocuments(
+  folder: string,
+  options: DocumentOptions = {},
+): Promise<OperatedDocumentStore> {
   const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
   return openSqliteDocumentStore({ folder, ...options });
 }
@@ -84,7 +87,7 @@ export async function openDocuments(
   { mongoUrl, dataDir }: StoreConfig,
   logger?: Pick<BaseLogger, 'warn'>,
   options?: DocumentOptions,
-): Promise<DocumentStore> {
+): Promise<OperatedDocumentStore> {
   if (mongoUrl === undefined) return openSqliteDocuments(dataDir, options);
   const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
   return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) }).catch(inOneLine('MONGODB_URL'));
@@ -113,8 +116,8 @@ const hostsOf = (url: string): string[] => {
 };
 
 export type Stores = {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
   /** Present if this thread has started it. */
   readonly logThread?: LogThread;
 };

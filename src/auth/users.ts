@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import type { Collection, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -92,7 +92,7 @@ const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
  * (docs/decisions/accounts.md).
  */
 export async function createUsers(deps: {
-  readonly documents: DocumentStore;
+  readonly documents: OperatedDocumentStore;
   readonly revocation: UserRevocation;
   readonly log: MembershipLog;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DeclaredCollection, DocumentStore } from '../document-store/document-store.ts';
+import type { DeclaredCollection, DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { makeFolder } from '../runtime/make-folder.ts';
@@ -35,7 +35,7 @@ export const SECRET_KEY_FILE = 'secret.key';
 
 export type BackUp = {
   readonly events: Pick<EventStore, 'readAll'>;
-  readonly documents: Pick<DocumentStore, 'collections' | 'open'>;
+  readonly documents: Pick<OperatedDocumentStore, 'collections' | 'open'>;
   readonly logId: string;
   readonly engines: Engines;
   /** Where the consumer groups stand now. */

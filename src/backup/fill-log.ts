@@ -1,11 +1,11 @@
-import type { EventStore, EventToLoad, Position } from '../event-store/event-store.ts';
+import type { EventStore, EventToLoad, OperatedEventStore, Position } from '../event-store/event-store.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 /** Events stored at once. */
 const BATCH = 500;
 
 export type FillLog<E extends EventToLoad> = {
-  readonly events: Pick<EventStore, 'readAll' | 'load'>;
+  readonly events: Pick<OperatedEventStore, 'readAll' | 'load'>;
   /** In log order. */
   readonly source: AsyncIterable<E>;
   readonly total: number;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory } from '../store-identity/store-memory.ts';
@@ -17,7 +17,7 @@ type Declared = { readonly name: string; readonly ttl?: string | undefined };
  * @throws {UnusableCopy} with `refusal` if there are records already
  */
 export async function beginFilling(
-  documents: DocumentStore,
+  documents: OperatedDocumentStore,
   mark: Required<Pick<RecordsMemory, 'logId' | 'probe' | 'standstill'>>,
   refusal: string,
 ): Promise<void> {
@@ -28,7 +28,7 @@ export async function beginFilling(
   await memory.insert(MEMORY_KEY, { format: STORE_FORMAT, ...mark });
 }
 
-async function hasRecords(documents: DocumentStore): Promise<boolean> {
+async function hasRecords(documents: OperatedDocumentStore): Promise<boolean> {
   for (const { name, kind } of await documents.collections()) {
     if (kind !== 'record') continue;
     const collection = await documents.open({ name, kind, indexes: [] });

@@ -1,9 +1,9 @@
 import { skipIds } from '../commands/skip-ids.ts';
 import { forgetKeySearch } from '../credentials/api-key-index.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import { LOG_START, logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -16,8 +16,8 @@ import type { GroupPositions } from './manifest.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 export type FinishDeps = {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
   /** How many ids of each kind are never handed out. */
@@ -60,7 +60,7 @@ export async function adoptStore(
   return lost;
 }
 
-const deliverable = (events: EventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
+const deliverable = (events: OperatedEventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
 
 /**
  * Of every group the lower position: what it had handled by then is in the log as well as in the records. One that the records

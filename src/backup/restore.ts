@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
@@ -11,7 +11,7 @@ import type { GroupPositions, LogFile, Manifest, RecordsFile } from './manifest.
 import { createMovedPositions } from './moved-positions.ts';
 
 type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
-  readonly documents: DocumentStore;
+  readonly documents: OperatedDocumentStore;
   readonly folder: string;
   readonly manifest: Manifest;
   /** How messages name the parts of the store. */
@@ -69,7 +69,7 @@ export const lostSince = (
 ): Promise<LostDelivery[]> => lostDeliveries(documents, eventsOf(folder, log));
 
 async function restoreRecords(
-  documents: DocumentStore,
+  documents: OperatedDocumentStore,
   folder: string,
   { collection, ttl, ...file }: RecordsFile,
   moved: (position: Position) => Position,

@@ -17,7 +17,7 @@ import {
   openIdentity,
   setStoreAside,
 } from '../engines.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { OperatedEventStore } from '../event-store/event-store.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions } from '../webhooks/fan-out/positions.ts';
@@ -152,7 +152,7 @@ async function replaceStore(
   return { lost, aside: await setStoreAside(config) };
 }
 
-const fillingOf = (config: Config, dir: string, manifest: Manifest, events: EventStore) => ({
+const fillingOf = (config: Config, dir: string, manifest: Manifest, events: OperatedEventStore) => ({
   ...{ events, source: eventsOf(dir, manifest.log), place: locationsOf(config).log, copy: 'backup' },
   otherwise:
     config.eventStoreUrl === undefined

@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino';
-import type { DocumentStore } from '../document-store/document-store.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { OperatedEventStore } from '../event-store/event-store.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { machineTime, type SteadyClock } from '../runtime/steady-clock.ts';
 import { createEngineClocks } from './engine-clocks.ts';
@@ -26,8 +26,8 @@ const LOOK_EVERY_MS = 5_000;
  * @param deps.clockShift the shift of this process, in milliseconds; remembered, because its events lie ahead
  */
 export async function openClockWatch(deps: {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
   readonly clockShift: number;
   /** Whether the engines run on this machine. Their clock is then the one in question, and agreeing with it proves nothing. */
   readonly sameMachine: boolean;

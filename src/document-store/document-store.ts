@@ -155,39 +155,56 @@ export type BulkLoad<D extends object> = {
   close(): Promise<void>;
 };
 
+/** What the service asks of a store: its collections. */
 export type DocumentStore = {
   /** Opens a collection; opening the same name twice returns the same collection. */
   open<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
+
+  /** Resolves if the store responds, rejects otherwise. */
+  ping(): Promise<void>;
+
+  close(): Promise<void>;
+};
+
+/** What only operation needs: building and dropping read models, backups, clocks, the disk. */
+export type DocumentStoreOperations = {
   /**
    * Begins to fill a collection, or goes on with what an earlier load has begun.
    * @returns undefined if the collection was opened before it was loaded, so that it is filled by `project`
    */
   load<D extends object>(collection: Collection<D>): Promise<BulkLoad<D> | undefined>;
+
   /** The checkpoints of these collections, default all; those that were never projected with one are absent. */
   checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
+
   /**
    * Drops a collection with its documents and its checkpoint, a large one in small steps. Rejects if `signal` is aborted between two
    * steps, and leaves a part, to be dropped another time.
    */
   drop(name: string, signal?: AbortSignal): Promise<void>;
+
   /**
    * Leaves nothing in the files of the store of what records held that have been removed or replaced. On an engine whose files are
    * those of a server it does nothing.
    * @returns false if others have been reading for so long that something is left, until they end or this is done again
    */
   purge(): Promise<boolean>;
+
   /** The names of all collections. */
   names(): Promise<string[]>;
+
   /** All collections with how they were declared, by name. */
   collections(): Promise<readonly DeclaredCollection[]>;
+
   /** Bytes that the read models take up, and that the disk has left. Undefined if the engine does not tell. */
   room(): Promise<{ readonly free: number; readonly readModels: number } | undefined>;
+
   /**
    * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
    * engine has no clock besides that of this machine (docs/decisions/time.md).
    */
   now(): Promise<number | undefined>;
-  /** Resolves if the store responds, rejects otherwise. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
 };
+
+/** A document store as an adapter opens it. */
+export type OperatedDocumentStore = DocumentStore & DocumentStoreOperations;

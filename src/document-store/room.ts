@@ -1,5 +1,5 @@
 import { megabytes } from '../runtime/disk.ts';
-import type { DocumentStore } from './document-store.ts';
+import type { DocumentStoreOperations } from './document-store.ts';
 
 /** Left free beside what a build writes: for the log and the records, which go on growing meanwhile. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
@@ -9,7 +9,7 @@ const RESERVE_BYTES = 64 * 1024 * 1024;
  * is the most that it can be while nothing new is added.
  * @returns what is missing, in a sentence; undefined if there is room, or the engine does not tell
  */
-export async function roomProblem(documents: Pick<DocumentStore, 'room'>): Promise<string | undefined> {
+export async function roomProblem(documents: Pick<DocumentStoreOperations, 'room'>): Promise<string | undefined> {
   const room = await documents.room();
   if (room === undefined) return undefined;
   const needed = room.readModels + RESERVE_BYTES;

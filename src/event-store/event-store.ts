@@ -113,14 +113,6 @@ export type EventStore = {
     options: { readonly expectedRevision: ExpectedRevision },
   ): Promise<Appended>;
 
-  /**
-   * Adds events that were read from another log, in their order and with their ids: fills an empty log from a backup or an export.
-   * Nothing else may append meanwhile.
-   * @returns their positions: those that they had, if the engine can choose them (docs/decisions/backups.md)
-   * @throws if a stream is not at the revision before that of its next event
-   */
-  load(events: readonly EventToLoad[]): Promise<readonly Position[]>;
-
   /** Reads one stream; a stream that does not exist reads as empty. */
   readStream(stream: string, options?: ReadStream): AsyncIterable<StoredEvent>;
 
@@ -128,6 +120,30 @@ export type EventStore = {
 
   /** Catch-up subscription. Never ends by itself: after any failure it resumes from the last position, with backoff. */
   subscribe(options: Subscribe): AsyncIterable<Batch>;
+
+  /**
+   * Joins a group as a competing consumer, creating it from the start of the log if it does not exist. An event is acknowledged
+   * when the handler resolves. A handler throws when it cannot go on for now: the consumer then leaves, so that others get what
+   * it held, and rejoins after a pause that grows from 100 ms to 5 s until something is handled. Nothing is counted and no event
+   * is ever set aside, however often it is handed out (docs/decisions/webhook-deliveries.md).
+   */
+  consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
+
+  /** Resolves if the store responds, rejects otherwise. */
+  ping(): Promise<void>;
+
+  close(): Promise<void>;
+};
+
+/** What only operation needs: restoring a log, where consumer groups stand, clocks. */
+export type EventStoreOperations = {
+  /**
+   * Adds events that were read from another log, in their order and with their ids: fills an empty log from a backup or an export.
+   * Nothing else may append meanwhile.
+   * @returns their positions: those that they had, if the engine can choose them (docs/decisions/backups.md)
+   * @throws if a stream is not at the revision before that of its next event
+   */
+  load(events: readonly EventToLoad[]): Promise<readonly Position[]>;
 
   /** Creates a consumer group (a persistent subscription). Does nothing if it exists. */
   createGroup(group: string, options: CreateGroup): Promise<void>;
@@ -142,24 +158,14 @@ export type EventStore = {
   groupPosition(group: string): Promise<Position | undefined>;
 
   /**
-   * Joins a group as a competing consumer, creating it from the start of the log if it does not exist. An event is acknowledged
-   * when the handler resolves. A handler throws when it cannot go on for now: the consumer then leaves, so that others get what
-   * it held, and rejoins after a pause that grows from 100 ms to 5 s until something is handled. Nothing is counted and no event
-   * is ever set aside, however often it is handed out (docs/decisions/webhook-deliveries.md).
-   */
-  consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
-
-  /**
    * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
    * engine has no clock besides that of this machine (docs/decisions/time.md).
    */
   now(): Promise<number | undefined>;
-
-  /** Resolves if the store responds, rejects otherwise. */
-  ping(): Promise<void>;
-
-  close(): Promise<void>;
 };
+
+/** An event store as an adapter opens it. */
+export type OperatedEventStore = EventStore & EventStoreOperations;
 
 /** The last event in the log, if there is any. */
 export async function lastEvent(events: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> {

@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { bookingId } from '../domain/ids.ts';
 import { ownerOf, type Subject, sealedTextsIn } from '../domain/personal-text.ts';
@@ -30,7 +30,7 @@ const PROGRESS_EVERY = 100_000;
  */
 export function createCopyOf(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
-  readonly documents: Pick<DocumentStore, 'open' | 'collections'>;
+  readonly documents: Pick<OperatedDocumentStore, 'open' | 'collections'>;
   readonly personalData: Pick<PersonalData, 'openTexts'>;
   /** How to read a document of a collection that holds sealed texts. */
   readonly readers: { readonly [collection: string]: (key: string) => Promise<object | undefined> };

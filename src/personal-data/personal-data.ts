@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { BookingId } from '../domain/ids.ts';
@@ -34,7 +34,7 @@ type Holder = { readonly texts: SealedTexts; readonly of: string };
 
 /** Seals what people write, and opens it for those who may read it (docs/decisions/personal-data.md). */
 export function createPersonalData(deps: {
-  readonly documents: Pick<DocumentStore, 'open' | 'purge'>;
+  readonly documents: Pick<OperatedDocumentStore, 'open' | 'purge'>;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
 }) {

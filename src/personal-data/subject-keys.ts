@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
+import type { Collection, Documents, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -39,7 +39,7 @@ const CACHED_KEYS = 10_000;
  * (docs/decisions/personal-data.md).
  */
 export function createSubjectKeys(deps: {
-  readonly documents: Pick<DocumentStore, 'open' | 'purge'>;
+  readonly documents: Pick<OperatedDocumentStore, 'open' | 'purge'>;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
 }) {

@@ -1,5 +1,5 @@
 import type { BaseLogger } from 'pino';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { DocumentStoreOperations } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import {
   type Catalogue,
@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 60_000;
 const LATE_WRITE_MS = 1_000;
 
 type CleanupDeps = {
-  readonly documents: Pick<DocumentStore, 'drop' | 'names'>;
+  readonly documents: Pick<DocumentStoreOperations, 'drop' | 'names'>;
   readonly catalogue: Pick<CatalogueStore, 'read'>;
   readonly heartbeats: Heartbeats<NodeStatus>;
   readonly retireAfterMs: number;

@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { roomProblem } from '../document-store/room.ts';
 import { listReadModels, type ReadModelListing } from './listing.ts';
 import type { ProjectorDeps } from './projector.ts';
@@ -19,7 +19,7 @@ export type Maintenance = {
 
 export function createMaintenance(
   deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'> & {
-    readonly openScratch: (folder: string) => Promise<DocumentStore>;
+    readonly openScratch: (folder: string) => Promise<OperatedDocumentStore>;
   },
 ): Maintenance {
   return {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { OperatedEventStore } from '../event-store/event-store.ts';
 import { idOf, openCatalogue } from '../read-models/catalogue.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 import {
@@ -17,8 +17,8 @@ import type { Link } from '../runtime/link.ts';
 import { type BulkOptions, ProjectionSupervisor } from './supervisor.ts';
 
 export type ProjectorDeps = {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Heartbeats<NodeStatus>;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;

@@ -1,11 +1,11 @@
 import type { BaseLogger } from 'pino';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { Checkpoint, DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { Checkpoint, Documents, OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import type { Lease, Leases } from '../document-store/lease.ts';
 import { roomProblem } from '../document-store/room.ts';
 import { defined } from '../domain/defined.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { OperatedEventStore } from '../event-store/event-store.ts';
 import {
   type Catalogue,
   type CatalogueEvent,
@@ -45,8 +45,8 @@ const NOT_REBUILT = 'A read model cannot be rebuilt; the former documents stay i
 const NOT_KEPT = 'Former documents of a read model cannot be kept up to date; few readers, if any, still use them';
 
 export type SupervisorDeps = {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Heartbeats<NodeStatus>;
   readonly leases: Leases;

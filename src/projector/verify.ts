@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { Checkpoint, DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
+import type { Checkpoint, Documents, OperatedDocumentStore, Projected } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
@@ -42,10 +42,10 @@ const CHUNK = 500;
  */
 export async function verify(deps: {
   readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly documents: OperatedDocumentStore;
   readonly projections: readonly AnyProjection[];
   /** Opens a store of this machine in an empty folder, which is removed afterwards. */
-  readonly openScratch: (folder: string) => Promise<DocumentStore>;
+  readonly openScratch: (folder: string) => Promise<OperatedDocumentStore>;
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
   readonly limit?: number;
 }): Promise<Verification> {
@@ -67,7 +67,7 @@ const LOOK_EVERY_MS = 50;
 
 /** The read models that can be verified, all at the same checkpoint or after it. */
 async function comparable(
-  scratch: DocumentStore,
+  scratch: OperatedDocumentStore,
   { events, documents, projections }: Parameters<typeof verify>[0],
 ): Promise<{ readonly targets: Compared[]; readonly checkpoint: Checkpoint; readonly notVerified: string[] }> {
   const catalogue = await openCatalogue(documents);
@@ -104,7 +104,7 @@ async function comparable(
   return { targets, checkpoint: end, notVerified };
 }
 
-async function verifyWith(scratch: DocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
+async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
   const { events, onProgress, limit = 10 } = deps;
   const { targets, checkpoint, notVerified } = await comparable(scratch, deps);
 

@@ -1,5 +1,5 @@
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Checkpoint, DocumentStore } from '../document-store/document-store.ts';
+import type { Checkpoint, DocumentStoreOperations } from '../document-store/document-store.ts';
 import type { Position } from '../event-store/event-store.ts';
 import { type Entry, idOf, START } from './catalogue.ts';
 import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
@@ -36,7 +36,7 @@ export type CheckpointWatch = ReturnType<typeof watchCheckpoints>;
 export function watchCheckpoints(deps: {
   readonly projections: readonly AnyProjection[];
   readonly known: KnownCatalogue;
-  readonly documents: Pick<DocumentStore, 'checkpoints'>;
+  readonly documents: Pick<DocumentStoreOperations, 'checkpoints'>;
 }) {
   const { projections, known, documents } = deps;
   const waiting = new Set<Waiter>();

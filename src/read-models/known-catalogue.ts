@@ -1,5 +1,5 @@
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import type { Documents, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import {
   type Catalogue,
@@ -24,7 +24,7 @@ export type KnownCatalogue = ReturnType<typeof createKnownCatalogue>;
 
 /** What this process knows of the catalogue: it reads it regularly, and a projector in this process tells it of changes. */
 export function createKnownCatalogue(deps: {
-  readonly documents: Pick<DocumentStore, 'open' | 'checkpoints'>;
+  readonly documents: Pick<OperatedDocumentStore, 'open' | 'checkpoints'>;
   readonly projections: readonly AnyProjection[];
   readonly catalogue: Pick<CatalogueStore, 'read'>;
   readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'lastSeen'>;

@@ -1,5 +1,5 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
-import type { DocumentStore, Documents, Query, Stored, Unread } from '../document-store/document-store.ts';
+import type { Documents, OperatedDocumentStore, Query, Stored, Unread } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type Leases, openLeases } from '../document-store/lease.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
@@ -63,7 +63,7 @@ const PAGE = 256;
 
 /** The leases of the processes that keep read models up to date. */
 export const openReadModelLeases = (deps: {
-  readonly documents: DocumentStore;
+  readonly documents: OperatedDocumentStore;
   readonly heartbeats: Heartbeats<NodeStatus>;
 }): Promise<Leases> =>
   openLeases({
@@ -76,7 +76,7 @@ export const openReadModelLeases = (deps: {
 
 /** Opens the read models of this release for reading, in any process. */
 export async function openReadModels(deps: {
-  readonly documents: DocumentStore;
+  readonly documents: OperatedDocumentStore;
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Heartbeats<NodeStatus>;

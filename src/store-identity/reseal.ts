@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -33,7 +33,7 @@ const SEALED: {
  * @returns how many records were sealed under another key
  */
 export async function resealRecords(
-  documents: Pick<DocumentStore, 'open' | 'collections'>,
+  documents: Pick<OperatedDocumentStore, 'open' | 'collections'>,
   secretKey: SecretKey,
   onProgress: (resealed: number) => void,
 ): Promise<number> {

@@ -1,7 +1,7 @@
 import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
 import { createMovedPositions } from '../backup/moved-positions.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import {
@@ -28,7 +28,7 @@ export type ExportStore = {
   readonly begun?: { readonly counts: Counts; readonly last: PortableEvent | undefined };
   /** The second part of a full export. The store must not change meanwhile. */
   readonly records?: {
-    readonly documents: Pick<DocumentStore, 'collections' | 'open'>;
+    readonly documents: Pick<OperatedDocumentStore, 'collections' | 'open'>;
     readonly groups: readonly FanOutStanding[];
   };
   readonly onProgress: (progress: { readonly done: number }) => void;
@@ -129,7 +129,7 @@ class GroupsLine {
 }
 
 /** All records that move, by collection and key. */
-async function* recordsOf(documents: Pick<DocumentStore, 'collections' | 'open'>): AsyncGenerator<RecordLine> {
+async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' | 'open'>): AsyncGenerator<RecordLine> {
   const found = (await documents.collections()).filter(({ kind, name }) => kind === 'record' && moves(name));
   for (const { name: collection, ttl = ttlOf(collection) } of found.toSorted(byName)) {
     const declared = { name: collection, kind: 'record', indexes: [], ...defined({ ttl }) } as const;
@@ -143,7 +143,9 @@ async function* recordsOf(documents: Pick<DocumentStore, 'collections' | 'open'>
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
 
-async function positionsOf(documents: Pick<DocumentStore, 'collections' | 'open'>): Promise<ReadonlySet<Position>> {
+async function positionsOf(
+  documents: Pick<OperatedDocumentStore, 'collections' | 'open'>,
+): Promise<ReadonlySet<Position>> {
   const found = new Set<Position>();
   for await (const { collection, document } of recordsOf(documents))
     for (const position of positionsIn(collection, document)) found.add(position);

@@ -3,9 +3,15 @@ import { canonicalForm, type PortableEvent, portableEvent } from '../audit/porta
 import { checkFillable, fillLog } from '../backup/fill-log.ts';
 import { beginFilling, openFilling } from '../backup/fill-records.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
-import { type EventStore, LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
+import {
+  type EventStore,
+  LOG_START,
+  lastEvent,
+  type OperatedEventStore,
+  type Position,
+} from '../event-store/event-store.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
@@ -17,8 +23,8 @@ import { eventsIn, linesOf, type WholeExport } from './read-export.ts';
 import { ttlOf, withPositions } from './record-kinds.ts';
 
 export type ImportStore = {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
   readonly clock: Clock;
   readonly file: string;
   /** What the file holds, read to its end. */
@@ -157,7 +163,7 @@ async function compareLog(
 }
 
 async function fillRecords(
-  documents: DocumentStore,
+  documents: OperatedDocumentStore,
   file: string,
   positionOf: (id: string) => Position,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { openLeases } from '../document-store/lease.ts';
 import { type AccountKey, DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { type Consumer, type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import { type Consumer, logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -82,7 +82,7 @@ export type Webhooks = OnRequest & {
 };
 
 export type WebhooksDeps = {
-  readonly events: EventStore;
+  readonly events: OperatedEventStore;
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
   readonly readModels: ReadModels;

@@ -1,7 +1,7 @@
 import type { ChangeContext, MembershipLog } from '../../src/auth/unlogged-changes.ts';
 import { createUsers } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { OPERATOR } from '../../src/domain/account.ts';
 import type { MembershipEvent } from '../../src/domain/events.ts';
 
@@ -31,7 +31,7 @@ export function createChangeLog(): MembershipLog & {
 export const NO_LOGGER = { error: () => {} };
 
 /** Users, what ends their grants, and what the log is told of both. */
-export async function openUsers(documents: DocumentStore, clock: () => number) {
+export async function openUsers(documents: OperatedDocumentStore, clock: () => number) {
   const log = createChangeLog();
   const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
   return { log, revocation, users: await createUsers({ documents, revocation, log, clock, logger: NO_LOGGER }) };

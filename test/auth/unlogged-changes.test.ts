@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createChangeFollowUp } from '../../src/auth/change-follow-up.ts';
 import { createUsers } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
@@ -18,7 +18,7 @@ const email = 'ada@example.com';
 const ada = { email, password, accounts: [brand, community] };
 
 describe.each(documentEngines)('events about users, on %s', (_name, createDatabase) => {
-  let documents: DocumentStore;
+  let documents: OperatedDocumentStore;
   /** What fails at this moment, as if the process had died there. */
   const fails: { log: boolean; revocation: boolean; of: string | undefined } = {
     ...{ log: false, revocation: false, of: undefined },

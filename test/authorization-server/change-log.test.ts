@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createOidcAdapter } from '../../src/authorization-server/oidc-adapter.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR, createChangeLog, NO_LOGGER } from '../auth/change-log.ts';
@@ -14,7 +14,7 @@ const secretKey = randomBytes(32);
 
 describe.each(documentEngines)('events about apps and clients, on %s', (_name, createDatabase) => {
   let database: TestDatabase;
-  let documents: DocumentStore;
+  let documents: OperatedDocumentStore;
   let running: RunningServer;
   let consent: { email: string; password: string; account: string };
 

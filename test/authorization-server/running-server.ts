@@ -6,7 +6,7 @@ import {
   createAuthorizationServer,
 } from '../../src/authorization-server/authorization-server.ts';
 import type { Limits } from '../../src/authorization-server/routes.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
@@ -38,7 +38,7 @@ export type RunningServer = {
 
 /** The authorization server alone, over HTTP, with one user who belongs to a brand and a community. */
 export async function runServer(
-  documents: DocumentStore,
+  documents: OperatedDocumentStore,
   options: {
     limits?: Partial<Limits>;
     secretKey?: Buffer;

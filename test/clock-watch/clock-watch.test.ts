@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openClockWatch } from '../../src/clock-watch/clock-watch.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 
 const SECOND_MS = 1_000;
@@ -13,8 +13,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 let folder: string;
-let events: EventStore;
-let documents: DocumentStore;
+let events: OperatedEventStore;
+let documents: OperatedDocumentStore;
 /** The machine of the test. */
 let machine: { wall: number; uptime: number; boot: string | undefined };
 const logger = { error: vi.fn(), warn: vi.fn() };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { User, Users } from '../../src/auth/users.ts';
 import { createSessions, type Sessions } from '../../src/console/sessions/sessions.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
@@ -16,7 +16,7 @@ const brand: Account = { kind: 'Brand', id: brandId(1) };
 const community: Account = { kind: 'Community', id: communityId(1) };
 
 let folder: string;
-let documents: DocumentStore;
+let documents: OperatedDocumentStore;
 let users: Users;
 let sessions: Sessions;
 let user: User;

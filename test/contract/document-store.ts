@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type {
   Collection,
-  DocumentStore,
   Documents,
   Find,
+  OperatedDocumentStore,
   Projected,
   Stored,
 } from '../../src/document-store/document-store.ts';
@@ -45,7 +45,7 @@ const petViews: Collection<Pet> = {
  */
 export function documentStoreContract(createDatabase: () => Promise<TestDatabase>, standIn = false): void {
   let database: TestDatabase;
-  let store: DocumentStore;
+  let store: OperatedDocumentStore;
   let documents: Documents<Pet>;
 
   beforeEach(async () => {
@@ -528,7 +528,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
   });
 
   describe('bulk loads', () => {
-    const begin = async (from: DocumentStore) => {
+    const begin = async (from: OperatedDocumentStore) => {
       const load = await from.load(petViews);
       if (load === undefined) throw new Error('The collection was opened before');
       return load;

@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Batch,
   type Consumer,
-  type EventStore,
   type ExpectedRevision,
   LOG_START,
   logEnd,
   type NewEvent,
+  type OperatedEventStore,
   type StoredEvent,
   type Subscribe,
   WrongExpectedRevision,
@@ -17,7 +17,7 @@ import { eventually } from '../eventually.ts';
 
 export type Engine = {
   /** Opens another client of the same log, as another process would. */
-  readonly open: () => Promise<EventStore>;
+  readonly open: () => Promise<OperatedEventStore>;
   readonly stop: () => Promise<void>;
 };
 
@@ -28,8 +28,8 @@ const ENGINE_CLOCK_TOLERANCE_MS = 5_000;
 export function eventStoreContract(name: string, start: () => Promise<Engine>): void {
   describe(`event store contract: ${name}`, () => {
     let engine: Engine;
-    let store: EventStore;
-    let other: EventStore;
+    let store: OperatedEventStore;
+    let other: OperatedEventStore;
     const consumers: Consumer[] = [];
     const controllers: AbortController[] = [];
 
@@ -63,7 +63,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
 
     /** Subscribes, and collects what arrives in the lists it returns. */
     const follow = (
-      on: EventStore,
+      on: OperatedEventStore,
       options: Subscribe,
     ): { batches: Batch[]; events: StoredEvent[]; end: Promise<void> } => {
       const controller = new AbortController();
@@ -79,9 +79,9 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       return { batches, events: seen, end: run() };
     };
     const consume = async (
-      on: EventStore,
+      on: OperatedEventStore,
       group: string,
-      options: Parameters<EventStore['consume']>[1],
+      options: Parameters<OperatedEventStore['consume']>[1],
       handler: (event: StoredEvent) => Promise<void>,
     ): Promise<Consumer> => {
       const consumer = await on.consume(group, options, handler);
@@ -458,7 +458,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           await other.moveGroup(group, { types: [type], after });
           expect(await store.groupPosition(group)).toBe(after);
         };
-        const handledBy = async (on: EventStore, last: number): Promise<unknown[]> => {
+        const handledBy = async (on: OperatedEventStore, last: number): Promise<unknown[]> => {
           const handled: unknown[] = [];
           const consumer = await on.consume(group, { types: [type] }, async ({ data }) => void handled.push(data.n));
           await eventually(() => expect(handled).toContain(last));
@@ -513,7 +513,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const all = await Array.fromAsync(store.readAll({ types }));
         expect(numbers(all)).toEqual([0, 1, 2, 3, 4, 5]);
         expect(all.map(({ position }) => position)).toEqual(all.map(({ position }) => position).sort());
-        const read = async (options: Parameters<EventStore['readAll']>[0]): Promise<unknown[]> =>
+        const read = async (options: Parameters<OperatedEventStore['readAll']>[0]): Promise<unknown[]> =>
           numbers(await Array.fromAsync(other.readAll({ types, ...options })));
         const middle = all[2]?.position ?? '';
         expect(await read({ after: LOG_START })).toEqual([0, 1, 2, 3, 4, 5]);
@@ -605,7 +605,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       test('reads in both directions, from a revision, up to a limit', async () => {
         const stream = unique('thing');
         await store.append(stream, events('Made', 10), { expectedRevision: 'none' });
-        const read = async (options: Parameters<EventStore['readStream']>[1]): Promise<unknown[]> =>
+        const read = async (options: Parameters<OperatedEventStore['readStream']>[1]): Promise<unknown[]> =>
           numbers(await Array.fromAsync(store.readStream(stream, options)));
         expect(await read({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         expect(await read({ from: 7 })).toEqual([7, 8, 9]);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Collection, DocumentStore, Documents } from '../../src/document-store/document-store.ts';
-import { type EventStore, LOG_START } from '../../src/event-store/event-store.ts';
+import type { Collection, Documents, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
+import { LOG_START, type OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { ask } from '../document-store/ask.ts';
 import { eventually } from '../eventually.ts';
 
@@ -85,12 +85,12 @@ const readModel: Collection<Numbered> = { ...records, name: 'numbers@1.0', kind:
 
 /** What {@link documentReads} read. */
 export type DocumentSubject = {
-  readonly store: DocumentStore;
+  readonly store: OperatedDocumentStore;
   readonly records: Documents<Numbered>;
   readonly readModel: Documents<Numbered>;
 };
 
-export async function openDocumentSubject(store: DocumentStore): Promise<DocumentSubject> {
+export async function openDocumentSubject(store: OperatedDocumentStore): Promise<DocumentSubject> {
   return { store, records: await store.open(records), readModel: await store.open(readModel) };
 }
 
@@ -109,7 +109,7 @@ export async function fillDocuments({ records, readModel }: DocumentSubject): Pr
   );
 }
 
-/** Every read of the port `DocumentStore`. */
+/** Every read of the port `OperatedDocumentStore`. */
 export const documentReads: Reads<DocumentSubject> = {
   get: ({ records }) => records.get(keyOf(7)),
   getMany: ({ records }) => records.getMany(KEYS),
@@ -143,7 +143,7 @@ const GROUP = 'group';
 const TYPE = 'Even';
 
 /** Longer than a page of any read. */
-export async function fillLog(events: EventStore): Promise<void> {
+export async function fillLog(events: OperatedEventStore): Promise<void> {
   for (let from = 0; from < COUNT; from += 100) {
     const some = Array.from({ length: 100 }, (_, i) => ({
       type: i % 2 === 0 ? TYPE : 'Odd',
@@ -156,8 +156,8 @@ export async function fillLog(events: EventStore): Promise<void> {
   await events.createGroup(GROUP, { types: [TYPE], after: LOG_START });
 }
 
-/** Every read of the port `EventStore` that ends. */
-export const logReads: Reads<EventStore> = {
+/** Every read of the port `OperatedEventStore` that ends. */
+export const logReads: Reads<OperatedEventStore> = {
   readStream: (events) => Array.fromAsync(events.readStream(STREAM)),
   'readStream, backward': (events) => Array.fromAsync(events.readStream(STREAM, { direction: 'backward', limit: 700 })),
   readAll: (events) => Array.fromAsync(events.readAll()),
@@ -170,7 +170,7 @@ export const logReads: Reads<EventStore> = {
 };
 
 /** Those that never end by themselves: they have no other way to say that something is missing than to go on until it is there. */
-export const endlessLogReads: Reads<EventStore> = {
+export const endlessLogReads: Reads<OperatedEventStore> = {
   async subscribe(events) {
     const found: unknown[] = [];
     const end = new AbortController();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { inject } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { MongoServer } from './mongodb/server.ts';
@@ -12,7 +12,7 @@ import { inDatabase } from './mongodb/server-url.ts';
 
 /** An empty database, with as many stores on it as a test needs: each stands for a separate process. */
 export type TestDatabase = {
-  open(): Promise<DocumentStore>;
+  open(): Promise<OperatedDocumentStore>;
   /** Closes all stores and removes the database. */
   remove(): Promise<void>;
 };
@@ -48,8 +48,8 @@ async function createMongoDatabase(): Promise<TestDatabase> {
   );
 }
 
-function testDatabase(open: () => Promise<DocumentStore>, remove: () => Promise<unknown>): TestDatabase {
-  const stores: DocumentStore[] = [];
+function testDatabase(open: () => Promise<OperatedDocumentStore>, remove: () => Promise<unknown>): TestDatabase {
+  const stores: OperatedDocumentStore[] = [];
   return {
     async open() {
       const store = await open();

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import {
@@ -33,7 +33,7 @@ describe('reads of documents on SQLite yield everything or throw, whatever fails
   afterAll(() => rm(folder, { recursive: true }));
 
   test.each(reads)('%s', async (_, read) => {
-    let store: DocumentStore | undefined;
+    let store: OperatedDocumentStore | undefined;
     const open = async () => {
       // With nothing in memory.
       await store?.close();

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { bookingId, timestamp } from '../../src/domain/ids.ts';
@@ -14,7 +14,7 @@ import { eventually } from '../eventually.ts';
 const SECRET_KEY = Buffer.alloc(32, 7);
 
 let folder: string;
-const stores: DocumentStore[] = [];
+const stores: OperatedDocumentStore[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'venue-subject-keys-'));
 });

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { readHolder } from '../../src/document-store/lease.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
 import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
@@ -31,7 +31,7 @@ import { eventually } from '../eventually.ts';
 import { appendEvent, appendEvents, type Count, counts, expected, trails } from './space-trails.ts';
 
 let folder: string;
-let events: EventStore;
+let events: OperatedEventStore;
 const ends: (() => Promise<void>)[] = [];
 /** How to end the processes that only read. */
 const readers: (() => Promise<void>)[] = [];
@@ -53,7 +53,7 @@ const GRACE_MS = 1_200;
 const BOTH: readonly AnyProjection[] = [trails(), counts];
 
 /** The heart of another process of the service. */
-async function beating(documents: DocumentStore, silenceMs = 600): Promise<Heartbeats<NodeStatus>> {
+async function beating(documents: OperatedDocumentStore, silenceMs = 600): Promise<Heartbeats<NodeStatus>> {
   const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, silenceMs });
   ends.push(() => heartbeats.stop());
@@ -62,7 +62,7 @@ async function beating(documents: DocumentStore, silenceMs = 600): Promise<Heart
 
 /** A process that projects. */
 async function start(
-  documents: DocumentStore,
+  documents: OperatedDocumentStore,
   projections: readonly AnyProjection[] = BOTH,
   options: Partial<ProjectorDeps> = {},
 ): Promise<Projector & { stop(): Promise<void> }> {
@@ -87,7 +87,10 @@ async function start(
 }
 
 /** A process that only reads. */
-async function read(documents: DocumentStore, projections: readonly AnyProjection[] = BOTH): Promise<LiveReadModels> {
+async function read(
+  documents: OperatedDocumentStore,
+  projections: readonly AnyProjection[] = BOTH,
+): Promise<LiveReadModels> {
   const heartbeats = await beating(documents);
   const reading = await openReadModels({ events, documents, projections, heartbeats });
   const end = async () => {
@@ -114,15 +117,17 @@ const fragile = (isBroken: () => boolean, stream = 'space-3'): AnyProjection => 
     return counts.evolve(document === undefined ? undefined : { communityId: 0, events: 0, ...document }, event);
   },
 });
-const catalogueOf = async (documents: DocumentStore) => (await (await openCatalogue(documents)).read()).document;
-const entryOf = async (documents: DocumentStore, id: ReadModelId) => (await catalogueOf(documents)).models[id];
-const liveOf = async (documents: DocumentStore, id: ReadModelId) => (await entryOf(documents, id))?.live ?? 'none';
-const eventsIn = async (documents: DocumentStore) =>
+const catalogueOf = async (documents: OperatedDocumentStore) =>
+  (await (await openCatalogue(documents)).read()).document;
+const entryOf = async (documents: OperatedDocumentStore, id: ReadModelId) => (await catalogueOf(documents)).models[id];
+const liveOf = async (documents: OperatedDocumentStore, id: ReadModelId) =>
+  (await entryOf(documents, id))?.live ?? 'none';
+const eventsIn = async (documents: OperatedDocumentStore) =>
   [...(await documents.checkpoints()).values()].map(({ events }) => events);
 
 describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   let database: TestDatabase;
-  let documents: DocumentStore;
+  let documents: OperatedDocumentStore;
   /** As another process sees them. */
   let elsewhere: LiveReadModels;
 
@@ -738,7 +743,7 @@ test('a read model that a power failure took away is built again, and not read b
 
 describe('projector processes on SQLite', () => {
   const processes: ChildProcess[] = [];
-  let documents: DocumentStore;
+  let documents: OperatedDocumentStore;
   let readModels: LiveReadModels;
 
   beforeEach(async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { jsonWith } from '../cli/in-process.ts';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
@@ -20,7 +20,7 @@ async function servers(SECRET_KEY: string) {
     env,
     run: (...args: readonly string[]) => runNode('src/cli.js', [...args, '--json'], env),
     json: (...args: readonly string[]) => jsonWith(env, ...args),
-    async onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R> {
+    async onLog<R>(work: (events: OperatedEventStore) => Promise<R>): Promise<R> {
       const events = await log.open();
       return work(events).finally(() => events.close());
     },
@@ -31,7 +31,7 @@ async function servers(SECRET_KEY: string) {
   };
 }
 
-const all = (events: EventStore) => Array.fromAsync(events.readAll());
+const all = (events: OperatedEventStore) => Array.fromAsync(events.readAll());
 const GROUP = 'webhook-deliveries-BookingRequested';
 /** A record that holds a position. */
 const NOTES: Collection<{ readonly seen: { readonly at: string } }> = { name: 'notes', kind: 'record', indexes: [] };

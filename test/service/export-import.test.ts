@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, w
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { mongoServer } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
@@ -17,7 +17,7 @@ import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 const ONE_LINE = /^[^\n]+\n$/;
 const newKey = () => randomBytes(32).toString('base64');
 
-async function addBrands(events: EventStore, from: number, to: number): Promise<void> {
+async function addBrands(events: OperatedEventStore, from: number, to: number): Promise<void> {
   const metadata = {
     at: '2026-11-01T00:00:00.000Z',
     actor: { kind: 'operator', id: 'test' },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
@@ -150,7 +150,7 @@ test('the next start makes up for an interrupted first one', async () => {
   expect(signedIn?.accounts).toEqual([{ kind: 'Community', id }]);
 });
 
-const usersOf = async (documents: DocumentStore) => (await openUsers(documents, Date.now)).users;
+const usersOf = async (documents: OperatedDocumentStore) => (await openUsers(documents, Date.now)).users;
 
 test('a start without demo data explains how to make the first account, until there is one', async () => {
   const dataDir = temporaryDataDir();

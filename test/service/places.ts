@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { jsonWith } from '../cli/in-process.ts';
 import { ownDatabase } from '../document-store/engines.ts';
@@ -21,10 +21,13 @@ export type Place = {
   /** Runs a command that must succeed, inside this process, and parses its JSON output. */
   json(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>>;
   /** Opens its log and its documents, as another process would. */
-  onStores<R>(work: (events: EventStore, documents: DocumentStore) => Promise<R>): Promise<R>;
+  onStores<R>(work: (events: OperatedEventStore, documents: DocumentStore) => Promise<R>): Promise<R>;
 };
 
-function place(settings: Environment, open: (dataDir: string) => Promise<readonly [EventStore, DocumentStore]>): Place {
+function place(
+  settings: Environment,
+  open: (dataDir: string) => Promise<readonly [OperatedEventStore, DocumentStore]>,
+): Place {
   const dataDir = temporaryDataDir();
   const env = { DATA_DIR: dataDir, ...settings };
   return {

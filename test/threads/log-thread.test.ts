@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { MessagePort } from 'node:worker_threads';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Collection, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { closeStores, openStores } from '../../src/engines.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { createLogClient, type LogClient } from '../../src/threads/log-client.ts';
 import { type LogThread, startLogThread } from '../../src/threads/start-log-thread.ts';
@@ -18,8 +18,8 @@ import { replace } from '../document-store/replace.ts';
 
 type Threaded = {
   readonly thread: LogThread;
-  openLog(): Promise<EventStore>;
-  openDocuments(): Promise<DocumentStore>;
+  openLog(): Promise<OperatedEventStore>;
+  openDocuments(): Promise<OperatedDocumentStore>;
   remove(): Promise<void>;
 };
 
@@ -74,7 +74,7 @@ eventStoreContract('SQLite, appended by a thread', async () => {
 describe('document store on SQLite, written by a thread', () =>
   documentStoreContract(async () => {
     const { openDocuments, remove } = await startThreaded();
-    const stores: DocumentStore[] = [];
+    const stores: OperatedDocumentStore[] = [];
     return {
       async open() {
         const store = await openDocuments();

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { expect, onTestFinished, test } from 'vitest';
 import { canonicalForm } from '../../src/audit/portable-event.ts';
-import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Collection, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import { checkImportable } from '../../src/transfer/import-store.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
@@ -40,7 +40,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
       if (writes >= nth) throw new Error('killed');
       return write(...args);
     };
-  const failingEvents: EventStore = {
+  const failingEvents: OperatedEventStore = {
     ...events,
     readAll: (options) => events.readAll(options),
     readStream: (stream, options) => events.readStream(stream, options),
@@ -48,7 +48,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
     load: written(async (batch) => events.load(batch)),
     moveGroup: written(async (group, options) => events.moveGroup(group, options)),
   };
-  const failingDocuments: DocumentStore = {
+  const failingDocuments: OperatedDocumentStore = {
     ...documents,
     drop: written(async (name) => documents.drop(name)),
     async open(collection) {
@@ -219,7 +219,7 @@ test('an event that another writer puts into the log meanwhile is found out', as
   const file = join(await temporaryFolder(), 'store.ndjson');
   await exportTo(file, one, one.header);
   const other = await emptyStore();
-  const load: EventStore['load'] = async (batch) => {
+  const load: OperatedEventStore['load'] = async (batch) => {
     const positions = await other.events.load(batch);
     await other.events.append('stranger', [{ type: 'Made', data: {}, metadata: {} }], { expectedRevision: 'none' });
     return positions;

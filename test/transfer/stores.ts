@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import { type EventStore, LOG_START, type StoredEvent } from '../../src/event-store/event-store.ts';
+import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { purposes } from '../../src/secrets/purposes.ts';
 import { seal } from '../../src/secrets/seal.ts';
@@ -30,7 +30,7 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-export type TestStore = { readonly events: EventStore; readonly documents: DocumentStore };
+export type TestStore = { readonly events: OperatedEventStore; readonly documents: OperatedDocumentStore };
 
 /** A store on the embedded engines that holds nothing. */
 export async function emptyStore(): Promise<TestStore> {

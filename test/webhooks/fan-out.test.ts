@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
@@ -414,7 +414,7 @@ describe('deliveries of earlier events of the same booking', () => {
 });
 
 /** Every call fails while it is away. */
-function withOutages(documents: DocumentStore, isAway: () => boolean): DocumentStore {
+function withOutages(documents: OperatedDocumentStore, isAway: () => boolean): OperatedDocumentStore {
   const check = () => {
     if (isAway()) throw new Error('The document store is away');
   };

@@ -11,7 +11,7 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
-import type { EventStore, ExpectedRevision } from '../../src/event-store/event-store.ts';
+import type { ExpectedRevision, OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
@@ -38,7 +38,7 @@ const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 
 /** An event store of which some methods are replaced. */
-export const changedStore = (events: EventStore, changes: Partial<EventStore>): EventStore => ({
+export const changedStore = (events: OperatedEventStore, changes: Partial<OperatedEventStore>): OperatedEventStore => ({
   append: (...args) => events.append(...args),
   load: (...args) => events.load(...args),
   readStream: (...args) => events.readStream(...args),
@@ -64,7 +64,7 @@ export async function openVenue({
   logThread: hasLogThread = false,
 }: {
   readonly folder?: string;
-  readonly log?: EventStore;
+  readonly log?: OperatedEventStore;
   /** Records are written by another thread, as in a service with more than one core. */
   readonly logThread?: boolean;
 } = {}) {

@@ -13,8 +13,8 @@ import {
   type BulkLoad,
   type Collection,
   checkCollection,
-  type DocumentStore,
   type Documents,
+  type OperatedDocumentStore,
 } from '../document-store.ts';
 import { mongoBulkLoad } from './bulk-load.ts';
 import { CHECKPOINTS, type CheckpointEntry, createCheckpoints } from './checkpoints.ts';
@@ -57,7 +57,7 @@ export async function openMongoDocumentStore({
   /** Default: the one in the URL, or `venue-booking`. */
   readonly database?: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
-}): Promise<DocumentStore> {
+}): Promise<OperatedDocumentStore> {
   noticeEndedSockets();
   const client = clientOf(url);
   const server = watchServer(client);

@@ -10,8 +10,8 @@ import {
   type Collection,
   checkCollection,
   type DeclaredCollection,
-  type DocumentStore,
   type Documents,
+  type OperatedDocumentStore,
 } from '../document-store.ts';
 import { startBulkLoad } from './bulk-load.ts';
 import { createChanges } from './changes.ts';
@@ -55,7 +55,7 @@ export async function openSqliteDocumentStore({
   readonly elsewhere?: DocumentsElsewhere;
   /** To the thread that projects, or the one that reads what this one projects. */
   readonly link?: Link;
-}): Promise<DocumentStore> {
+}): Promise<OperatedDocumentStore> {
   await mkdir(folder, { recursive: true });
   const changes = createChanges(link);
   const files = await openSqliteFiles(folder, changes);

@@ -4,12 +4,12 @@ import {
   type Consume,
   type Consumer,
   type CreateGroup,
-  type EventStore,
   type EventToLoad,
   type ExpectedRevision,
   type HandleEvent,
   LOG_START,
   type NewEvent,
+  type OperatedEventStore,
   type Position,
   type ReadAll,
   type ReadStream,
@@ -35,7 +35,7 @@ export type EventStoreDbOptions = ConnectionOptions & {
  * The event log in EventStoreDB / KurrentDB.
  * @throws {Unavailable} if the server cannot be reached within `startWithinMs`
  */
-export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStore> {
+export async function openEventStoreDb(options: EventStoreDbOptions): Promise<OperatedEventStore> {
   const store = new EventStoreDb(options);
   try {
     await store.reach();
@@ -46,7 +46,7 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<Ev
   }
 }
 
-class EventStoreDb implements EventStore {
+class EventStoreDb implements OperatedEventStore {
   readonly #connection: Connection;
   readonly #groups: ConsumerGroups;
   readonly #reads: Reads;

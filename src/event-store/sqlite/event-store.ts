@@ -9,12 +9,12 @@ import {
   type Consume,
   type Consumer,
   type CreateGroup,
-  type EventStore,
   type EventToLoad,
   type ExpectedRevision,
   type HandleEvent,
   LOG_START,
   type NewEvent,
+  type OperatedEventStore,
   type Position,
   type ReadAll,
   type ReadStream,
@@ -62,11 +62,11 @@ export type AppendsElsewhere = {
  * The embedded event log: one SQLite file, which any number of processes on the machine may have open.
  * @throws if the file is not an event log, or was written by a newer version
  */
-export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
+export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<OperatedEventStore> {
   return new SqliteEventStore(await openLogFile(options.path), options);
 }
 
-class SqliteEventStore implements EventStore {
+class SqliteEventStore implements OperatedEventStore {
   readonly #database: DatabaseSync;
   readonly #tail: LogTail;
   readonly #writer: LogWriter;

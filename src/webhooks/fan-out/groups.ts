@@ -1,6 +1,6 @@
 import { keysOf } from '../../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
-import { type EventStore, LOG_START } from '../../event-store/event-store.ts';
+import { type EventStoreOperations, LOG_START } from '../../event-store/event-store.ts';
 
 const PREFIX = 'webhook-deliveries-';
 
@@ -21,7 +21,7 @@ export async function prepareFanOutGroups({
   events,
   kinds = keysOf(WEBHOOK_EVENTS),
 }: {
-  readonly events: Pick<EventStore, 'groupPosition' | 'createGroup'>;
+  readonly events: Pick<EventStoreOperations, 'groupPosition' | 'createGroup'>;
   /** Default: those of this release. */
   readonly kinds?: readonly string[];
 }): Promise<void> {

@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
-import type { EventStore, Position } from '../../event-store/event-store.ts';
+import type { EventStoreOperations, Position } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { openFailedEvents } from './failed-events.ts';
 import { fanOutGroup, kindOf } from './groups.ts';
@@ -12,14 +12,14 @@ export type FanOutPositions = { readonly [group: string]: Position };
 const GROUPS: readonly string[] = keysOf(WEBHOOK_EVENTS).map(fanOutGroup);
 
 /** Leaves out groups that do not exist. */
-export async function fanOutPositions(events: Pick<EventStore, 'groupPosition'>): Promise<FanOutPositions> {
+export async function fanOutPositions(events: Pick<EventStoreOperations, 'groupPosition'>): Promise<FanOutPositions> {
   const found = await Promise.all(GROUPS.map(async (group) => [group, await events.groupPosition(group)] as const));
   return Object.fromEntries(found.flatMap(([group, position]) => (position === undefined ? [] : [[group, position]])));
 }
 
 /** Moves groups, those of kinds that this release does not know included. The events after the positions are handled again. */
 export async function setFanOutPositions(
-  events: Pick<EventStore, 'moveGroup'>,
+  events: Pick<EventStoreOperations, 'moveGroup'>,
   positions: FanOutPositions,
 ): Promise<void> {
   for (const [group, after] of Object.entries(positions))
@@ -38,7 +38,7 @@ export type FanOutStanding = {
 
 /** Where each group stands and which events are parked. */
 export async function fanOutStandings(deps: {
-  readonly events: Pick<EventStore, 'groupPosition'>;
+  readonly events: Pick<EventStoreOperations, 'groupPosition'>;
   readonly documents: DocumentStore;
   readonly clock: Clock;
 }): Promise<FanOutStanding[]> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Collection, DocumentStore } from '../../../src/document-store/document-store.ts';
+import type { Collection, OperatedDocumentStore } from '../../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { UnusableStore } from '../../../src/runtime/unusable-store.ts';
@@ -22,7 +22,7 @@ const NOT_BY_A_MAJORITY = {
 
 describe('MongoDB document store on a replica set', () => {
   let set: ReplicaSet;
-  let store: DocumentStore;
+  let store: OperatedDocumentStore;
   let answer: (command: Document) => Document | undefined | Promise<Document | undefined>;
 
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Collection, DocumentStore, Documents } from '../../../src/document-store/document-store.ts';
+import type { Collection, Documents, OperatedDocumentStore } from '../../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
 import { createLink } from '../../../src/runtime/link.ts';
 import { eventually } from '../../eventually.ts';
@@ -42,7 +42,7 @@ const project = (documents: Documents<Numbered>, key: string, n: number) => {
 
 describe('SQLite document store', () => {
   let folder: string;
-  let store: DocumentStore;
+  let store: OperatedDocumentStore;
   let now = Date.parse('2026-12-01T11:00:00Z');
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('SQLite document store', () => {
     await rm(folder, { recursive: true });
   });
 
-  const linked: DocumentStore[] = [];
+  const linked: OperatedDocumentStore[] = [];
   const script = new URL('sqlite-process.ts', import.meta.url).pathname;
   const start = (work: string, argument: string) =>
     spawn(process.execPath, [script, folder, work, argument], { stdio: ['ignore', 'pipe', 'inherit'] });

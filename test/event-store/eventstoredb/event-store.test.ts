@@ -5,9 +5,9 @@ import { status } from '@grpc/grpc-js';
 import { afterAll, test as base, describe, expect, vi } from 'vitest';
 import {
   type Batch,
-  type EventStore,
   type ExpectedRevision,
   lastEvent,
+  type OperatedEventStore,
   type StoredEvent,
   type Subscribe,
   WrongExpectedRevision,
@@ -57,8 +57,8 @@ type Followed = { readonly batches: Batch[]; readonly events: StoredEvent[] };
 /** Each test has its own server. */
 const test = base.extend<{
   server: EventStoreDbServer;
-  open: (options?: Partial<EventStoreDbOptions>) => Promise<EventStore>;
-  follow: (store: EventStore, options?: Subscribe) => Followed;
+  open: (options?: Partial<EventStoreDbOptions>) => Promise<OperatedEventStore>;
+  follow: (store: OperatedEventStore, options?: Subscribe) => Followed;
 }>({
   server: async ({ onTestFinished }, use) => {
     const server = await EventStoreDbServer.start();

@@ -1,6 +1,11 @@
 import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EventStore, LOG_START, lastEvent, type StoredEvent } from '../../../src/event-store/event-store.ts';
+import {
+  LOG_START,
+  lastEvent,
+  type OperatedEventStore,
+  type StoredEvent,
+} from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { eventually } from '../../eventually.ts';
 import { type Passing, startProxy } from '../../proxy.ts';
@@ -23,7 +28,7 @@ const all = async (events: AsyncIterable<StoredEvent>): Promise<Result> =>
   (await Array.fromAsync(events)).map(({ data }) => data.n);
 
 /** Every read of the port. */
-const READS: Record<string, (store: EventStore) => Promise<Result>> = {
+const READS: Record<string, (store: OperatedEventStore) => Promise<Result>> = {
   'a stream': (store) => all(store.readStream('thing')),
   'a stream backward': (store) => all(store.readStream('thing', { direction: 'backward', limit: 50 })),
   'a stream that does not exist': (store) => all(store.readStream('nothing')),
@@ -74,7 +79,7 @@ afterAll(() => server.stop());
 
 /** Reads through a proxy that goes wrong at the nth thing that passes it, counted from when the log is open. */
 async function readWith(
-  read: (store: EventStore) => Promise<Result>,
+  read: (store: OperatedEventStore) => Promise<Result>,
   fault: { readonly passing: Passing; readonly nth: number; readonly times: number },
 ): Promise<{ readonly result: Result; readonly error: unknown; readonly passed: number }> {
   let passed = 0;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
-import type { EventStore } from '../../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { EventStoreDbServer } from './server.ts';
 
@@ -8,7 +8,7 @@ import { EventStoreDbServer } from './server.ts';
 export type OwnLog = {
   /** What a service is given. */
   readonly settings: { readonly EVENTSTORE_URL: string; readonly EVENTSTORE_PREFIX: string };
-  open(): Promise<EventStore>;
+  open(): Promise<OperatedEventStore>;
   /** The client of EventStoreDB itself, to be disposed of, and what it calls a stream, a group or a type. */
   client(): EventStoreDBClient;
   onServer(name: string): string;

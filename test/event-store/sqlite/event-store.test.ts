@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type EventStore, LOG_START } from '../../../src/event-store/event-store.ts';
+import { LOG_START, type OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
 import { reportEngine } from '../../engines.ts';
@@ -25,7 +25,7 @@ eventStoreContract('SQLite', async () => {
 describe('SQLite event log', () => {
   let folder: string;
   let path: string;
-  const stores: EventStore[] = [];
+  const stores: OperatedEventStore[] = [];
   const children: ChildProcess[] = [];
 
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('SQLite event log', () => {
     await rm(folder, { recursive: true });
   });
 
-  const open = async (leaseMs = 1_000): Promise<EventStore> => {
+  const open = async (leaseMs = 1_000): Promise<OperatedEventStore> => {
     const store = await openSqliteEventStore({ path, leaseMs });
     stores.push(store);
     return store;
@@ -63,7 +63,7 @@ describe('SQLite event log', () => {
   const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
   const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
   /** `stream revision` of every stored event. */
-  const stored = async (store: EventStore): Promise<Set<string>> =>
+  const stored = async (store: OperatedEventStore): Promise<Set<string>> =>
     new Set((await Array.fromAsync(store.readAll())).map(({ stream, revision }) => `${stream} ${revision}`));
 
   test('concurrent processes lose no acknowledged append, even when one is killed', async () => {

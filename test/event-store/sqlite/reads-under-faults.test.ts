@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import type { EventStore } from '../../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 import { endlessLogReads, expectWholeOrThrown, fillLog, logReads } from '../../contract/reads-under-faults.ts';
 import { sqliteFaults } from '../../sqlite/faults.ts';
@@ -19,8 +19,10 @@ describe('reads of the embedded log yield everything or throw, whatever fails', 
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  async function withFaults(test: (deps: Parameters<typeof expectWholeOrThrown<EventStore>>[1]) => Promise<void>) {
-    let events: EventStore | undefined;
+  async function withFaults(
+    test: (deps: Parameters<typeof expectWholeOrThrown<OperatedEventStore>>[1]) => Promise<void>,
+  ) {
+    let events: OperatedEventStore | undefined;
     const faults = sqliteFaults();
     const open = async () => {
       await events?.close();
