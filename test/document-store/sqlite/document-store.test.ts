@@ -95,11 +95,13 @@ describe('SQLite document store', () => {
   it('keeps projected documents in memory until one of them is told to have changed, or another process projects', async () => {
     const { main, worker, deliver } = await openLinked();
     for (const n of [1, 2]) await project(worker, `view-${n}`, n);
+    await delay(1);
     deliver();
     const before = [await main.get('view-1'), await main.get('view-2')];
     await project(worker, 'view-1', 7);
-    deliver();
+    // Changes are told together, at the end of the turn.
     await delay(1);
+    deliver();
     const told = [await main.get('view-1'), await main.get('view-2')];
     expect(told[0]).toMatchObject({ document: { n: 7 } });
     expect(told[1]).toBe(before[1]);
