@@ -36,6 +36,8 @@ export type Foundation = {
   readonly clockWatch: ClockWatch;
   readonly projector: Projector;
   readonly personalData: PersonalData;
+  /** How long a command waits for the read models to show what it did, in milliseconds, if not as long as usual. */
+  readonly shownWithinMs: number | undefined;
   /** Between the main thread and the worker. */
   readonly link: Link | undefined;
   /** Present if this thread has started it. */
@@ -121,6 +123,7 @@ async function buildFoundation(
     heartbeats,
     clockWatch,
     projector,
+    shownWithinMs: kind === 'tool' ? TOOL_SHOWS_WITHIN_MS : undefined,
     link,
     logThread,
     personalData: createPersonalData({ documents, secretKey, clock }),
@@ -135,6 +138,8 @@ async function buildFoundation(
 
 /** How long a command of an operator waits for a read model to show what is in the log. */
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
+/** And what it has just done. Other commands may have to end first, whose processes keep the read models up to date. */
+const TOOL_SHOWS_WITHIN_MS = 10_000;
 
 /** What changes the log: the commands with the credentials that they know, and the users and grants whose changes it tells. */
 export type Acting = {
@@ -162,7 +167,7 @@ export async function openCommands(foundation: Foundation): Promise<Acting> {
       makeSigningSecret: newSigningSecret,
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
-  const commands = await commandsAt(clock);
+  const commands = await commandsAt(clock, foundation.shownWithinMs);
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({ documents, revocation, log, clock, logger });
