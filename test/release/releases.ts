@@ -12,7 +12,7 @@ const ROOT = new URL('../..', import.meta.url).pathname;
  * The release before: raise it when a release has gone out. It must have the store format of this one, and start with the packages
  * that are installed here.
  */
-const EARLIER = 'c36a7af9e381';
+const EARLIER = 'e12634d458f2';
 
 /** What is left out of a release: it is not part of the running service. */
 const PARTS = ['src', 'projections', 'package.json'];
