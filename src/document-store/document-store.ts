@@ -141,7 +141,7 @@ export type Documents<D extends object> = {
 };
 
 /**
- * Fills a collection that nobody reads yet, in large steps (docs/decisions/read-models.md). Holds up neither this thread
+ * Fills a collection that has no readers yet, in large steps (docs/decisions/read-models.md). Holds up neither this thread
  * nor the writers of other collections.
  */
 export type BulkLoad<D extends object> = {

@@ -8,7 +8,7 @@ export type Price = {
 };
 
 /**
- * The flat event fee plus the brand service fee, whatever the duration (docs/decisions/bookings.md). The service fee is rounded
+ * The flat event fee plus the brand service fee, for any duration (docs/decisions/bookings.md). The service fee is rounded
  * half up to a cent; two decimals of `serviceFeePercent` count.
  */
 export function priceOf(eventFee: Cents, serviceFeePercent: number): Price {

@@ -18,7 +18,7 @@ export type Folding = {
   readonly projection: AnyProjection;
   /** Ids of events that an operator has told it to skip. */
   readonly skipped: ReadonlySet<string>;
-  /** What is stored, or on its way there. Correct as long as every event goes through here, whatever others write meanwhile. */
+  /** What is stored, or on its way there. Correct as long as every event goes through here, also while other processes write. */
   known: { get(key: string): Known | undefined; set(key: string, known: Known): unknown };
   /** Changed documents that are still to be written. */
   changed: Map<string, Projected<Row>>;
@@ -92,7 +92,7 @@ export function evolve({ projection, known, changed }: Folding, taken: readonly 
   }
 }
 
-/** Whether a document is the same after an event whatever it was before. If it reflects the event already, a write changes nothing. */
+/** Whether a document after an event does not depend on what it was before. If it reflects the event already, a write changes nothing. */
 const replaces = ({ createdBy }: AnyProjection, { type }: { readonly type: EventType }): boolean =>
   createdBy.includes(type);
 

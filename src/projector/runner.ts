@@ -43,7 +43,7 @@ export class ProjectionRunner {
   readonly #deps: RunnerDeps;
   readonly #stopping = new AbortController();
   readonly #turns = new SerialQueue();
-  /** Members by collection, in whichever pass. One that is removed leaves its pass before the next write. */
+  /** Members of all passes, by collection. One that is removed leaves its pass before the next write. */
   readonly #members = new Map<string, Member | Building>();
   readonly #running = new Set<Promise<void>>();
   /** The pass at the end of the log; absent while it has no members. */

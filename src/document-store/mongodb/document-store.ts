@@ -32,7 +32,7 @@ const DEFAULT_DATABASE = 'venue-booking';
 const START_WITHIN_MS = 30_000;
 const PAUSES = { minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
 const RETRIES = 5;
-/** An attempt that took longer is the last: whoever asked has a deadline (docs/decisions/rest-api.md). */
+/** An attempt that took longer is the last: the caller has a deadline (docs/decisions/rest-api.md). */
 const RETRIED_WITHIN_MS = 5_000;
 
 /** While MongoDB is away, every operation fails several times: a line in so many milliseconds says it. */

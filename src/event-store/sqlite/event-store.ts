@@ -54,7 +54,7 @@ export type SqliteEventStoreOptions = {
 
 export type AppendsElsewhere = {
   readonly append: AppendToLog;
-  /** Calls `hear` with what the other thread commits, for whichever thread; absent if it does not tell this one. */
+  /** Calls `hear` with every group that the other thread commits; absent if it does not tell this one. */
   readonly onCommitted?: (hear: (group: CommittedGroup) => void) => void;
 };
 
