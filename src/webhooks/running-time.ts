@@ -46,12 +46,13 @@ export async function openRunningTime(deps: {
    */
   async function tick(): Promise<void> {
     const [ms, at] = [now(), monotonic()];
-    const { stored } = await times.update(KEY, (document, version) => {
+    const { isChanged, stored } = await times.update(KEY, (document, version) => {
       if (document === undefined) return { ms: 0 };
       return version === seen?.version ? { ms } : undefined;
     });
     if (stored !== undefined && stored.version !== seen?.version)
-      seen = { version: stored.version, ms: stored.document.ms, at };
+      // What another process has added may lie between `at` and now: it must not be counted again.
+      seen = { version: stored.version, ms: stored.document.ms, at: isChanged ? at : monotonic() };
   }
 
   const safely = () =>
