@@ -12,7 +12,7 @@ export type WaitFor = {
    * read of it, as soon as every process knows that.
    */
   readonly types?: readonly string[];
-  /** These instead, whatever state they are in. */
+  /** These instead, in any state. */
   readonly projections?: readonly Pick<AnyProjection, 'name'>[];
   /** Default 2,000. */
   readonly timeoutMs?: number;

@@ -66,7 +66,7 @@ export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'even
     readonly isAsked?: true;
   };
 
-/** When a delivery that a person asked for is due: before all others, whatever the health of its receiver. */
+/** When a delivery that a person asked for is due: before all others, regardless of its receiver's health. */
 export const AT_ONCE = toTimestamp(0);
 
 const DAY_MS = 24 * 3_600_000;
@@ -123,7 +123,7 @@ export function newDelivery(added: NewDelivery, now: number): DeliveryDocument {
 }
 
 /**
- * A delivery after attempts with this outcome. A success counts whatever else has happened to it meanwhile; a failure changes the
+ * A delivery after attempts with this outcome. A success always counts; a failure changes the
  * state only of a delivery that is still pending.
  */
 export function afterAttempts(
@@ -149,7 +149,7 @@ export const ended = (
 
 const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) });
 
-/** A delivery with a full schedule ahead of it, whatever its state. */
+/** A delivery with a full schedule ahead of it, from any state. */
 export function restarted(delivery: DeliveryDocument, due: Timestamp, now: number): DeliveryDocument {
   const { reason: _, delayMs: __, triedFrom: ___, ...kept } = delivery;
   return { ...kept, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };

@@ -172,7 +172,7 @@ export class DeliveryQueue {
     return this.#endPending(webhookId, { state: 'Cancelled', reason }, () => true);
   }
 
-  /** Makes a delivery due before all others, with a full schedule ahead of it, whatever its state. */
+  /** Makes a delivery due before all others, with a full schedule ahead of it, from any state. */
   resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
     return this.#change(deliveryId, (delivery) => restarted(delivery, AT_ONCE, this.#clock()));
   }

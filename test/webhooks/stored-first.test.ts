@@ -60,7 +60,8 @@ test('every request is in the store when it arrives, and what is not answered is
   expect(arrived()).toHaveLength(2);
 });
 
-test('what another process has stored is sent by the one that holds the lease', async () => {
+/** A delivery that has arrived at its receiver, which answers when `finish` is called. */
+async function deliveryInFlight() {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   await makeKnown(webhooks, webhookId);
@@ -70,6 +71,11 @@ test('what another process has stored is sent by the one that holds the lease', 
   };
   await venue.append(requested());
   await untilArrived(1);
+  return { webhooks, webhookId, finish: () => finish() };
+}
+
+test('what another process has stored is sent by the one that holds the lease', async () => {
+  const { webhooks, webhookId, finish } = await deliveryInFlight();
   const other = await openVenue({ folder: venue.folder });
   try {
     const queue = await DeliveryQueue.open(other);
@@ -119,15 +125,7 @@ test('events of one booking that follow each other closely arrive one at a time 
 });
 
 test('a delivery that is recovered while it is in flight is not sent twice', async () => {
-  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
-  const webhooks = await venue.deliver();
-  await makeKnown(webhooks, webhookId);
-  let finish = () => {};
-  receiver.answer = (_, response) => {
-    finish = () => response.end();
-  };
-  await venue.append(requested());
-  await untilArrived(1);
+  const { webhooks, webhookId, finish } = await deliveryInFlight();
   await webhooks.recover(webhookId, timestamp(new Date(venue.clock() - 60_000).toISOString()));
   await pause(30);
   finish();

@@ -17,7 +17,7 @@ import type { BookingReference, DeliverySearch } from './search.ts';
 export type OnRequest = {
   /** Whether there never was a registration with this id. */
   isUnknown(webhookId: string): Promise<boolean>;
-  /** Sends a delivery again immediately, whatever its state, with a full schedule ahead of it. */
+  /** Sends a delivery again immediately, from any state, with a full schedule ahead of it. */
   resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
   /** Sends an event of a booking to a registration that no delivery was made for, or sends that delivery again. */
   sendEvent(webhookId: string, booking: BookingReference, eventId: string): Promise<DeliveryDocument | Refusal>;
@@ -34,7 +34,7 @@ type Deps = {
   readonly queue: Pick<DeliveryQueue, 'get' | 'add' | 'resend' | 'revive'>;
   readonly search: Pick<DeliverySearch, 'eventsOf'>;
   readonly bodies: Pick<SealedBodies, 'opened'>;
-  /** Wakes the worker of a registration in whichever thread it runs. */
+  /** Wakes the worker of a registration, also in another thread. */
   readonly wake: (webhookId: string, isAsked?: boolean) => void;
   readonly clock: Clock;
 };
