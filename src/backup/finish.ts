@@ -1,4 +1,4 @@
-import { skipIds } from '../commands/skip-ids.ts';
+import { skipIds } from '../commands/sequence.ts';
 import { forgetKeySearch } from '../credentials/api-key-index.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { keysOf } from '../domain/keys-of.ts';

@@ -1,8 +1,10 @@
-import { SYSTEM } from '../domain/account.ts';
+import { OPERATOR, SYSTEM } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { IdsReserved } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { CommandContext, CommandHandler } from './command-handler.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type CommandContext, type CommandHandler, createCommandHandler } from './command-handler.ts';
 import type { Aggregate } from './stream-states.ts';
 
 export type Sequence = {
@@ -11,13 +13,29 @@ export type Sequence = {
 };
 
 /** The sequences of integer ids. */
-export const SEQUENCES = ['bookings', 'communities', 'spaces', 'brands', 'reviews'] as const;
+const SEQUENCES = ['bookings', 'communities', 'spaces', 'brands', 'reviews'] as const;
 export type SequenceName = (typeof SEQUENCES)[number];
 
 /** The last reserved id. */
-export const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
+const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
 
-const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
+/**
+ * Reserves the next ids of a sequence in the log.
+ * @throws {Error} if the log does not accept the reservation
+ */
+async function reserveIds(
+  handler: CommandHandler,
+  sequence: SequenceName,
+  count: number,
+  context: CommandContext,
+): Promise<{ readonly from: number; readonly to: number }> {
+  const outcome = await handler.execute(streamOf.sequence(sequence), reserved, context, (last) => [
+    { type: 'IdsReserved', data: { sequence, from: last + 1, to: last + count } },
+  ]);
+  const event = isRefusal(outcome) ? undefined : outcome.events[0];
+  if (event === undefined) throw new Error(`No ids could be reserved for ${sequence}`);
+  return event.data;
+}
 
 /**
  * Hands out integer ids from blocks reserved in the log (hi/lo; docs/decisions/event-log.md). A block lost with its process leaves
@@ -28,12 +46,8 @@ export function createSequence(handler: CommandHandler, sequence: SequenceName, 
   let reserving: Promise<void> | undefined;
 
   async function reserve(): Promise<void> {
-    const outcome = await handler.execute(streamOf.sequence(sequence), reserved, CONTEXT, (last) => [
-      { type: 'IdsReserved', data: { sequence, from: last + 1, to: last + blockSize } },
-    ]);
-    const event = isRefusal(outcome) ? undefined : outcome.events[0];
-    if (event === undefined) throw new Error(`No ids could be reserved for ${sequence}`);
-    block = { next: event.data.from, last: event.data.to };
+    const { from, to } = await reserveIds(handler, sequence, blockSize, { actor: SYSTEM, correlationId: 'sequence' });
+    block = { next: from, last: to };
   }
 
   return {
@@ -49,4 +63,17 @@ export function createSequence(handler: CommandHandler, sequence: SequenceName, 
       return id;
     },
   };
+}
+
+/**
+ * Reserves a block of ids in every sequence and hands none of them out. After a restore, ids that were handed out since the
+ * backup are among them (docs/decisions/backups.md).
+ */
+export async function skipIds(
+  { events, clock }: { readonly events: EventStore; readonly clock: Clock },
+  count: number,
+): Promise<void> {
+  const handler = createCommandHandler({ events, clock, waitFor: async () => {} });
+  for (const sequence of SEQUENCES)
+    await reserveIds(handler, sequence, count, { actor: OPERATOR, correlationId: 'restore' });
 }

@@ -2,6 +2,7 @@ import type { NamedChange } from '../domain/account-change.ts';
 import type { Recorded, SpaceTerms } from '../domain/events.ts';
 import { permissionNames } from '../domain/permissions.ts';
 import type { Readable } from '../domain/personal-text.ts';
+import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
@@ -10,17 +11,15 @@ import type { Changes } from './schemas/history-entry.ts';
 /** Something that changed for an account, as the command line prints it with `--json`. */
 export const toOperatorAccountChange = (change: NamedChange) => {
   const { event, topic, of, name, by } = change;
-  const { id, type, stream, revision, metadata } = event;
   return {
-    id,
-    at: metadata.at,
-    event: type,
+    id: event.id,
+    at: event.metadata.at,
+    event: event.type,
     topic,
-    of: { kind: of.kind, id: of.id, name },
+    of: { ...picked(of, ['kind', 'id']), name },
     actor: toPublicActor(by),
     changes: changesOf(change),
-    stream,
-    revision,
+    ...picked(event, ['stream', 'revision']),
   };
 };
 

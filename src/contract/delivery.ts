@@ -1,4 +1,5 @@
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
+import { picked } from '../domain/picked.ts';
 import type { DeliveryKind } from '../domain/webhook.ts';
 
 /** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */
@@ -38,35 +39,15 @@ type Delivery = {
   readonly reason?: string;
 };
 
-const toAttempt = ({ at, url, error, status, address, duration, answer, previousSecret }: Attempt) => ({
-  at,
-  url,
-  error: error && { type: error.type, message: error.message },
-  status,
-  address,
-  duration,
-  answer,
-  previousSecret,
+const toAttempt = (attempt: Attempt) => ({
+  ...picked(attempt, ['at', 'url']),
+  error: attempt.error && picked(attempt.error, ['type', 'message']),
+  ...picked(attempt, ['status', 'address', 'duration', 'answer', 'previousSecret']),
 });
 
 /** A delivery as the command line prints it with `--json`. */
-export const toOperatorDelivery = (delivery: Delivery) => {
-  const { deliveryId, webhookId, account, eventId, event, body, state, due, tries } = delivery;
-  const { eventAt, createdAt, expiresAt, reason } = delivery;
-  return {
-    deliveryId,
-    webhookId,
-    account,
-    eventId,
-    event,
-    body,
-    state,
-    due,
-    tries,
-    attempts: delivery.attempts.map(toAttempt),
-    eventAt,
-    createdAt,
-    expiresAt,
-    reason,
-  };
-};
+export const toOperatorDelivery = (delivery: Delivery) => ({
+  ...picked(delivery, ['deliveryId', 'webhookId', 'account', 'eventId', 'event', 'body', 'state', 'due', 'tries']),
+  attempts: delivery.attempts.map(toAttempt),
+  ...picked(delivery, ['eventAt', 'createdAt', 'expiresAt', 'reason']),
+});

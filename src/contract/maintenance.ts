@@ -1,3 +1,5 @@
+import { picked } from '../domain/picked.ts';
+
 type FailedEvent = {
   readonly eventId: string;
   readonly type: string;
@@ -30,12 +32,10 @@ type Verification = {
 };
 
 /** What `verify` found. Differing documents are printed whole: the differences are what an operator looks for. */
-export const toOperatorVerification = ({ position, events, documents, differences, notVerified }: Verification) => ({
-  position,
-  events,
-  documents,
-  differences: differences.map(({ projection, key, expected, actual }) => ({ projection, key, expected, actual })),
-  notVerified,
+export const toOperatorVerification = (found: Verification) => ({
+  ...picked(found, ['position', 'events', 'documents']),
+  differences: found.differences.map((each) => picked(each, ['projection', 'key', 'expected', 'actual'])),
+  notVerified: found.notVerified,
 });
 
 type ReadModel = {
@@ -60,11 +60,8 @@ type ReadModel = {
 };
 
 /** A read model as the command line prints it with `--json`. */
-export const toOperatorReadModel = ({ name, version, state, events, failure, skipped }: ReadModel) => ({
-  name,
-  version,
-  state,
-  events,
-  failure: failure && { message: failure.message, attempts: failure.attempts, event: failure.event },
-  skipped: skipped.map(({ eventId, eventType, reason, at, by }) => ({ eventId, eventType, reason, at, by })),
+export const toOperatorReadModel = (readModel: ReadModel) => ({
+  ...picked(readModel, ['name', 'version', 'state', 'events']),
+  failure: readModel.failure && picked(readModel.failure, ['message', 'attempts', 'event']),
+  skipped: readModel.skipped.map((skip) => picked(skip, ['eventId', 'eventType', 'reason', 'at', 'by'])),
 });

@@ -6,7 +6,7 @@ import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
-import { type BrandId, type CommunityId, cents, type PlainDate, type SpaceId } from '../domain/ids.ts';
+import { type BrandId, type CommunityId, cents, type SpaceId } from '../domain/ids.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -54,53 +54,86 @@ function terms(
   return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: DEFAULT_ANSWER_HOURS };
 }
 
+/** The commands that create the demo data, and the time that they take for now. */
+type Seed = {
+  readonly commands: Commands;
+  readonly users: Users;
+  /** Milliseconds since the epoch. */
+  readonly today: number;
+  /** Makes it so many days before or after today. */
+  setDay(inDays: number): void;
+};
+
 /**
  * Creates two communities in different time zones, four spaces (one inactive), two brands, bookings in every state and reviews.
  */
 export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communities' | 'brands'>> {
-  let now = deps.clock();
-  const today = now;
+  const today = deps.clock();
+  let now = today;
   const commands = await deps.at(() => now);
-
-  // Hashing a password takes a while, so it runs alongside the rest and is awaited at the end.
-  const member = async (account: Account, email: string): Promise<DemoUser> => {
-    const password = `demo-${randomBytes(6).toString('base64url')}`;
-    // An interrupted first start may have left this user behind.
-    const before = await deps.users.byEmail(email);
-    if (before !== undefined) await deps.users.remove(before.id, CONTEXT);
-    done(await deps.users.add({ email, password, accounts: [account] }, CONTEXT));
-    return { email, password };
+  const setDay = (inDays: number) => {
+    now = today + inDays * DAY_MS;
   };
-  const keyFor = async (account: Account): Promise<string> => {
-    const issued = await commands.apiKeys.issue({ account, permissions: ALL_PERMISSIONS, label: 'Demo' }, CONTEXT);
-    return done(issued).key;
-  };
-
-  now = today - 30 * DAY_MS;
-  const addCommunity = async ({ name, timeZone, email, spaces }: (typeof COMMUNITIES)[number]) => {
-    const { communityId } = done(await commands.catalogue.addCommunity({ name, timeZone }, CONTEXT));
-    const account: Account = { kind: 'Community', id: communityId };
-    const addSpace = async (space: SpaceTerms) => {
-      const id = done(await commands.catalogue.addSpace({ ...space, communityId }, CONTEXT));
-      if (space.name === INACTIVE) done(await commands.catalogue.closeSpace(id, CONTEXT));
-      return { id, name: space.name, active: space.name !== INACTIVE };
-    };
-    const [apiKey, listed] = await Promise.all([keyFor(account), Promise.all(spaces.map(addSpace))]);
-    return { id: communityId, name, timeZone, apiKey, user: member(account, email), spaces: listed };
-  };
-  const addBrand = async ({ name, email }: (typeof BRANDS)[number]) => {
-    const { brandId } = done(await commands.catalogue.addBrand({ name }, CONTEXT));
-    const account: Account = { kind: 'Brand', id: brandId };
-    return { id: brandId, name, apiKey: await keyFor(account), user: member(account, email) };
-  };
+  const seed: Seed = { commands, users: deps.users, today, setDay };
+  setDay(-30);
   // Independent commands run side by side, because each one waits for the disk and the read models.
   const [communities, brands] = await Promise.all([
-    Promise.all(COMMUNITIES.map(addCommunity)),
-    Promise.all(BRANDS.map(addBrand)),
+    Promise.all(COMMUNITIES.map((community) => addCommunity(seed, community))),
+    Promise.all(BRANDS.map((brand) => addBrand(seed, brand))),
   ]);
+  await addBookings(seed, communities, brands);
+  return {
+    communities: await Promise.all(communities.map(withUser)),
+    brands: await Promise.all(brands.map(withUser)),
+  };
+}
 
-  const [harbour, union] = communities;
-  const [northwind, juniper] = brands;
+type AddedCommunity = Awaited<ReturnType<typeof addCommunity>>;
+type AddedBrand = Awaited<ReturnType<typeof addBrand>>;
+
+async function addCommunity(seed: Seed, { name, timeZone, email, spaces }: (typeof COMMUNITIES)[number]) {
+  const { catalogue } = seed.commands;
+  const { communityId } = done(await catalogue.addCommunity({ name, timeZone }, CONTEXT));
+  const account: Account = { kind: 'Community', id: communityId };
+  const addSpace = async (space: SpaceTerms) => {
+    const id = done(await catalogue.addSpace({ ...space, communityId }, CONTEXT));
+    if (space.name === INACTIVE) done(await catalogue.closeSpace(id, CONTEXT));
+    return { id, name: space.name, active: space.name !== INACTIVE };
+  };
+  const [apiKey, listed] = await Promise.all([keyFor(seed, account), Promise.all(spaces.map(addSpace))]);
+  return { id: communityId, name, timeZone, apiKey, user: addMember(seed, account, email), spaces: listed };
+}
+
+async function addBrand(seed: Seed, { name, email }: (typeof BRANDS)[number]) {
+  const { brandId } = done(await seed.commands.catalogue.addBrand({ name }, CONTEXT));
+  const account: Account = { kind: 'Brand', id: brandId };
+  return { id: brandId, name, apiKey: await keyFor(seed, account), user: addMember(seed, account, email) };
+}
+
+/** Not awaited until the end, because hashing a password takes a while. */
+async function addMember({ users }: Seed, account: Account, email: string): Promise<DemoUser> {
+  const password = `demo-${randomBytes(6).toString('base64url')}`;
+  // An interrupted first start may have left this user behind.
+  const before = await users.byEmail(email);
+  if (before !== undefined) await users.remove(before.id, CONTEXT);
+  done(await users.add({ email, password, accounts: [account] }, CONTEXT));
+  return { email, password };
+}
+
+async function keyFor({ commands }: Seed, account: Account): Promise<string> {
+  return done(await commands.apiKeys.issue({ account, permissions: ALL_PERMISSIONS, label: 'Demo' }, CONTEXT)).key;
+}
+
+const withUser = async <A extends { readonly user: Promise<DemoUser> }>(account: A) => ({
+  ...account,
+  user: await account.user,
+});
+
+async function addBookings(
+  { commands, today, setDay }: Seed,
+  [harbour, union]: readonly AddedCommunity[],
+  [northwind, juniper]: readonly AddedBrand[],
+): Promise<void> {
   const [hall, terrace] = harbour?.spaces ?? [];
   const [courtyard] = union?.spaces ?? [];
   if (!harbour || !union || !northwind || !juniper || !hall || !terrace || !courtyard)
@@ -113,10 +146,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     startHour: number,
     message: string,
   ): Promise<number> => {
-    const date = localDate(
-      today + inDays * DAY_MS,
-      space === courtyard ? union.timeZone : harbour.timeZone,
-    ) as PlainDate;
+    const date = localDate(today + inDays * DAY_MS, space === courtyard ? union.timeZone : harbour.timeZone);
     const command = { brandId: brand.id, details: { spaceId: space.id, date, startHour, message } };
     return done(await commands.bookings.request(command, CONTEXT)).bookingId;
   };
@@ -128,21 +158,21 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     done(await commands.reviews.post({ bookingId, rating, title, content }, CONTEXT));
   const complete = async (bookingId: number) => done(await commands.bookings.complete(bookingId, CONTEXT));
 
-  now = today - 20 * DAY_MS;
+  setDay(-20);
   const [tasting, launch, workshop, called] = await Promise.all([
     request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests. Long tables if you have them.'),
     request(juniper, courtyard, -9, 12, 'Launch of our gin. We bring our own sound and a small bar.'),
     request(northwind, terrace, -5, 15, 'Latte art workshop for twelve, in two groups.'),
     request(juniper, hall, -8, 16, 'Team dinner for thirty at one long table.'),
   ]);
-  now = today - 19 * DAY_MS;
+  setDay(-19);
   await Promise.all([
     approve(tasting, harbour),
     approve(launch, union),
     approve(workshop, harbour),
     cancel(called, { kind: 'Brand', id: juniper.id }, 'Our date moved to spring.'),
   ]);
-  now = today - 2 * DAY_MS;
+  setDay(-2);
   await Promise.all([complete(tasting), complete(launch), complete(workshop)]);
   await Promise.all([
     review(
@@ -159,7 +189,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     ),
   ]);
 
-  now = today - DAY_MS;
+  setDay(-1);
   const [championship, , , , breakfast, concert] = await Promise.all([
     request(northwind, hall, 3, 10, 'Barista championship, first round. Sixty visitors, four machines.'),
     request(juniper, hall, 3, 15, 'Seated evening tasting for thirty, with a short talk.'),
@@ -173,15 +203,6 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     approve(breakfast, union),
     cancel(concert, { kind: 'Community', id: harbour.id }, 'No music after 21:00.'),
   ]);
-
-  const withUser = async <A extends { readonly user: Promise<DemoUser> }>(account: A) => ({
-    ...account,
-    user: await account.user,
-  });
-  return {
-    communities: await Promise.all(communities.map(withUser)),
-    brands: await Promise.all(brands.map(withUser)),
-  };
 }
 
 /** A refusal is a mistake in this file. */

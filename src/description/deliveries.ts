@@ -10,7 +10,7 @@ const HAPPENED: { readonly [K in keyof typeof WebhookPayloads]: string } = {
   BookingApproved: 'A community approved a booking',
   BookingCancelled: 'A booking was declined, cancelled or not answered in time',
   ReviewPosted: 'A brand reviewed a completed booking',
-  Test: 'Somebody tries out the endpoint in the console',
+  Test: 'A member of the account sends a test delivery from the console',
 };
 
 const HEADERS: { readonly [name: string]: { readonly schema: JsonSchema; readonly description: string } } = {
@@ -35,13 +35,15 @@ const HEADERS: { readonly [name: string]: { readonly schema: JsonSchema; readonl
 };
 
 const ANSWERS = {
-  '2XX': { description: 'Delivered. Answer within 5 seconds, also to events that you do not know.' },
+  '2XX': { description: 'Delivered. Answer within 5 seconds, even if you do not know the event.' },
   '401': {
     description:
-      'The signature is wrong. During a rotation the delivery comes again at once, signed with the other secret.',
+      'The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret.',
   },
   '410': { description: 'The endpoint is gone: disables the webhook.' },
-  default: { description: 'Anything else is tried again, and so is no answer within 5 seconds.' },
+  default: {
+    description: 'Any other status, and no answer within 5 seconds, is a failure: the delivery is tried again.',
+  },
 };
 
 /** The `webhooks` of the description: what a receiver gets, and what its answers mean. */
@@ -53,7 +55,7 @@ export function describeDeliveries(
     keysOf(WebhookPayloads).map((event): [string, { post: Operation }] => {
       const example = deliveries[event];
       if (example === undefined) throw new Error(`There is no example of a ${event} delivery`);
-      const value = event === 'Test' ? 'sent whatever is subscribed to' : `value ${WEBHOOK_EVENTS[event]}`;
+      const value = event === 'Test' ? 'sent to every subscription' : `value ${WEBHOOK_EVENTS[event]}`;
       const post: Operation = {
         operationId: `on${event}`,
         tags: ['Deliveries'],

@@ -71,7 +71,7 @@ export const OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Register a webhook',
     description:
-      'From then on the endpoint is told of the events that are subscribed to. Keep the `signingSecret`: it is answered only once.',
+      'From then on the endpoint receives the events that you subscribed to. Keep the `signingSecret`: no later response contains it.',
     success: 'The registration with its secret.',
     failures: { 400: 'The URL or the events are invalid, or there are as many registrations as allowed.' },
   },

@@ -22,7 +22,7 @@ export function securitySchemes(settings: Settings): object {
     openIdConnect: {
       type: 'openIdConnect',
       openIdConnectUrl: `${publicUrl}/.well-known/openid-configuration`,
-      description: `An access token of this service's authorization server, a JWT that lives for 60 minutes. ${resource}\n\nScopes:\n\n${list.join('\n')}`,
+      description: `An access token of this service's authorization server, a JWT that is valid for 60 minutes. ${resource}\n\nScopes:\n\n${list.join('\n')}`,
     },
     oauth2: {
       type: 'oauth2',

@@ -1,7 +1,7 @@
 import type { Account } from './account.ts';
 import type { BookingId } from './ids.ts';
 
-/** Whose a personal text is: what it is sealed under goes when its subject is forgotten (docs/decisions/personal-data.md). */
+/** The owner of a personal text. Forgetting the subject destroys the key that its texts are sealed under (docs/decisions/personal-data.md). */
 export type Subject = `brand:${number}` | `community:${number}` | `user:${string}`;
 
 /** `brand 7`. */

@@ -74,7 +74,7 @@ export function whyClosed<T extends Interval>(
 /** Hours that a booking holds, and how firmly. */
 export type HeldHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
 
-/** Why an hour is closed, as a brand may know it: what kind of thing holds it, and neither whose it is nor what. */
+/** Why an hour is closed, as a brand may know it: whether a booking or a request holds it, but not which. */
 export type ClosedKind = Exclude<Closed['why'], 'Taken'> | 'Booked' | 'Requested' | 'BookedByYou' | 'RequestedByYou';
 
 /**

@@ -7,7 +7,7 @@ export const UNICODE_RULE = 'must be Unicode text: it has half of a surrogate pa
  * @param field the name of the value; of a list, that of the list
  */
 export function unicodeProblem(value: unknown, field: string): string | undefined {
-  // Not by recursion: a stranger decides how deep it is.
+  // Not recursive: the caller decides how deep the value is, and could overflow the stack.
   const pending: [field: string, value: unknown][] = [[field, value]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [name, held] = next;

@@ -115,7 +115,7 @@ export interface paths {
         put?: never;
         /**
          * Register a webhook
-         * @description From then on the endpoint is told of the events that are subscribed to. Keep the `signingSecret`: it is answered only once.
+         * @description From then on the endpoint receives the events that you subscribed to. Keep the `signingSecret`: no later response contains it.
          *
          *     Needs the permission `Webhooks` (16), which the scope `service.api.webhooks` grants.
          */
@@ -240,8 +240,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Somebody tries out the endpoint in the console
-         * @description Somebody tries out the endpoint in the console (sent whatever is subscribed to). See [Deliveries](#tag/Deliveries) for signatures, retries and order.
+         * A member of the account sends a test delivery from the console
+         * @description A member of the account sends a test delivery from the console (sent to every subscription). See [Deliveries](#tag/Deliveries) for signatures, retries and order.
          */
         post: operations["onTest"];
         delete?: never;
@@ -357,17 +357,17 @@ export interface components {
         /** @description Who did it, and for which account. */
         Actor: {
             /**
-             * @description `account`: somebody of the other party. `operator`: who runs the service. `system`: the service itself, by the clock.
+             * @description `account`: a member, key or app of the other party, which is not named. `operator`: the operator of the service. `system`: the service itself, when a time has passed.
              * @enum {string}
              */
             kind: "apiKey" | "client" | "user" | "account" | "operator" | "system";
             /** @description The key, client or user of your own account. Absent for the other party. */
             id?: string;
-            /** @description The label of the key, the name of the app or the e-mail address of the user; for the other party the name of its account. Absent if it is not known any more, as of a user who was removed. */
+            /** @description The label of the key, the name of the app or the e-mail address of the user; for the other party the name of its account. Absent if it is no longer known, for example after a user was removed. */
             name?: string;
             account?: components["schemas"]["Account"];
         };
-        /** @description What became of a field. */
+        /** @description The value of a field before and after. */
         Change: {
             /** @description The former value; absent if there was none. */
             from?: string | number;
@@ -1329,7 +1329,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery comes again at once, signed with the other secret. */
+            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1343,14 +1343,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Delivered. Answer within 5 seconds, also to events that you do not know. */
+            /** @description Delivered. Answer within 5 seconds, even if you do not know the event. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Anything else is tried again, and so is no answer within 5 seconds. */
+            /** @description Any other status, and no answer within 5 seconds, is a failure: the delivery is tried again. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1393,7 +1393,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery comes again at once, signed with the other secret. */
+            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1407,14 +1407,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Delivered. Answer within 5 seconds, also to events that you do not know. */
+            /** @description Delivered. Answer within 5 seconds, even if you do not know the event. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Anything else is tried again, and so is no answer within 5 seconds. */
+            /** @description Any other status, and no answer within 5 seconds, is a failure: the delivery is tried again. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1457,7 +1457,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery comes again at once, signed with the other secret. */
+            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1471,14 +1471,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Delivered. Answer within 5 seconds, also to events that you do not know. */
+            /** @description Delivered. Answer within 5 seconds, even if you do not know the event. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Anything else is tried again, and so is no answer within 5 seconds. */
+            /** @description Any other status, and no answer within 5 seconds, is a failure: the delivery is tried again. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1521,7 +1521,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery comes again at once, signed with the other secret. */
+            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1535,14 +1535,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Delivered. Answer within 5 seconds, also to events that you do not know. */
+            /** @description Delivered. Answer within 5 seconds, even if you do not know the event. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Anything else is tried again, and so is no answer within 5 seconds. */
+            /** @description Any other status, and no answer within 5 seconds, is a failure: the delivery is tried again. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1585,7 +1585,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery comes again at once, signed with the other secret. */
+            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1599,14 +1599,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Delivered. Answer within 5 seconds, also to events that you do not know. */
+            /** @description Delivered. Answer within 5 seconds, even if you do not know the event. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Anything else is tried again, and so is no answer within 5 seconds. */
+            /** @description Any other status, and no answer within 5 seconds, is a failure: the delivery is tried again. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -9,7 +9,7 @@ const Value = (description: string) => Type.Union([Type.String(), Type.Number()]
 
 const Change = Type.Object(
   { from: Type.Optional(Value('The former value; absent if there was none.')), to: Value('The new value.') },
-  { title: 'Change', description: 'What became of a field.' },
+  { title: 'Change', description: 'The value of a field before and after.' },
 );
 
 const Changes = Type.Record(Type.String(), Change, { description: 'The fields that changed, by name.' });
@@ -20,7 +20,7 @@ const PublicActor = Type.Object(
   {
     kind: OneOf<NamedActor['kind']>(['apiKey', 'client', 'user', 'account', 'operator', 'system'], {
       description:
-        '`account`: somebody of the other party. `operator`: who runs the service. `system`: the service itself, by the clock.',
+        '`account`: a member, key or app of the other party, which is not named. `operator`: the operator of the service. `system`: the service itself, when a time has passed.',
     }),
     id: Type.Optional(
       Type.String({ description: 'The key, client or user of your own account. Absent for the other party.' }),
@@ -28,7 +28,7 @@ const PublicActor = Type.Object(
     name: Type.Optional(
       Type.String({
         description:
-          'The label of the key, the name of the app or the e-mail address of the user; for the other party the name of its account. Absent if it is not known any more, as of a user who was removed.',
+          'The label of the key, the name of the app or the e-mail address of the user; for the other party the name of its account. Absent if it is no longer known, for example after a user was removed.',
       }),
     ),
     account: Type.Optional(PublicAccount),
