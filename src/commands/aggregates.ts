@@ -14,7 +14,7 @@ import type {
   WebhookEvent,
 } from '../domain/events.ts';
 import { evolveForgotten, type IsForgotten } from '../domain/forgetting.ts';
-import { evolveRecorded, type RecordedChanges } from '../domain/membership.ts';
+import { evolveRecorded, NO_CHANGES, type RecordedChanges } from '../domain/membership.ts';
 import { evolveReview, type Review } from '../domain/review.ts';
 import { evolveSkipped, type SkippedEvents } from '../domain/skipped-events.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
@@ -22,7 +22,11 @@ import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
 import type { Aggregate } from './stream-states.ts';
 
-export const spaceDay: Aggregate<SpaceDay, BookingEvent> = { initial: EMPTY_SPACE_DAY, evolve: evolveSpaceDay };
+export const spaceDay: Aggregate<SpaceDay, BookingEvent> = {
+  initial: EMPTY_SPACE_DAY,
+  evolve: evolveSpaceDay,
+  sizeOf: ({ open, ended }) => open.size + ended.size,
+};
 export const community: Aggregate<Community | undefined, CommunityAdded> = {
   initial: undefined,
   evolve: evolveCommunity,
@@ -32,6 +36,6 @@ export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefi
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
 export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };
-export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: new Set(), evolve: evolveRecorded };
+export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: NO_CHANGES, evolve: evolveRecorded };
 export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };
 export const forgotten: Aggregate<IsForgotten, SubjectForgotten> = { initial: false, evolve: evolveForgotten };

@@ -98,7 +98,7 @@ export function createCommandHandler(deps: {
     const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
     const { revision, position } = await log.append(stream, records, { expectedRevision });
     const state = events.reduce<S>(aggregate.evolve, current.state);
-    states.set(stream, { state, revision, position });
+    states.set(stream, aggregate, { state, revision, position });
     appended?.(stream);
     return { state, events, at, position };
   }

@@ -4,6 +4,7 @@ import type { ReviewPosted } from '../domain/events.ts';
 import { type BrandId, bookingId, reviewId } from '../domain/ids.ts';
 import type { Opened } from '../domain/personal-text.ts';
 import { postReview } from '../domain/review.ts';
+import { findBooking } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { review, spaceDay } from './aggregates.ts';
@@ -38,7 +39,7 @@ export function createReviewCommands(deps: {
       const id = bookingId(command.bookingId);
       const posted = { ...command, bookingId: id, reviewId: reviewId(await ids.next()) };
       const outcome = await handler.execute(streamOf.review(id), review, context, (existing) =>
-        postReview(existing, posted, day.bookings.get(id)),
+        postReview(existing, posted, findBooking(day, id)),
       );
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;

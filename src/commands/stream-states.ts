@@ -6,25 +6,29 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 /** How the events of one kind of stream fold into the state that its decider needs. */
 export type Aggregate<S, E extends DomainEvent> = {
   readonly initial: S;
+  /** Returns another state: the one before may still be in use. Takes about as long for the last event of a stream as for the first. */
   evolve(state: S, event: E): S;
+  /** How much memory a state takes, in units of about 500 bytes. Default 1. */
+  sizeOf?(state: S): number;
 };
 
 /** The state of a stream at a revision; -1 when there is no such stream yet. */
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
-/**
- * How many events the cached states may have been folded from. A day of a space holds all its bookings, some 500 bytes each, so the
- * number of streams would not limit the memory.
- */
-const CACHED_EVENTS = 40_000;
-/** The size at which a long stream counts, in events: most of its events are no longer in its state. */
-const MAX_SIZE = 100;
+/** The sizes of all cached states together. A day of a space holds all its bookings, so the number of streams would not limit the memory. */
+const MAX_SIZE = 40_000;
 
 /** The states that streams fold into. They are cached, so that the next command on a stream need not read it again. */
-export function createStreamStates(log: Pick<EventStore, 'readStream'>, cachedEvents = CACHED_EVENTS) {
-  const states = createLruCache<string, Folded<unknown>>(cachedEvents, {
-    sizeOf: ({ revision }) => Math.min(revision + 1, MAX_SIZE),
+export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize = MAX_SIZE) {
+  const states = createLruCache<string, Folded<unknown> & { readonly size: number }>(maxSize, {
+    sizeOf: ({ size }) => size,
   });
+
+  function set<S, E extends DomainEvent>(stream: string, { sizeOf }: Aggregate<S, E>, folded: Folded<S>): void {
+    // A state that is larger than the cache takes all of it.
+    const size = Math.min(Math.max(1, sizeOf?.(folded.state) ?? 1), maxSize);
+    states.set(stream, { ...folded, size });
+  }
 
   /** The events of a stream, starting at a revision. */
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
@@ -52,11 +56,11 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, cachedEv
         state = aggregate.evolve(state, event);
         ({ revision, position } = event);
       }
-      if (revision >= 0) states.set(stream, { state, revision, position });
+      if (revision >= 0) set(stream, aggregate, { state, revision, position });
       return { state, revision, position };
     },
 
     /** Notes the state after an append. */
-    set: (stream: string, folded: Folded<unknown>): void => void states.set(stream, folded),
+    set,
   };
 }

@@ -1,12 +1,15 @@
+import { AppendOnlyMap } from './append-only-map.ts';
 import type { Decision } from './decision.ts';
 import type { MembershipEvent } from './events.ts';
 import { streamOf } from './streams.ts';
 
 /** The changes to the record of a user or client that are already in the log, by their ids. */
-export type RecordedChanges = ReadonlySet<string>;
+export type RecordedChanges = AppendOnlyMap<string, true>;
+
+export const NO_CHANGES: RecordedChanges = AppendOnlyMap.empty();
 
 export const evolveRecorded = (recorded: RecordedChanges, { data }: MembershipEvent): RecordedChanges =>
-  new Set(recorded).add(data.changeId);
+  recorded.with(data.changeId, true);
 
 /**
  * Records a change to a user or client in the log. Never refuses: the record itself has already changed. No event if the log has

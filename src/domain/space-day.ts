@@ -1,3 +1,4 @@
+import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
 import { endOf, expiryOf, startOf } from './booking-moments.ts';
 import { localDate, momentOn, toTimestamp, wallDay } from './calendar.ts';
@@ -31,27 +32,43 @@ export type BookingState = { readonly request: BookingRequested['data']; readonl
  * (docs/decisions/event-log.md).
  */
 export type SpaceDay = {
-  readonly bookings: ReadonlyMap<BookingId, BookingState>;
+  /** Pending and Approved bookings. Few, because they do not overlap. */
+  readonly open: ReadonlyMap<BookingId, BookingState>;
+  /** Cancelled and Completed bookings. Any number: a client can request and cancel the same hour again and again. */
+  readonly ended: AppendOnlyMap<BookingId, BookingState>;
   /** Which booking answered which idempotency key of which brand. */
-  readonly answered: ReadonlyMap<string, BookingId>;
+  readonly answered: AppendOnlyMap<string, BookingId>;
 };
 
-export const EMPTY_SPACE_DAY: SpaceDay = { bookings: new Map(), answered: new Map() };
+export const EMPTY_SPACE_DAY: SpaceDay = {
+  open: new Map(),
+  ended: AppendOnlyMap.empty(),
+  answered: AppendOnlyMap.empty(),
+};
+
+export const findBooking = ({ open, ended }: SpaceDay, id: BookingId): BookingState | undefined =>
+  open.get(id) ?? ended.get(id);
 
 const answerKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
 
 export function evolveSpaceDay(day: SpaceDay, event: BookingEvent): SpaceDay {
   const { bookingId, brandId } = event.data;
   if (event.type === 'BookingRequested') {
-    const bookings = new Map(day.bookings).set(bookingId, { request: event.data, status: 'Pending' });
+    const open = new Map(day.open).set(bookingId, { request: event.data, status: 'Pending' });
     const key = event.data.idempotencyKey;
-    const answered = key === undefined ? day.answered : new Map(day.answered).set(answerKey(brandId, key), bookingId);
-    return { bookings, answered };
+    const answered = key === undefined ? day.answered : day.answered.with(answerKey(brandId, key), bookingId);
+    return { ...day, open, answered };
   }
-  const held = day.bookings.get(bookingId);
+  const held = day.open.get(bookingId);
   if (held === undefined) return day;
-  return { ...day, bookings: new Map(day.bookings).set(bookingId, { ...held, status: statusAfter(event) }) };
+  const after = { ...held, status: statusAfter(event) };
+  const open = new Map(day.open);
+  if (isOpen(after)) return { ...day, open: open.set(bookingId, after) };
+  open.delete(bookingId);
+  return { ...day, open, ended: day.ended.with(bookingId, after) };
 }
+
+const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
 
 /** The state that an event leaves a booking in. */
 export function statusAfter(event: { readonly type: BookingEvent['type'] }): BookingStatus {
@@ -96,7 +113,7 @@ export const KEY_REUSED = refuse(
 export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): BookingState | undefined {
   if (command.idempotencyKey === undefined) return undefined;
   const id = day.answered.get(answerKey(command.brand.brandId, command.idempotencyKey));
-  return id === undefined ? undefined : day.bookings.get(id);
+  return id === undefined ? undefined : findBooking(day, id);
 }
 
 /**
@@ -160,12 +177,8 @@ export function requestBooking(
 }
 
 /** The hours that Pending and Approved bookings hold. */
-function heldHours(day: SpaceDay): readonly Interval[] {
-  const held: Interval[] = [];
-  for (const { request, status } of day.bookings.values())
-    if (status === 'Pending' || status === 'Approved') held.push({ start: request.startHour, until: request.freeFrom });
-  return held;
-}
+const heldHours = ({ open }: SpaceDay): readonly Interval[] =>
+  Array.from(open.values(), ({ request }) => ({ start: request.startHour, until: request.freeFrom }));
 
 function closedRefusal(closed: Closed, space: Space, { date, startHour }: BookingDetails, now: number): Refusal {
   if (closed.why === 'Inactive') return refuse('BookingNotAllowed', `Space ${space.spaceId} is not taking bookings.`);
@@ -203,7 +216,7 @@ export function approveBooking(
   command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
   context: { readonly now: number },
 ): Decision<BookingApproved> {
-  const held = day.bookings.get(command.bookingId);
+  const held = findBooking(day, command.bookingId);
   if (held === undefined || held.request.communityId !== command.communityId) return unknownBooking(command.bookingId);
   if (held.status !== 'Pending') return wrongStatus(held, 'approved');
   if (hasStarted(held, context.now)) return started(held, 'approved');
@@ -236,13 +249,13 @@ export function cancelBooking(
   command: CancelBooking,
   context: { readonly now: number },
 ): Decision<BookingCancelled> {
-  const held = day.bookings.get(command.bookingId);
+  const held = findBooking(day, command.bookingId);
   if (held === undefined) return unknownBooking(command.bookingId);
   const owner = command.by.kind === 'Brand' ? held.request.brandId : held.request.communityId;
   if (owner !== command.by.id) return unknownBooking(command.bookingId);
   const wrongReason = wrongText('reason', command.reason, REASON);
   if (wrongReason !== undefined) return wrongReason;
-  if (held.status !== 'Pending' && held.status !== 'Approved') return wrongStatus(held, 'cancelled');
+  if (!isOpen(held)) return wrongStatus(held, 'cancelled');
   if (command.expected !== undefined && held.status !== command.expected)
     return refuse(
       'BookingNotAllowed',
@@ -258,7 +271,7 @@ export function expireBooking(
   command: { readonly bookingId: BookingId },
   context: { readonly now: number },
 ): Decision<BookingCancelled> {
-  const held = day.bookings.get(command.bookingId);
+  const held = findBooking(day, command.bookingId);
   if (held?.status !== 'Pending' || expiryOf(held.request) > context.now) return [];
   return [cancelled(held, 'System', 'The community did not answer in time.')];
 }
@@ -271,7 +284,7 @@ export function completeBooking(
   command: { readonly bookingId: BookingId },
   context: { readonly now: number },
 ): Decision<BookingCompleted> {
-  const held = day.bookings.get(command.bookingId);
+  const held = findBooking(day, command.bookingId);
   if (held?.status !== 'Approved' || endOf(held.request) > context.now) return [];
   return [{ type: 'BookingCompleted', data: factsOf(held.request) }];
 }

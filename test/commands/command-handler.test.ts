@@ -103,6 +103,20 @@ describe('two processes on one log', () => {
   });
 });
 
+test('a state that a caller holds does not change with the commands after it', async () => {
+  const handler = newHandler();
+  await request(handler, 1);
+  const held = await handler.load('day', spaceDay);
+  await cancel(handler, 1);
+  await request(handler, 2);
+
+  expect([...held.open.keys()]).toEqual([1]);
+  expect(held.ended.size).toBe(0);
+  const now = await handler.load('day', spaceDay);
+  expect([...now.open.keys()]).toEqual([2]);
+  expect(now.ended.get(bookingId(1))?.status).toBe('Cancelled');
+});
+
 test('events that could not be appended are not cached', async () => {
   const handler = newHandler();
   const { append } = events;

@@ -3,7 +3,7 @@ import { createStreamStates } from '../../src/commands/stream-states.ts';
 import type { EventStore, StoredEvent } from '../../src/event-store/event-store.ts';
 
 const EVENTS_PER_STREAM = 10;
-const counting = { initial: 0, evolve: (count: number) => count + 1 };
+const counting = { initial: 0, evolve: (count: number) => count + 1, sizeOf: (count: number) => count };
 
 /** A log in which every stream has as many events. `reads` notes from where each stream was read. */
 function countedLog() {
@@ -23,13 +23,22 @@ const eventOf = (stream: string, revision: number): StoredEvent => ({
   metadata: { schema: 1 },
 });
 
-test('the states of streams are cached up to a number of events, the last used ones', async () => {
+test('the states of streams are cached up to a total size, the last used ones', async () => {
   const { log, reads } = countedLog();
   const states = createStreamStates(log, 2 * EVENTS_PER_STREAM);
 
   for (const stream of ['a', 'b', 'a', 'c', 'a', 'b']) await states.catchUp(stream, counting);
 
   expect(reads).toEqual(['a from 0', 'b from 0', 'a from 10', 'c from 0', 'a from 10', 'b from 0']);
+});
+
+test('a state that is larger than the cache is cached, and no other beside it', async () => {
+  const { log, reads } = countedLog();
+  const states = createStreamStates(log, EVENTS_PER_STREAM - 1);
+
+  for (const stream of ['a', 'a', 'b', 'a']) await states.catchUp(stream, counting);
+
+  expect(reads).toEqual(['a from 0', 'a from 10', 'b from 0', 'a from 0']);
 });
 
 test('a state that was read again is the same', async () => {

@@ -2,11 +2,17 @@ import { expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import type { MembershipEvent } from '../../src/domain/events.ts';
 import { brandId } from '../../src/domain/ids.ts';
-import { evolveRecorded, type RecordedChanges, recordChange, streamOfChange } from '../../src/domain/membership.ts';
+import {
+  evolveRecorded,
+  NO_CHANGES,
+  type RecordedChanges,
+  recordChange,
+  streamOfChange,
+} from '../../src/domain/membership.ts';
 import { decider } from './given.ts';
 
 const account: Account = { kind: 'Brand', id: brandId(3) };
-const given = decider<RecordedChanges, MembershipEvent>(new Set(), evolveRecorded);
+const given = decider<RecordedChanges, MembershipEvent>(NO_CHANGES, evolveRecorded);
 
 const added = (changeId: string): MembershipEvent => ({
   type: 'MemberAdded',

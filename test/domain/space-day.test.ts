@@ -10,6 +10,7 @@ import {
   EMPTY_SPACE_DAY,
   evolveSpaceDay,
   expireBooking,
+  findBooking,
   requestBooking,
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
@@ -401,7 +402,60 @@ describe('a booking whose stored moments follow other time-zone rules than those
   });
 });
 
-test('the live bookings of a day never overlap, for any commands in any order', () => {
+describe('a day on which one hour is requested and cancelled again and again', () => {
+  const pairs = (count: number): BookingEvent[] =>
+    Array.from({ length: count }, (_, index) => {
+      const data = { ...requested().data, bookingId: bookingId(index + 1), idempotencyKey: `key-${index + 1}` };
+      const request: BookingEvent = { type: 'BookingRequested', data };
+      return [request, cancelledByBrand({ type: 'BookingRequested', data })];
+    }).flat();
+
+  /** How many entries of maps are written while `run` runs, those of copies included. */
+  function entriesWritten(run: () => void): number {
+    const { set } = Map.prototype;
+    let written = 0;
+    Map.prototype.set = function (this: Map<unknown, unknown>, key, value) {
+      written += 1;
+      return set.call(this, key, value);
+    };
+    try {
+      run();
+    } finally {
+      Map.prototype.set = set;
+    }
+    return written;
+  }
+
+  test('folds with the same work per event, however many there are', () => {
+    const fold = (count: number) => {
+      const events = pairs(count);
+      return entriesWritten(() => events.reduce(evolveSpaceDay, EMPTY_SPACE_DAY));
+    };
+    const once = fold(500);
+    expect(once).toBeGreaterThanOrEqual(500);
+    expect(fold(1_000)).toBeLessThanOrEqual(2 * once);
+  });
+
+  test('decides without looking at the bookings that have ended', () => {
+    const state = pairs(500).reduce(evolveSpaceDay, EMPTY_SPACE_DAY);
+    expect(state.open.size).toBe(0);
+    expect(state.ended.size).toBe(500);
+  });
+
+  test('remembers what has ended: its first answers, and why it cannot be cancelled', () => {
+    const again = given(...pairs(3));
+    again.when(request({ bookingId: bookingId(9), idempotencyKey: 'key-2' })).thenNothing();
+    const cancel = (state: SpaceDay) =>
+      cancelBooking(state, { bookingId: bookingId(2), by: { kind: 'Brand', id: acme.brandId } }, context);
+    again.when(cancel).thenRefused('BookingNotAllowed', /is Cancelled/);
+  });
+});
+
+/** What a day says, in values that later events cannot change. */
+const written = (state: SpaceDay, ids: number) =>
+  JSON.stringify([[...state.open], Array.from({ length: ids }, (_, id) => findBooking(state, bookingId(id)) ?? null)]);
+
+test('the live bookings of a day never overlap, and no earlier state of it changes, for any commands in any order', () => {
   const step = fc.record({
     what: fc.constantFrom('request', 'approve', 'cancel'),
     id: fc.integer({ min: 1, max: 12 }),
@@ -411,6 +465,7 @@ test('the live bookings of a day never overlap, for any commands in any order', 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       let state = EMPTY_SPACE_DAY;
+      const earlier: { readonly state: SpaceDay; readonly text: string }[] = [];
       let next = 1;
       for (const { what, id, startHour, durationHours } of steps) {
         const space = { ...hall, durationHours };
@@ -420,11 +475,14 @@ test('the live bookings of a day never overlap, for any commands in any order', 
             : what === 'approve'
               ? approveBooking(state, { bookingId: bookingId(id), communityId: hall.communityId }, context)
               : cancelBooking(state, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context);
+        earlier.push({ state, text: written(state, 50) });
         if (!isRefusal(decision)) state = (decision as readonly BookingEvent[]).reduce(evolveSpaceDay, state);
       }
-      const live = [...state.bookings.values()]
-        .filter(({ status }) => status === 'Pending' || status === 'Approved')
-        .map(({ request: { startHour, freeFrom } }) => ({ start: startHour, until: freeFrom }));
+      for (const before of earlier) expect(written(before.state, 50)).toBe(before.text);
+      const live = [...state.open.values()].map(({ request: { startHour, freeFrom } }) => ({
+        start: startHour,
+        until: freeFrom,
+      }));
       for (const [index, a] of live.entries())
         for (const b of live.slice(index + 1)) expect(overlaps(a, b)).toBe(false);
     }),
