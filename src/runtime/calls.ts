@@ -2,7 +2,7 @@ import type { Port } from './link.ts';
 import { isUnavailable, Unavailable } from './unavailable.ts';
 import { UnusableStore } from './unusable-store.ts';
 
-/** How long a question waits for a thread that has ended to be started again. */
+/** How long a question waits for a thread that has ended to be started again and to answer. */
 const RESTARTED_WITHIN_MS = 8_000;
 
 /** What one thread asks another: by name, the argument and the result, both of which can be cloned. */
@@ -39,19 +39,25 @@ export function createCaller<C extends Calls>(): Caller<C> {
   let restarting: NodeJS.Timeout | undefined;
 
   function rejectAll(reason: Error): void {
-    failure = reason;
     for (const { answered } of waiting.values()) answered.reject(reason);
     waiting.clear();
   }
 
+  /** The thread has answered, or nothing waits for it any more. */
+  function stopWaiting(): void {
+    clearTimeout(restarting);
+    restarting = undefined;
+  }
+
   function disconnect(): void {
     send = undefined;
-    clearTimeout(restarting);
-    restarting = setTimeout(
-      () => rejectAll(new Unavailable('The thread that writes to the store has ended')),
-      RESTARTED_WITHIN_MS,
-    );
-    restarting.unref();
+    // One limit for all restarts, because a thread may end again and again before it answers.
+    restarting ??= setTimeout(() => {
+      stopWaiting();
+      const reason = new Unavailable('The thread that writes to the store has ended');
+      if (send === undefined) failure = reason;
+      rejectAll(reason);
+    }, RESTARTED_WITHIN_MS).unref();
   }
 
   disconnect();
@@ -65,11 +71,11 @@ export function createCaller<C extends Calls>(): Caller<C> {
       return answered.promise;
     },
     connect(port) {
-      clearTimeout(restarting);
       failure = undefined;
       send = inBatches<Question>(port, setImmediate);
       port.on('message', (answers) => {
         if (!isBatch<Answer>(answers)) return;
+        stopWaiting();
         for (const answer of answers) {
           const asked = waiting.get(answer.id);
           waiting.delete(answer.id);
@@ -81,8 +87,9 @@ export function createCaller<C extends Calls>(): Caller<C> {
     },
     disconnect,
     close(reason) {
-      clearTimeout(restarting);
+      stopWaiting();
       send = undefined;
+      failure = reason;
       rejectAll(reason);
     },
   };

@@ -1,0 +1,55 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, expect, test, vi } from 'vitest';
+import { answer, createCaller } from '../../src/runtime/calls.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
+
+type Doubling = { readonly double: { readonly argument: number; readonly result: number } };
+
+afterEach(() => vi.useRealTimers());
+
+/** A thread that answers, or one that ends before it does. */
+function startThread(isAnswering: boolean) {
+  const { port1, port2 } = new MessageChannel();
+  if (isAnswering) answer<Doubling>(port2, { double: async (n) => n * 2 });
+  return port1;
+}
+
+test('a question is asked again of the next thread', async () => {
+  const { ask, connect, disconnect } = createCaller<Doubling>();
+  connect(startThread(false));
+  const answered = ask('double', 2);
+  disconnect();
+  const next = startThread(true);
+  connect(next);
+  expect(await answered).toBe(4);
+  next.close();
+});
+
+test('a question is refused when thread after thread ends without an answer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { ask, connect, disconnect } = createCaller<Doubling>();
+  const refused = expect(ask('double', 2)).rejects.toThrow(Unavailable);
+  for (let restarts = 0; restarts < 3; restarts += 1) {
+    const port = startThread(false);
+    connect(port);
+    vi.advanceTimersByTime(3_000);
+    disconnect();
+    port.close();
+  }
+  await refused;
+
+  const last = startThread(true);
+  connect(last);
+  expect(await ask('double', 3)).toBe(6);
+  last.close();
+});
+
+test('a thread that was not asked anything for long is asked as usual', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { ask, connect } = createCaller<Doubling>();
+  const port = startThread(true);
+  connect(port);
+  vi.advanceTimersByTime(60_000);
+  expect(await ask('double', 2)).toBe(4);
+  port.close();
+});
