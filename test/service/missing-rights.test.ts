@@ -10,7 +10,7 @@ type User = { readonly url?: string; readonly lacks?: readonly Right[] };
 
 async function startAs(
   user: User,
-  onTestFinished: (stop: () => Promise<void>) => void,
+  onTestFinished: (stop: () => Promise<void> | void) => void,
   file: string,
   args: readonly string[],
 ) {
@@ -19,7 +19,7 @@ async function startAs(
   const began = performance.now();
   const ended = await runNode(file, args, {
     PORT: String(await freePort()),
-    DATA_DIR: temporaryDataDir(),
+    DATA_DIR: temporaryDataDir(onTestFinished),
     SECRET_KEY: randomBytes(32).toString('base64'),
     EVENTSTORE_URL: urlAt('localhost', user.url),
   });

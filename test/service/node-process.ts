@@ -110,10 +110,12 @@ function start(file: string, args: readonly string[], env: Environment, root: st
 }
 
 const running = new Set<ChildProcess>();
-// Whoever ends a soak early ends its processes, too, frozen ones included.
+// A test run or soak that is ended early ends its processes, too, frozen ones included.
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
+// Without a listener, the signal by which Vitest ends a worker whose test hangs would end it without `exit`.
+process.once('SIGTERM', () => process.exit(143));
 
 const isOk = (url: string) =>
   fetch(url).then(

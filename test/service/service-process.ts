@@ -10,10 +10,13 @@ const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'venue-booking-'));
 const removeDataDir = (dataDir: string): void =>
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 
-/** A new `DATA_DIR`, removed when the test has ended. */
-export function temporaryDataDir(): string {
+/**
+ * A new `DATA_DIR`, removed when the test has ended.
+ * @param whenFinished of the test's context, for tests that run concurrently: the global one may be that of another test
+ */
+export function temporaryDataDir(whenFinished: (remove: () => void) => void = onTestFinished): string {
   const dataDir = makeDataDir();
-  onTestFinished(() => removeDataDir(dataDir));
+  whenFinished(() => removeDataDir(dataDir));
   return dataDir;
 }
 
