@@ -6,7 +6,7 @@ import { digestOf } from './entity-tags.ts';
 import { serializerOf } from './serializer.ts';
 
 /** The answer for a space on a date, with what it was made of. */
-type Answer = Pick<Availability, 'space' | 'taken' | 'hoursBegun'> & {
+type Answer = Pick<Availability, 'space' | 'taken' | 'time'> & {
   /** Identifies what it was made of. */
   readonly version: string;
   /** JSON. */
@@ -22,16 +22,16 @@ const stringify = serializerOf(AvailabilityResponse);
 export function createAvailabilityAnswers(): (found: Availability) => Answer {
   const answers = createLruCache<string, Answer>(MAX_ANSWERS);
   return (found) => {
-    const { space, date, taken, hoursBegun } = found;
+    const { space, date, taken, time } = found;
     const key = `${space.spaceId} ${date}`;
     const cached = answers.get(key);
     // Documents are immutable, and an engine that caches them returns the same objects.
-    if (cached?.space === space && cached.taken === taken && cached.hoursBegun === hoursBegun) return cached;
+    if (cached?.space === space && cached.taken === taken && cached.time === time) return cached;
     // Only the hours: the answer does not show who holds them and how firmly, so its tag must not tell either.
     const hours = digestOf(taken.map(({ start, until }) => [start, until]));
-    const version = `${digestOf(space)}.${hours}.${hoursBegun}`;
+    const version = `${digestOf(space)}.${hours}.${time}`;
     const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(found));
-    const answer = { space, taken, hoursBegun, version, text };
+    const answer = { space, taken, time, version, text };
     answers.set(key, answer);
     return answer;
   };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ERROR_STATUS, type ErrorCode } from '../contract/schemas/errors.ts';
 import { keysOf } from '../domain/keys-of.ts';
-import { DEFAULT_ANSWER_HOURS, IDEMPOTENCY_KEY } from '../domain/limits.ts';
+import { DEFAULT_ANSWER_HOURS, IDEMPOTENCY_KEY, MAX_YEARS_AHEAD } from '../domain/limits.ts';
 import { Permission, type PermissionName, scopesGranting } from '../domain/permissions.ts';
 import { MAX_WEBHOOKS } from '../domain/webhook.ts';
 import { type Examples, RECORDED_AT } from './examples.ts';
@@ -17,8 +17,7 @@ export const ERROR_MEANING: { readonly [C in ErrorCode]: string } = {
   ResourceNotFound: 'the resource does not exist, or you may not see it',
   ValidationError: 'a required field is missing, or a value is invalid',
   SlotUnavailable: 'the hour is taken, past or outside the booking window',
-  BookingNotAllowed:
-    'a rule forbids the booking: the date is past, the space takes no bookings, the idempotency key was used',
+  BookingNotAllowed: `a rule forbids the booking: the date is past or more than ${MAX_YEARS_AHEAD} years ahead, the space takes no bookings, the idempotency key was used`,
   ScopeViolation: 'the operation is for the other kind of account',
   InternalError:
     'an unexpected error, or a store that cannot be reached; trying again with exponential backoff is safe',
@@ -43,6 +42,7 @@ export function guide(section: Section, settings: Settings, examples: Examples):
     signingSecret: examples.signingSecret,
     answerHours: DEFAULT_ANSWER_HOURS,
     idempotencyKeyLength: IDEMPOTENCY_KEY.max,
+    maxYearsAhead: MAX_YEARS_AHEAD,
     maxWebhooks: MAX_WEBHOOKS,
     permissions: keysOf(Permission)
       .map(

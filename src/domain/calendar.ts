@@ -76,6 +76,11 @@ export function* datesBetween(from: PlainDate, to: PlainDate): Generator<PlainDa
 export const daysLater = (date: PlainDate, days: number): PlainDate =>
   toPlainDate(Temporal.PlainDate.from(date).add({ days }));
 
+/** Whether a date is more than so many years later than another. Of 29 February, the years end on 28 February or 1 March. */
+export const isYearsLater = (date: PlainDate, other: PlainDate, years: number): boolean =>
+  // Years have four digits, so dates compare as text.
+  date > `${String(Number(other.slice(0, 4)) + years).padStart(4, '0')}${other.slice(4)}`;
+
 /** How many days a range has, both ends inclusive; 0 or less if it ends before it starts. */
 export const daysIn = (from: PlainDate, to: PlainDate): number =>
   Temporal.PlainDate.from(from).until(Temporal.PlainDate.from(to), { largestUnit: 'days' }).days + 1;

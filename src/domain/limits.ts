@@ -40,6 +40,8 @@ export const DURATION_HOURS: NumberLimit = { min: 0.25, max: 23, step: 0.25 };
 export const ANSWER_HOURS: NumberLimit = { min: 1, max: 90 * 24, step: 1 };
 /** The answer time of a space for which none was chosen (docs/decisions/bookings.md). */
 export const DEFAULT_ANSWER_HOURS = 72;
+/** How many years ahead bookings are taken (docs/decisions/bookings.md). */
+export const MAX_YEARS_AHEAD = 5;
 /** The flat fee of an event, in cents. */
 export const EVENT_FEE: NumberLimit = { min: 0, max: 100_000_000_00, step: 1 };
 /** Stars of a review. */

@@ -15,7 +15,7 @@ import type {
 } from './events.ts';
 import { type BookingId, type BrandId, type CommunityId, cents } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
+import { IDEMPOTENCY_KEY, MAX_YEARS_AHEAD, REASON, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
@@ -118,7 +118,7 @@ export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): Bo
 
 /**
  * Decides a booking request. No event if its idempotency key has already been answered. Refuses `BookingNotAllowed` if the
- * space is inactive, the date is past or the key was used for something else, and `SlotUnavailable` if the hour is outside
+ * space is inactive, the date is past or too far ahead, or the key was used for something else, and `SlotUnavailable` if the hour is outside
  * the window, past, skipped by a clock change, or taken (docs/decisions/bookings.md).
  */
 export function requestBooking(
@@ -185,6 +185,11 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
   const today = localDate(now, space.timeZone);
   if (date < today)
     return refuse('BookingNotAllowed', `${date} is in the past: today is ${today} in ${space.timeZone}.`);
+  if (closed.why === 'TooFar')
+    return refuse(
+      'BookingNotAllowed',
+      `${date} is too far ahead: bookings are taken for the next ${MAX_YEARS_AHEAD} years.`,
+    );
   switch (closed.why) {
     case 'OutsideWindow': {
       const last = space.windowEnd - 1;

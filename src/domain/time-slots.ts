@@ -1,6 +1,7 @@
 import type { Account } from './account.ts';
-import { hourExistsOn, momentOn, type WallDay, wallDay } from './calendar.ts';
+import { hourExistsOn, isYearsLater, localDate, momentOn, type WallDay, wallDay } from './calendar.ts';
 import type { BrandId, PlainDate } from './ids.ts';
+import { MAX_YEARS_AHEAD } from './limits.ts';
 import type { Space } from './space.ts';
 
 /** The hours a booking occupies: from `start` up to, not including, `until`, which may be fractional. */
@@ -40,9 +41,10 @@ const LABELS = Array.from(
 /** An hour on the 12-hour clock, such as `9:00 AM`. */
 const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
-/** Why no event can start at an hour. `Skipped`: by a change of the clocks, there is no such hour on that day. */
+/** Why no event can start at an hour. `TooFar`: the date is more than {@link MAX_YEARS_AHEAD} years ahead. `Skipped`: by a change of the clocks, there is no such hour on that day. */
 export type Closed<T extends Interval = Interval> =
   | { readonly why: 'Inactive' }
+  | { readonly why: 'TooFar' }
   | { readonly why: 'OutsideWindow' }
   | { readonly why: 'Past' }
   | { readonly why: 'Skipped' }
@@ -62,6 +64,7 @@ export function whyClosed<T extends Interval>(
   now: number,
 ): Closed<T> | undefined {
   if (!space.active) return { why: 'Inactive' };
+  if (isTooFar(day, now)) return { why: 'TooFar' };
   if (hour < space.windowStart || hour >= space.windowEnd) return { why: 'OutsideWindow' };
   if (momentOn(day, hour) <= now) return { why: 'Past' };
   if (!hourExistsOn(day, hour)) return { why: 'Skipped' };
@@ -70,6 +73,10 @@ export function whyClosed<T extends Interval>(
   const by = taken.filter((held) => overlaps(held, use));
   return by.length === 0 ? undefined : { why: 'Taken', by };
 }
+
+/** Whether a day is too far ahead to be booked, by the date in its zone. */
+export const isTooFar = ({ date, zone }: WallDay, now: number): boolean =>
+  isYearsLater(date, localDate(now, zone), MAX_YEARS_AHEAD);
 
 /** Hours that a booking holds, and how firmly. */
 export type HeldHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };

@@ -5,7 +5,7 @@ import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { type ClosedKind, closedKind, type TimeSlot, timeSlots, whyClosed } from '../domain/time-slots.ts';
+import { type ClosedKind, closedKind, isTooFar, type TimeSlot, timeSlots, whyClosed } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isVisibleSpace } from './spaces.ts';
@@ -15,8 +15,8 @@ export type Availability = {
   readonly space: Space;
   readonly date: PlainDate;
   readonly taken: AvailabilityDocument['taken'];
-  /** How many hours of the day have begun: the only part of the time that matters. */
-  readonly hoursBegun: number;
+  /** The only part of the time that matters: how many hours of the day have begun, or that it is too far ahead. */
+  readonly time: number | 'TooFar';
   timeSlots(): readonly TimeSlot[];
   /** Why no event can start at an hour, as far as the asking account may know; undefined if one can. */
   closed(hour: number): ClosedKind | undefined;
@@ -44,15 +44,17 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
     const today = localDate(now, space.timeZone);
     if (date < today)
       return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, got ${date}.`);
+    const wall = wallDay(date, space.timeZone);
+    const begun = date === today ? hoursBegun(wall, now) : 0;
     const taken = day?.document.taken ?? NOTHING;
     return {
       space,
       date,
       taken,
-      hoursBegun: date === today ? hoursBegun(wallDay(date, space.timeZone), now) : 0,
+      time: isTooFar(wall, now) ? 'TooFar' : begun,
       timeSlots: () => timeSlots(space, date, taken, now),
       closed(hour) {
-        const closed = whyClosed(space, wallDay(date, space.timeZone), hour, taken, now);
+        const closed = whyClosed(space, wall, hour, taken, now);
         return closed && closedKind(closed, account);
       },
     };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningService, runService } from '../running-service.fixture.ts';
+import { NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let community: Awaited<ReturnType<RunningService['community']>>;
@@ -41,6 +41,23 @@ test('shows a booking as soon as it is made', async () => {
   const { timeSlots } = (await availability(space, '?date=2026-12-11')).json();
   const open = timeSlots.filter((slot: { isAvailable: boolean }) => slot.isAvailable);
   expect(open.map((slot: { hour: number }) => slot.hour)).toEqual([16, 17, 18, 19, 20, 21]);
+});
+
+test('a date more than five years ahead has no open slot, until a day later', async () => {
+  const far = (etag = '') =>
+    service.get(`/spaces/${space}/availability?date=2031-12-02`, {
+      key: brand.key,
+      headers: { 'if-none-match': etag },
+    });
+  const open = ({ timeSlots }: { timeSlots: readonly { isAvailable: boolean }[] }) =>
+    timeSlots.filter(({ isAvailable }) => isAvailable).length;
+  const before = await far();
+  expect([before.statusCode, open(before.json())]).toEqual([200, 0]);
+
+  service.time.now += 24 * 3_600_000;
+  const after = await far(String(before.headers.etag));
+  service.time.now = NOON;
+  expect([after.statusCode, open(after.json())]).toEqual([200, 13]);
 });
 
 describe('invalid input is a 400 that names the field', () => {

@@ -44,6 +44,8 @@ describe('POST /bookings', () => {
     ['a taken slot', wish('2026-12-10', 12), 'SlotUnavailable', /overlaps/],
     ['an hour outside the window', wish('2026-12-12', 8), 'SlotUnavailable', /window/],
     ['a past date', wish('2026-11-30'), 'BookingNotAllowed', /past/],
+    ['a date more than five years ahead', wish('2031-12-02'), 'BookingNotAllowed', /next 5 years/],
+    ['the last year of the calendar', wish('9998-12-02'), 'BookingNotAllowed', /next 5 years/],
   ])('%s is 422', async (_, body, error, details) => {
     const answer = await book({ ...body, spaceId: space });
     expect(answer.statusCode).toBe(422);

@@ -43,6 +43,10 @@ describe('a slot is closed', () => {
   test('when its hour has begun', () => {
     expect(open(timeSlots(hall, day('2026-12-01'), [], now))).toEqual([13, 14, 15, 16, 17, 18, 19, 20, 21]);
   });
+  test('when it is more than five years ahead', () => {
+    expect(open(timeSlots(hall, day('2031-12-02'), [], now))).toEqual([]);
+    expect(open(timeSlots(hall, day('2031-12-01'), [], now))).toHaveLength(13);
+  });
   test('when the clock skips its hour', () => {
     const night = { ...hall, windowStart: 0, windowEnd: 6, durationHours: 1 };
     expect(open(timeSlots(night, day('2027-03-28'), [], now))).toEqual([0, 1, 3, 4, 5]);
@@ -61,6 +65,13 @@ describe('why an hour is closed', () => {
     expect([why(hall, 8), why(hall, 22)]).toEqual(['OutsideWindow', 'OutsideWindow']);
     expect([why(hall, 12, now, day('2026-12-01')), why(hall, 13, now, day('2026-12-01'))]).toEqual(['Past', undefined]);
     expect(why({ ...hall, windowStart: 0 }, 2, now, day('2027-03-28'))).toBe('Skipped');
+    // Noon in Berlin on 1 December 2026, and an hour before midnight.
+    expect([why(hall, 10, now, day('2031-12-01')), why(hall, 10, now, day('2031-12-02'))]).toEqual([
+      undefined,
+      'TooFar',
+    ]);
+    expect(why(hall, 10, at('2026-12-01T23:00:00Z'), day('2031-12-02'))).toBeUndefined();
+    expect(why(hall, 10, at('2028-02-29T12:00:00Z'), day('2033-03-01'))).toBe('TooFar');
   });
 
   const held = (start: number, brand: typeof acme, status: HeldHours['status']): HeldHours => ({

@@ -1,4 +1,5 @@
 import type { PlainDate } from '../../domain/ids.ts';
+import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
 import { type ClosedKind, type TimeSlot, usageEnd } from '../../domain/time-slots.ts';
 import { flag, type Html, html } from '../../html/html.ts';
@@ -18,6 +19,7 @@ export type StartTimes = {
 export const CLOSED: { readonly [K in ClosedKind]: { readonly short: string; readonly long: string } } = {
   Inactive: { short: 'closed', long: 'the space is closed' },
   OutsideWindow: { short: 'closed', long: 'the space is not open then' },
+  TooFar: { short: 'too far ahead', long: `bookings are taken for the next ${MAX_YEARS_AHEAD} years` },
   Past: { short: 'past', long: 'it is in the past' },
   Skipped: { short: 'no such hour', long: 'the clocks are changed and skip it' },
   Booked: { short: 'booked', long: 'booked by another brand' },
