@@ -156,11 +156,12 @@ export const MAY_IMPORT = {
   // the whole.
   'foundation.ts': 'anything above',
   worker: 'anything above',
+  'core.ts': 'anything above',
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],
   cli: [
-    ...['app.ts', 'foundation.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
+    ...['core.ts', 'foundation.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
     ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'event-store', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',

@@ -15,12 +15,12 @@ import { openAttemptCounts } from './attempt-counts.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { type DocumentCopies, openDocumentCopies } from './document-copies.ts';
+import { withOAuthErrors } from './oauth-errors.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
-import { authorizationRoutes, type CurrentProvider, type Limits } from './routes.ts';
+import type { CurrentProvider, Limits } from './routes.ts';
 import { createSignInAttempts } from './sign-in-attempts.ts';
-import { withOAuthErrors } from './unavailable.ts';
 
 export type AuthorizationServer = {
   /** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
@@ -108,19 +108,25 @@ export async function createAuthorizationServer(deps: {
     return built;
   }
 
-  const routes = authorizationRoutes({
-    issuer,
-    secretKey,
-    resources,
-    users,
-    limits,
-    counts,
-    attempts,
-    rewriting,
-    current,
-    keepClient: (clientId) => Promise.all([clients.keep(clientId), copies.keep(clientId)]),
-    accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
-  });
+  const routes: FastifyPluginAsync = async (app) => {
+    // Imported on use: the command line has no routes.
+    const { authorizationRoutes } = await import('./routes.ts');
+    await app.register(
+      authorizationRoutes({
+        issuer,
+        secretKey,
+        resources,
+        users,
+        limits,
+        counts,
+        attempts,
+        rewriting,
+        current,
+        keepClient: (clientId) => Promise.all([clients.keep(clientId), copies.keep(clientId)]),
+        accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
+      }),
+    );
+  };
 
   return {
     routes,

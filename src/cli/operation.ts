@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { type Core, openCore } from '../app.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { ErrorCode } from '../contract/schemas/errors.ts';
+import { type Core, openCore } from '../core.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 

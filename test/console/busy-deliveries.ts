@@ -1,5 +1,5 @@
-import type { Core } from '../../src/app.ts';
 import { noticeOf } from '../../src/contract/webhook-payload.ts';
+import type { Core } from '../../src/core.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId as toWebhookId } from '../../src/domain/ids.ts';

@@ -1,5 +1,5 @@
-import type { Core } from '../../src/app.ts';
 import type { Commands } from '../../src/commands/commands.ts';
+import type { Core } from '../../src/core.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { localDate } from '../../src/domain/calendar.ts';
 import {

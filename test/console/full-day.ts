@@ -1,4 +1,4 @@
-import type { Core } from '../../src/app.ts';
+import type { Core } from '../../src/core.ts';
 import type { CommunityId, PlainDate, SpaceId } from '../../src/domain/ids.ts';
 import { brandId, cents } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';

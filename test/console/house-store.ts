@@ -1,4 +1,4 @@
-import type { Core } from '../../src/app.ts';
+import type { Core } from '../../src/core.ts';
 import { localDate } from '../../src/domain/calendar.ts';
 import { type BrandId, brandId, cents, communityId, type SpaceId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';

@@ -11,7 +11,8 @@ registerHooks({
     return next(url, context);
   },
 });
-const { createApp, openCore } = await import('../../src/app.ts');
+const { createApp } = await import('../../src/app.ts');
+const { openCore } = await import('../../src/core.ts');
 const { readConfig } = await import('../../src/config.ts');
 const core = await openCore(readConfig(process.env), pino({ level: 'silent' }));
 const app = await createApp(core);
