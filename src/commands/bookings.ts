@@ -73,10 +73,29 @@ export function createBookingCommands(deps: {
       ? deps.personalData.fingerprint(subjectOf({ kind: 'Brand', id }), fingerprintOf(details))
       : undefined;
 
+  /** Requests a booking, or finds the one that its idempotency key was answered with. */
+  async function requestOrRepeat(wanted: RequestBooking, context: CommandContext): Promise<ReadableBooking | Refusal> {
+    const { details } = wanted;
+    const stream = streamOf.spaceDay(details.spaceId, details.date);
+    const outcome = await handler.execute(stream, spaceDay, context, (day) =>
+      requestBooking(day, wanted, { now: clock(), ...deps.pricing }),
+    );
+    if (isRefusal(outcome)) return outcome;
+
+    const [event] = outcome.events;
+    if (event !== undefined && outcome.at !== undefined) return asRequested(event.data, details, outcome.at);
+    const before = findByIdempotencyKey(outcome.state, wanted);
+    for await (const { type, data, metadata } of handler.read(stream, spaceDay, before?.revision)) {
+      if (type !== 'BookingRequested' || data.bookingId !== before?.request.bookingId) break;
+      return asRequested(data, details, metadata.at);
+    }
+    throw new Error(`${stream} does not hold the booking that answered its idempotency key`);
+  }
+
   return {
     async request(command, context) {
       const { brandId, details, idempotencyKey } = command;
-      const { spaceId, date } = details;
+      const { spaceId } = details;
       const [space, brand, fingerprint] = await Promise.all([
         readModels.collection(spaces).get(String(spaceId)),
         readModels.collection(brands).get(String(brandId)),
@@ -85,11 +104,11 @@ export function createBookingCommands(deps: {
       if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       if (isRefusal(fingerprint)) return fingerprint;
-      if (idempotencyKey !== undefined) {
-        const request = fingerprintOf(details);
-        const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request, fingerprint);
-        if (!ours) return KEY_REUSED;
-      }
+      const claim =
+        idempotencyKey === undefined
+          ? 'none'
+          : await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details), fingerprint);
+      if (claim === undefined) return KEY_REUSED;
 
       const wanted: RequestBooking = {
         bookingId: bookingId(await deps.ids.next()),
@@ -98,18 +117,9 @@ export function createBookingCommands(deps: {
         details,
         ...defined({ idempotencyKey, fingerprint }),
       };
-      const stream = streamOf.spaceDay(spaceId, date);
-      const outcome = await handler.execute(stream, spaceDay, context, (day) =>
-        requestBooking(day, wanted, { now: clock(), ...deps.pricing }),
-      );
-      if (isRefusal(outcome)) return outcome;
-
-      const [event] = outcome.events;
-      if (event !== undefined && outcome.at !== undefined) return asRequested(event.data, details, outcome.at);
-      const before = findByIdempotencyKey(outcome.state, wanted)?.request.bookingId;
-      for await (const { type, data, metadata } of handler.read(stream, spaceDay))
-        if (type === 'BookingRequested' && data.bookingId === before) return asRequested(data, details, metadata.at);
-      throw new Error(`${stream} does not hold the booking that answered its idempotency key`);
+      const outcome = await requestOrRepeat(wanted, context);
+      if (isRefusal(outcome) && claim !== 'none') await claim.release();
+      return outcome;
     },
 
     approve: ({ bookingId: id, communityId }, context) =>

@@ -10,7 +10,7 @@ import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
 import { createCommandHandler } from './command-handler.ts';
-import { IdempotencyKeys } from './idempotency-keys.ts';
+import { openIdempotencyKeys } from './idempotency-keys.ts';
 import { createMembershipCommands, type MembershipCommands } from './membership.ts';
 import { createPersonalDataCommands, type PersonalDataCommands } from './personal-data.ts';
 import { createReadModelCommands, type ReadModelCommands } from './read-models.ts';
@@ -68,7 +68,7 @@ export async function createCommands(deps: {
       readModels,
       personalData,
       clock,
-      idempotencyKeys: await IdempotencyKeys.open(documents, clock),
+      idempotencyKeys: await openIdempotencyKeys(documents, clock),
       ids: sequence('bookings', BOOKING_ID_BLOCK),
       pricing: { serviceFeePercent: settings.serviceFeePercent, currency: settings.currency },
     }),

@@ -1,45 +1,62 @@
 import { createHash } from 'node:crypto';
-import type { Collection, DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-type UsedKey = { readonly fingerprint: string; readonly expiresAt: Timestamp };
+type UsedKey = {
+  readonly fingerprint: string;
+  readonly expiresAt: Timestamp;
+  /** How many requests with this key are in progress or were accepted. Absent: written by an earlier release, and never released. */
+  readonly requests?: number;
+};
 
 const collection: Collection<UsedKey> = { name: 'idempotencyKeys', kind: 'record', indexes: [], ttl: 'expiresAt' };
 
 /** How long a key is known to belong to its request. */
 export const IDEMPOTENCY_KEY_KEPT_MS = 30 * 24 * 3_600_000;
 
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
 /**
  * What each idempotency key was first used for. The space-day makes sure that repeating a request never books twice; this
  * catches a key reused for a different request, which may belong to another day (docs/decisions/event-log.md).
  */
-export class IdempotencyKeys {
-  readonly #documents: Documents<UsedKey>;
-  readonly #clock: Clock;
+export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
+  const documents = await store.open(collection);
 
-  private constructor(documents: Documents<UsedKey>, clock: Clock) {
-    this.#documents = documents;
-    this.#clock = clock;
+  /** Counts a request less. The last one removes the record, unless another request has taken the key meanwhile. */
+  async function release(id: string): Promise<void> {
+    const { stored } = await documents.update(id, (used) =>
+      used?.requests === undefined ? undefined : { ...used, requests: used.requests - 1 },
+    );
+    if (stored?.document.requests === 0) await documents.delete(id, stored.version);
   }
 
-  static async open(store: DocumentStore, clock: Clock): Promise<IdempotencyKeys> {
-    return new IdempotencyKeys(await store.open(collection), clock);
-  }
-
-  /**
-   * Claims an owner's key for a request.
-   * @param digest replaces the request in the record if it is personal, so that the request cannot be guessed from it
-   * @returns false if the key was used for a different request in the last 30 days
-   */
-  async claim(owner: string, key: string, request: string, digest?: string): Promise<boolean> {
-    const fingerprint = digest ?? createHash('sha256').update(request).digest('base64url');
-    const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
-    const expiresAt = toTimestamp(this.#clock() + IDEMPOTENCY_KEY_KEPT_MS);
-    if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;
-    const used = await this.#documents.get(id);
-    if (used === undefined) return true;
-    return used.document.fingerprint === fingerprint;
-  }
+  return {
+    /**
+     * Claims an owner's key for a request. A request that is refused has to release its claim.
+     * @param digest replaces the request in the record if it is personal, so that the request cannot be guessed from it
+     * @returns undefined if the key was used for a different request in the last 30 days
+     */
+    async claim(owner: string, key: string, request: string, digest?: string) {
+      const id = `${owner}:${hashOf(key)}`;
+      const fingerprint = digest ?? hashOf(request);
+      const first: UsedKey = {
+        fingerprint,
+        expiresAt: toTimestamp(clock() + IDEMPOTENCY_KEY_KEPT_MS),
+        requests: 1,
+      };
+      const claim = { release: () => release(id) };
+      if (await documents.insert(id, first)) return claim;
+      const { stored } = await documents.update(id, (used) => {
+        if (used === undefined || used.requests === 0) return first;
+        if (used.fingerprint !== fingerprint || used.requests === undefined) return undefined;
+        return { ...used, requests: used.requests + 1 };
+      });
+      return stored?.document.fingerprint === fingerprint ? claim : undefined;
+    },
+  };
 }
+
+export type IdempotencyKeys = Awaited<ReturnType<typeof openIdempotencyKeys>>;

@@ -25,13 +25,20 @@ import { type Closed, endHourOf, type Interval, reducedUsage, usageEnd, whyClose
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved', 'Cancelled', 'Completed'];
 
-export type BookingState = { readonly request: BookingRequested['data']; readonly status: BookingStatus };
+export type BookingState = {
+  readonly request: BookingRequested['data'];
+  readonly status: BookingStatus;
+  /** Revision of the request in the stream of the day. */
+  readonly revision: number;
+};
 
 /**
  * Everything that happened to one space on one day, folded: the consistency boundary of bookings
  * (docs/decisions/event-log.md).
  */
 export type SpaceDay = {
+  /** How many events it was folded from. */
+  readonly events: number;
   /** Pending and Approved bookings. Few, because they do not overlap. */
   readonly open: ReadonlyMap<BookingId, BookingState>;
   /** Cancelled and Completed bookings. Any number: a client can request and cancel the same hour again and again. */
@@ -41,6 +48,7 @@ export type SpaceDay = {
 };
 
 export const EMPTY_SPACE_DAY: SpaceDay = {
+  events: 0,
   open: new Map(),
   ended: AppendOnlyMap.empty(),
   answered: AppendOnlyMap.empty(),
@@ -51,10 +59,12 @@ export const findBooking = ({ open, ended }: SpaceDay, id: BookingId): BookingSt
 
 const answerKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
 
-export function evolveSpaceDay(day: SpaceDay, event: BookingEvent): SpaceDay {
+export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay {
   const { bookingId, brandId } = event.data;
+  const day = { ...before, events: before.events + 1 };
   if (event.type === 'BookingRequested') {
-    const open = new Map(day.open).set(bookingId, { request: event.data, status: 'Pending' });
+    const state: BookingState = { request: event.data, status: 'Pending', revision: before.events };
+    const open = new Map(day.open).set(bookingId, state);
     const key = event.data.idempotencyKey;
     const answered = key === undefined ? day.answered : day.answered.with(answerKey(brandId, key), bookingId);
     return { ...day, open, answered };

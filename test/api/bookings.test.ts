@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { everyDocument } from '../../src/document-store/queries.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -140,6 +141,20 @@ describe('POST /bookings', () => {
         const answer = await book(other, brand.key, headers);
         expect([answer.statusCode, answer.json().error]).toEqual([422, 'BookingNotAllowed']);
       }
+    });
+    test('a refused request leaves nothing of its key, which may then be used for another', async () => {
+      const records = await service.core.documents.open({ name: 'idempotencyKeys', kind: 'record', indexes: [] });
+      const count = () => records.count(everyDocument());
+      const before = await count();
+      for (let i = 0; i < 5; i += 1) {
+        const refused = await book(wish('2026-12-15'), brand.key, { 'idempotency-key': `refused-${i}` });
+        expect([refused.statusCode, refused.json().error]).toEqual([422, 'SlotUnavailable']);
+      }
+      expect(await count()).toBe(before);
+      const other = await book(wish('2026-12-15', 15), brand.key, { 'idempotency-key': 'refused-0' });
+      const again = await book(wish('2026-12-15', 15), brand.key, { 'idempotency-key': 'refused-0' });
+      expect([other.statusCode, again.json()]).toEqual([201, other.json()]);
+      expect(await count()).toBe(before + 1);
     });
     test('another brand may use the same key', async () => {
       const other = await service.brand('Other');
