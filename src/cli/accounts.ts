@@ -1,8 +1,10 @@
 import { CommanderError } from '@commander-js/extra-typings';
+import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { brandId, communityId } from '../domain/ids.ts';
-import type { OperatorCore } from './operation.ts';
+import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
+import { type Cell, table } from './print.ts';
 
 /** The options `--community ID` and `--brand ID`. */
 type AccountOptions = { readonly community?: number | undefined; readonly brand?: number | undefined };
@@ -25,17 +27,37 @@ export function requiredAccount(options: AccountOptions): Account {
 
 const wrongUsage = (message: string) => new CommanderError(2, 'venue.account', message);
 
+export const accountText = ({ kind, id }: Account): string => `${kind} ${id}`;
+
+/** Runs `work` for an account, unless that does not exist. */
+export const operateFor = (
+  command: Invoked,
+  account: Account,
+  work: (core: OperatorCore, name: string, context: CommandContext) => Promise<Answer | Refusal>,
+): Promise<void> =>
+  operate(command, async (core, context) => {
+    const owner = await nameOf(core, account);
+    return isRefusal(owner) ? owner : work(core, owner.name, context);
+  });
+
 /**
- * Lists what belongs to an account, or to all of them without one. Of an account that does not exist there is no list: an empty one
- * would look like an account that has nothing.
+ * Prints what belongs to an account, or to all of them without one. There is no list for an account that does not exist: an empty
+ * one would look like an account that has nothing.
  */
-export async function ownedBy<T>(
-  core: OperatorCore,
+export function printOwned<T>(
+  command: Invoked,
   account: Account | undefined,
-  list: () => Promise<readonly T[]>,
-): Promise<readonly T[] | Refusal> {
-  const owner = account && (await nameOf(core, account));
-  return isRefusal(owner) ? owner : list();
+  list: (core: OperatorCore) => Promise<readonly T[]>,
+  shape: {
+    readonly json: (one: T) => object;
+    readonly row: (one: T, core: OperatorCore) => Readonly<Record<string, Cell>>;
+  },
+): Promise<void> {
+  const print = async (core: OperatorCore) => {
+    const all = await list(core);
+    return { json: all.map((one) => shape.json(one)), text: table(all.map((one) => shape.row(one, core))) };
+  };
+  return account === undefined ? operate(command, print) : operateFor(command, account, print);
 }
 
 /** The name of an account, or a refusal if it does not exist. */

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts';
-import { isRefusal } from '../domain/decision.ts';
 import { LABEL, listOf } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
-import { namedAccount, nameOf, ownedBy, requiredAccount } from './accounts.ts';
-import { sumOrNames, wholeNumber } from './arguments.ts';
+import { accountText, namedAccount, operateFor, printOwned, requiredAccount } from './accounts.ts';
+import { sumOrNames } from './arguments.ts';
 import { operate } from './operation.ts';
-import { fields, table } from './print.ts';
+import { fields } from './print.ts';
+import { answer, subcommand, withAccount } from './subcommand.ts';
 
 /** After this no process takes a revoked key any more (src/credentials/live-states.ts). */
 const ENDED_EVERYWHERE_MS = 1_500;
@@ -20,11 +20,8 @@ export function apiKeyCommands(venue: Command): void {
 }
 
 function addCommands(apiKey: Command): void {
-  apiKey
-    .command('issue')
-    .description('issue an API key, which is shown only once')
-    .option('--community <id>', 'community the key acts for', wholeNumber)
-    .option('--brand <id>', 'brand the key acts for', wholeNumber)
+  const issued = apiKey.command('issue').description('issue an API key, which is shown only once');
+  withAccount(issued, { community: 'community the key acts for', brand: 'brand the key acts for' })
     .option(
       '--permissions <flags>',
       `sum of permission flags, or their names separated by commas (default: ${ALL_PERMISSIONS}, all of them)`,
@@ -42,56 +39,43 @@ Examples:
   venue api-key issue --brand 1
   venue api-key issue --community 2 --permissions ReadAvailability,ReadBookings --label "Front desk"`,
     )
-    .action(({ permissions: wanted, label, ...named }, command) => {
+    .action(({ permissions = ALL_PERMISSIONS, label, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async (core, context) => {
-        const owner = await nameOf(core, account);
-        if (isRefusal(owner)) return owner;
-        const permissions = wanted ?? ALL_PERMISSIONS;
-        const issued = await core.commands.apiKeys.issue({ account, permissions, label }, context);
-        if (isRefusal(issued)) return issued;
-        return {
-          json: toOperatorIssuedApiKey({ ...issued, account, permissions, label }),
+      return operateFor(command, account, async ({ commands }, accountName, context) =>
+        answer(await commands.apiKeys.issue({ account, permissions, label }, context), (key) => ({
+          json: toOperatorIssuedApiKey({ ...key, account, permissions, label }),
           text: fields({
-            Id: issued.apiKeyId,
-            Account: `${account.kind} ${account.id}, ${owner.name}`,
+            Id: key.apiKeyId,
+            Account: `${accountText(account)}, ${accountName}`,
             Permissions: `${permissions}: ${permissionNames(permissions).join(', ')}`,
             Label: label,
-            Key: issued.key,
+            Key: key.key,
           }),
-        };
-      });
+        })),
+      );
     });
 
-  apiKey
-    .command('list')
-    .description('list API keys, including revoked ones')
-    .option('--community <id>', 'only keys of this community', wholeNumber)
-    .option('--brand <id>', 'only keys of this brand', wholeNumber)
-    .addHelpText('after', '\nExample:\n  venue api-key list --brand 1')
-    .action((named, command) => {
-      const account = namedAccount(named);
-      return operate(command, async (core) => {
-        const all = await ownedBy(core, account, () => core.queries.operator.apiKeys(account));
-        if (isRefusal(all)) return all;
-        const rows = all.map(({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
-          Id: apiKeyId,
-          Account: `${owner.kind} ${owner.id}`,
-          Key: preview,
-          Permissions: permissions,
-          Label: label,
-          Issued: issuedAt,
-          Revoked: revokedAt,
-        }));
-        return { json: all.map(toOperatorApiKey), text: table(rows) };
-      });
+  withAccount(subcommand(apiKey, 'list', 'list API keys, including revoked ones', 'api-key list --brand 1'), {
+    community: 'only keys of this community',
+    brand: 'only keys of this brand',
+  }).action((named, command) => {
+    const account = namedAccount(named);
+    return printOwned(command, account, ({ queries }) => queries.operator.apiKeys(account), {
+      json: toOperatorApiKey,
+      row: ({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
+        Id: apiKeyId,
+        Account: accountText(owner),
+        Key: preview,
+        Permissions: permissions,
+        Label: label,
+        Issued: issuedAt,
+        Revoked: revokedAt,
+      }),
     });
+  });
 
-  apiKey
-    .command('revoke')
-    .description('revoke an API key, effective immediately')
+  subcommand(apiKey, 'revoke', 'revoke an API key, effective immediately', 'api-key revoke key_4fG2kQ0aLw1x')
     .argument('<id>', 'id of the key, from `api-key list`')
-    .addHelpText('after', '\nExample:\n  venue api-key revoke key_4fG2kQ0aLw1x')
     .action((id, _, command) =>
       operate(command, async ({ commands }, context) => {
         const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);

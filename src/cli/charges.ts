@@ -7,7 +7,7 @@ import { type ChargesOfMonth, createPaymentTotals, type ListedPayment, type Paym
 import { formatAmount } from '../domain/pricing.ts';
 import { wholeNumber } from './arguments.ts';
 import { csvLine } from './csv.ts';
-import { type Invoked, isJson, operate, writerOf } from './operation.ts';
+import { type Invoked, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 
 export function chargeCommands(venue: Command): void {
@@ -49,18 +49,18 @@ const HEADER = [
 
 async function printCsv(command: Invoked, found: ChargesOfMonth, of: string): Promise<void> {
   const write = writerOf(command);
-  const tell = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
   const totals = createPaymentTotals();
   await write(csvLine(HEADER));
   const progress = ({ done, at }: { readonly done: number; readonly at: string }) =>
-    tell(`${done.toLocaleString('en')} approvals and cancellations read, up to ${at.slice(0, 10)}`);
+    tell(command, `${done.toLocaleString('en')} approvals and cancellations read, up to ${at.slice(0, 10)}`);
   for await (const listed of found.read(progress)) {
     totals.add(listed);
     await write(csvLine(rowOf(listed)));
   }
   for (const total of totals.all()) await write(csvLine(totalRow(total)));
-  if (totals.all().length === 0) tell(`${toText(found.brand.name)} was charged and refunded nothing in ${of}.`);
-  if (!found.isOver) tell(`${of} is not over yet; these are the charges so far.`);
+  if (totals.all().length === 0)
+    tell(command, `${toText(found.brand.name)} was charged and refunded nothing in ${of}.`);
+  if (!found.isOver) tell(command, `${of} is not over yet; these are the charges so far.`);
 }
 
 function rowOf(listed: ListedPayment) {

@@ -1,4 +1,4 @@
-import { type Command, CommanderError, Option } from '@commander-js/extra-typings';
+import { type Command, CommanderError, Option, type OptionValues } from '@commander-js/extra-typings';
 import { toOperatorBooking } from '../contract/booking.ts';
 import { type OperatorHistoryEntry, operatorHistoryEntries } from '../contract/history-entry.ts';
 import type { PublicActor } from '../contract/schemas/history-entry.ts';
@@ -12,12 +12,20 @@ import { csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
-const asOf = () =>
-  new Option('--as-of <time>', 'state at this time: ISO 8601 with a time zone, or a date (midnight UTC)')
-    .argParser(moment)
-    .conflicts('revision');
-const revision = () =>
-  new Option('--revision <number>', 'state after this event of the stream of the space and day').argParser(wholeNumber);
+/** Adds the options that say up to when, and in which form, events are shown. */
+const withUntil = <Arguments extends unknown[], Options extends OptionValues>(command: Command<Arguments, Options>) =>
+  command
+    .addOption(
+      new Option('--as-of <time>', 'state at this time: ISO 8601 with a time zone, or a date (midnight UTC)')
+        .argParser(moment)
+        .conflicts('revision'),
+    )
+    .addOption(
+      new Option('--revision <number>', 'state after this event of the stream of the space and day').argParser(
+        wholeNumber,
+      ),
+    )
+    .option('--csv', 'print the events as CSV');
 
 const untilOf = (options: { readonly asOf?: Timestamp | undefined; readonly revision?: number | undefined }): Until =>
   defined({ asOf: options.asOf === undefined ? undefined : Date.parse(options.asOf), revision: options.revision });
@@ -29,13 +37,11 @@ is later. --csv prints only the events.
 
 /** `venue booking history`: the events of a booking, and what they fold to. */
 export function bookingHistoryCommand(booking: Command): void {
-  booking
+  const history = booking
     .command('history')
     .description('show what happened to a booking, when and by whom, and its state at a time')
-    .argument('<id>', 'id of the booking', wholeNumber)
-    .addOption(asOf())
-    .addOption(revision())
-    .option('--csv', 'print the events as CSV')
+    .argument('<id>', 'id of the booking', wholeNumber);
+  withUntil(history)
     .addHelpText(
       'after',
       `${AS_OF}
@@ -62,14 +68,12 @@ Examples:
 
 /** `venue day`: everything that happened to a space on a day, and the bookings that there were. */
 export function dayCommand(venue: Command): void {
-  venue
+  const ofDay = venue
     .command('day')
     .description('show what happened to a space on one day, and its bookings at a time')
     .argument('<space-id>', 'id of the space', wholeNumber)
-    .argument('<date>', 'the day', date)
-    .addOption(asOf())
-    .addOption(revision())
-    .option('--csv', 'print the events as CSV')
+    .argument('<date>', 'the day', date);
+  withUntil(ofDay)
     .addHelpText(
       'after',
       `${AS_OF}

@@ -7,7 +7,7 @@ import { checkStopped, locationsOf } from '../engines.ts';
 import { openFoundation } from '../foundation.ts';
 import { checkImportable, importStore } from '../transfer/import-store.ts';
 import { readWholeExport } from '../transfer/read-export.ts';
-import { type Invoked, operatorConfig, printAnswer } from './operation.ts';
+import { type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
 import { onStores, progressBarOf } from './stores.ts';
 
 /** How often the read models are looked at that are being built. */
@@ -28,7 +28,7 @@ Example:
   venue import store.ndjson`,
     )
     .action(async (file, _, command) => {
-      const onStep = (what: string) => command.configureOutput().writeErr?.(`${what}\n`);
+      const onStep = (what: string) => tell(command, what);
       const whole = await readWholeExport(file);
       checkImportable(file, whole);
       const { header, trailer } = whole;

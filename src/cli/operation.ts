@@ -74,6 +74,9 @@ export function operatorConfig(): Config {
 /** Whether the caller wants JSON. */
 export const isJson = (command: Invoked): boolean => 'json' in command.optsWithGlobals();
 
+/** Tells the caller something that is not part of the result. */
+export const tell = (command: Invoked, text: string): void => command.configureOutput().writeErr?.(`${text}\n`);
+
 /** Writes a long result in parts: each waits until the one before has been taken, however slow the reader is. */
 export const writerOf =
   (command: Invoked) =>

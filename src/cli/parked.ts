@@ -3,15 +3,13 @@ import { toOperatorParkedEvent } from '../contract/maintenance.ts';
 import { refuse } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
+import { subcommand } from './subcommand.ts';
 
 export function parkedCommands(venue: Command): void {
   const parked = venue.command('parked').description('manage events that could not be turned into webhook deliveries');
 
-  parked
-    .command('list')
-    .description('list events that are parked or being retried, with the reason')
-    .addHelpText('after', '\nExample:\n  venue parked list')
-    .action((_, command) =>
+  subcommand(parked, 'list', 'list events that are parked or being retried, with the reason', 'parked list').action(
+    (_, command) =>
       operate(command, async ({ webhooks }) => {
         const all = await webhooks.listFailedEvents();
         const rows = all.map(({ eventId, type, stream, state, failures, failingSince, due, reason }) => ({
@@ -27,13 +25,10 @@ export function parkedCommands(venue: Command): void {
         }));
         return { json: all.map(toOperatorParkedEvent), text: table(rows) };
       }),
-    );
+  );
 
-  parked
-    .command('replay')
-    .description('retry one parked event, or all of them')
+  subcommand(parked, 'replay', 'retry one parked event, or all of them', 'parked replay', 'parked replay 0198f2c4-…')
     .argument('[id]', 'id of the event, from `parked list`')
-    .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
         const replayed = await webhooks.replayParked(id);

@@ -6,7 +6,7 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { type Subject, subjectInWords, subjectOf, subjectOfUser } from '../domain/personal-text.ts';
 import { namedAccount, nameOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
-import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
+import { type Answer, type Invoked, type OperatorCore, operate, tell } from './operation.ts';
 
 export function personalDataCommands(venue: Command): void {
   venue
@@ -61,7 +61,7 @@ Examples:
     )
     .action((named, command) =>
       operateOn(named, command, async (core, { subject, name }) => {
-        const held = await core.copyOf(subject, progressOf(command));
+        const held = await core.copyOf(subject, (read) => tell(command, `${read.toLocaleString('en')} events read`));
         if (name === undefined && held.events.length + held.records.length === 0) return unknownSubject(subject);
         const copiedAt = toTimestamp(core.clock());
         const copy = { subject, name, copiedAt, events: held.events, records: held.records };
@@ -69,9 +69,6 @@ Examples:
       }),
     );
 }
-
-const progressOf = (command: Invoked) => (looked: number) =>
-  command.configureOutput().writeErr?.(`${looked.toLocaleString('en')} events read\n`);
 
 const unknownSubject = (subject: Subject) => refuse('ResourceNotFound', `There is no ${subjectInWords(subject)}.`);
 

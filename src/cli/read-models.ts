@@ -5,20 +5,25 @@ import { isRefusal, refuse } from '../domain/decision.ts';
 import { discardReadModels } from '../engines.ts';
 import { type OperatorCore, operate, operatorConfig } from './operation.ts';
 import { fields, table } from './print.ts';
-import { progressBar } from './progress.ts';
+import { progressBarOf } from './stores.ts';
+import { subcommand } from './subcommand.ts';
 
 export function readModelCommands(venue: Command): void {
-  venue
-    .command('rebuild')
-    .description('rebuild read models from the log, without downtime')
+  subcommand(
+    venue,
+    'rebuild',
+    'rebuild read models from the log, without downtime',
+    'rebuild',
+    'rebuild availability',
+    'rebuild --from-nothing',
+  )
     .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
     .option('--from-nothing', 'delete all read models first, even damaged ones; the service must be stopped')
-    .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability\n  venue rebuild --from-nothing')
     .action(async (name, { fromNothing = false }, command) => {
       if (fromNothing && name !== undefined) command.error('--from-nothing rebuilds all read models: name none');
       if (fromNothing) await discardReadModels(operatorConfig());
       await operate(command, async ({ maintenance }) => {
-        const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
+        const bar = progressBarOf(command);
         const names = name === undefined ? projections.map((each) => each.name) : [name];
         await maintenance.rebuild({ names, onProgress: bar.show });
         bar.end();
@@ -28,11 +33,8 @@ export function readModelCommands(venue: Command): void {
 
   const readModel = venue.command('read-model').description('list the read models, and unblock one that fails');
 
-  readModel
-    .command('list')
-    .description('list the read models: state, failure, and skipped events')
-    .addHelpText('after', '\nExample:\n  venue read-model list')
-    .action((_, command) =>
+  subcommand(readModel, 'list', 'list the read models: state, failure, and skipped events', 'read-model list').action(
+    (_, command) =>
       operate(command, async ({ maintenance }) => {
         const all = await maintenance.readModels();
         const rows = all.map(({ name, version, state, events, failure, skipped }) => ({
@@ -50,7 +52,7 @@ export function readModelCommands(venue: Command): void {
         );
         return { json: all.map(toOperatorReadModel), text: [table(rows), ...leftOut].join('\n\n') };
       }),
-    );
+  );
 
   readModel
     .command('skip')

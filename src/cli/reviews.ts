@@ -4,21 +4,21 @@ import { isRefusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields } from './print.ts';
+import { subcommand } from './subcommand.ts';
 
 export function reviewCommands(venue: Command): void {
   const review = venue.command('review').description('manage reviews of completed bookings');
 
-  review
-    .command('post')
-    .description('post the review of a completed booking on behalf of its brand')
+  subcommand(
+    review,
+    'post',
+    'post the review of a completed booking on behalf of its brand',
+    'review post 7 --rating 5 --title "Light and quiet" --content "The hall was ready when we came."',
+  )
     .argument('<booking-id>', 'id of the booking', wholeNumber)
     .requiredOption('--rating <stars>', 'rating, 1 to 5', wholeNumber)
     .requiredOption('--title <text>', 'headline')
     .requiredOption('--content <text>', 'full text')
-    .addHelpText(
-      'after',
-      '\nExample:\n  venue review post 7 --rating 5 --title "Light and quiet" --content "The hall was ready when we came."',
-    )
     .action((bookingId, options, command) =>
       operate(command, async ({ commands }, context) => {
         const posted = await commands.reviews.post({ bookingId, ...options }, context);

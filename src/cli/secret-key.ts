@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { operate } from './operation.ts';
+import { operate, tell } from './operation.ts';
 
 export function secretKeyCommands(venue: Command): void {
   const secretKey = venue.command('secret-key').description('replace the key that secrets at rest are sealed with');
@@ -27,7 +27,7 @@ Example:
     .action((_, command) =>
       operate(command, async ({ resealRecords }) => {
         const resealed = await resealRecords((done) =>
-          command.configureOutput().writeErr?.(`${done.toLocaleString('en')} records sealed again\n`),
+          tell(command, `${done.toLocaleString('en')} records sealed again`),
         );
         const what = resealed === 1 ? '1 record was' : `${resealed.toLocaleString('en')} records were`;
         return {

@@ -3,6 +3,7 @@ import type { KeySet } from '../auth/signing-keys.ts';
 import { picked } from '../domain/picked.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
+import { subcommand } from './subcommand.ts';
 
 export function signingKeyCommands(venue: Command): void {
   const description = 'manage the keys that sign tokens';
@@ -12,28 +13,26 @@ export function signingKeyCommands(venue: Command): void {
 }
 
 function addCommands(signingKey: Command): void {
-  signingKey
-    .command('rotate')
-    .description('create a signing key: published now, used in ten minutes; old keys stay published while needed')
-    .addHelpText('after', '\nExample:\n  venue signing-key rotate')
-    .action((_, command) =>
-      operate(command, async ({ authorizationServer }) => {
-        const made = await authorizationServer.signingKeys.rotate();
-        return { json: made, text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
-      }),
-    );
+  subcommand(
+    signingKey,
+    'rotate',
+    'create a signing key: published now, used in ten minutes; old keys stay published while needed',
+    'signing-key rotate',
+  ).action((_, command) =>
+    operate(command, async ({ authorizationServer }) => {
+      const made = await authorizationServer.signingKeys.rotate();
+      return { json: made, text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
+    }),
+  );
 
-  signingKey
-    .command('list')
-    .description('list published signing keys; the first one signs')
-    .addHelpText('after', '\nExample:\n  venue signing-key list')
-    .action((_, command) =>
+  subcommand(signingKey, 'list', 'list published signing keys; the first one signs', 'signing-key list').action(
+    (_, command) =>
       operate(command, async ({ authorizationServer }) => {
         const { keys: published } = await authorizationServer.signingKeys.current();
         const rows = published.map(({ kid }, index) => ({ Key: kid, Signs: index === 0 }));
         return { json: published.map(publicForm), text: table(rows) };
       }),
-    );
+  );
 }
 
 /** A published key as `--json` prints it: the public half (RFC 7517), with nothing else that is stored beside it. */

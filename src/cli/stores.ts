@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '../config.ts';
 import { closeStores, openStores, type Stores } from '../engines.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { WrongSecretKey } from '../store-identity/store-identity.ts';
-import type { Invoked } from './operation.ts';
+import { type Invoked, tell } from './operation.ts';
 import { progressBar } from './progress.ts';
 
 /** What work on the bare stores needs besides them. */
@@ -26,11 +26,11 @@ export async function onStores<R>(config: Config, work: (stores: Stores, ambient
   }
 }
 
-/** Says how far a command is that has no idea of how much there will be. */
+/** Tells how far a command is that does not know how much there will be. */
 export const tellCount =
   (command: Invoked, what: string) =>
   ({ done }: { readonly done: number }): void =>
-    command.configureOutput().writeErr?.(`${done.toLocaleString('en')} ${what}\n`);
+    tell(command, `${done.toLocaleString('en')} ${what}`);
 
 export const progressBarOf = (command: Invoked) =>
   progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);

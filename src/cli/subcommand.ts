@@ -1,7 +1,6 @@
-import type { Command } from '@commander-js/extra-typings';
+import type { Command, OptionValues } from '@commander-js/extra-typings';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
-import type { Answer } from './operation.ts';
 
 /** Adds a command to a group. Its help shows the examples, each without the leading `venue`. */
 export function subcommand(group: Command, name: string, description: string, ...examples: readonly string[]): Command {
@@ -11,9 +10,11 @@ export function subcommand(group: Command, name: string, description: string, ..
 }
 
 /** Adds the options `--community ID` and `--brand ID`, of which `namedAccount` and `requiredAccount` take one. */
-export const withAccount = (command: Command, { community, brand }: Record<'community' | 'brand', string>) =>
-  command.option('--community <id>', community, wholeNumber).option('--brand <id>', brand, wholeNumber);
+export const withAccount = <Arguments extends unknown[], Options extends OptionValues>(
+  command: Command<Arguments, Options>,
+  { community, brand }: Record<'community' | 'brand', string>,
+) => command.option('--community <id>', community, wholeNumber).option('--brand <id>', brand, wholeNumber);
 
-/** The answer made of an outcome, unless that is a refusal. */
-export const answer = <T>(outcome: T | Refusal, answerOf: (outcome: T) => Answer): Answer | Refusal =>
+/** What `answerOf` makes of an outcome, unless that is a refusal. */
+export const answer = <Outcome, A>(outcome: Outcome | Refusal, answerOf: (outcome: Outcome) => A): A | Refusal =>
   isRefusal(outcome) ? outcome : answerOf(outcome);

@@ -1,31 +1,65 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { User, Users } from '../auth/users.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import { toOperatorUser } from '../contract/user.ts';
-import type { Account } from '../domain/account.ts';
-import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
-import { wholeNumber } from './arguments.ts';
-import { type Answer, operate } from './operation.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import { accountText, namedAccount, operateFor, requiredAccount } from './accounts.ts';
+import { type Answer, type Invoked, operate } from './operation.ts';
 import { readPassword } from './password.ts';
 import { fields, table } from './print.ts';
+import { answer, subcommand, withAccount } from './subcommand.ts';
 
 export function userCommands(venue: Command): void {
   const user = venue.command('user').description('manage users, who sign in to the console and connect apps');
-  addCommand(user);
-  joinCommand(user);
-  leaveCommand(user);
-  listCommand(user);
-  passwordCommand(user);
-  removeCommand(user);
+  addMembershipCommands(user);
+
+  withAccount(subcommand(user, 'list', 'list users', 'user list --brand 1'), {
+    community: 'only users of this community',
+    brand: 'only users of this brand',
+  }).action((named, command) => {
+    const account = namedAccount(named);
+    return operate(command, async ({ users }) => {
+      const all = await users.list(account);
+      const rows = all.map(({ id, email, accounts, createdAt }) => ({
+        Id: id,
+        'E-mail': email,
+        Accounts: accounts.map(accountText).join(', '),
+        Added: createdAt,
+      }));
+      return { json: all.map(toOperatorUser), text: table(rows) };
+    });
+  });
+
+  onUser(
+    user,
+    'password',
+    'set a new password (prompts, or reads stdin) and sign the user out everywhere',
+    'user password --email ada@example.com',
+  ).action(({ email }, command) =>
+    operateOnUser(command, email, async (users, { id }, context) =>
+      answer(await users.changePassword(id, await readPassword(`New password of ${email}: `), context), shown),
+    ),
+  );
+
+  onUser(
+    user,
+    'remove',
+    'remove a user, end their sessions and disconnect their apps',
+    'user remove --email ada@example.com',
+  ).action(({ email }, command) =>
+    operateOnUser(command, email, async (users, { id }, context) => {
+      await users.remove(id, context);
+      return { json: { id, removed: true }, text: `Removed user ${email}.` };
+    }),
+  );
 }
 
-function addCommand(user: Command): void {
-  user
+function addMembershipCommands(user: Command): void {
+  const added = user
     .command('add')
     .description('add a user to a community or brand; prompts for the password or reads it from stdin')
-    .requiredOption('--email <address>', 'e-mail address to sign in with')
-    .option('--community <id>', 'community the user acts for', wholeNumber)
-    .option('--brand <id>', 'brand the user acts for', wholeNumber)
+    .requiredOption('--email <address>', 'e-mail address to sign in with');
+  withAccount(added, { community: 'community the user acts for', brand: 'brand the user acts for' })
     .addHelpText(
       'after',
       `
@@ -35,101 +69,53 @@ Examples:
     )
     .action(({ email, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async (core, context) => {
-        const owner = await nameOf(core, account);
-        if (isRefusal(owner)) return owner;
+      return operateFor(command, account, async ({ users }, _, context) => {
         const password = await readPassword(`Password of ${email}: `);
-        return shown(await core.users.add({ email, password, accounts: [account] }, context));
+        return answer(await users.add({ email, password, accounts: [account] }, context), shown);
       });
     });
-}
 
-function joinCommand(user: Command): void {
-  user
-    .command('join')
-    .description('let a user act for another community or brand')
-    .requiredOption('--email <address>', 'e-mail address of the user')
-    .option('--community <id>', 'community to act for', wholeNumber)
-    .option('--brand <id>', 'brand to act for', wholeNumber)
-    .addHelpText('after', '\nExample:\n  venue user join --email ada@example.com --brand 2')
-    .action(({ email, ...named }, command) => {
-      const account = requiredAccount(named);
-      return operate(command, async (core, context) => {
-        const owner = await nameOf(core, account);
-        if (isRefusal(owner)) return owner;
-        return withUser(core.users, email, async ({ id }) => shown(await core.users.addAccount(id, account, context)));
-      });
-    });
-}
-
-function leaveCommand(user: Command): void {
-  user
-    .command('leave')
-    .description('stop a user acting for a community or brand, and disconnect the apps they connected to it')
-    .requiredOption('--email <address>', 'e-mail address of the user')
-    .option('--community <id>', 'community to stop acting for', wholeNumber)
-    .option('--brand <id>', 'brand to stop acting for', wholeNumber)
-    .addHelpText('after', '\nExample:\n  venue user leave --email ada@example.com --brand 2')
-    .action(({ email, ...named }, command) => {
-      const account = requiredAccount(named);
-      return operate(command, ({ users }, context) =>
-        withUser(users, email, async ({ id }) => shown(await users.removeAccount(id, account, context))),
-      );
-    });
-}
-
-function listCommand(user: Command): void {
-  user
-    .command('list')
-    .description('list users')
-    .option('--community <id>', 'only users of this community', wholeNumber)
-    .option('--brand <id>', 'only users of this brand', wholeNumber)
-    .addHelpText('after', '\nExample:\n  venue user list --brand 1')
-    .action((named, command) => {
-      const account = namedAccount(named);
-      return operate(command, async ({ users }) => {
-        const all = await users.list(account);
-        const rows = all.map(({ id, email, accounts, createdAt }) => ({
-          Id: id,
-          'E-mail': email,
-          Accounts: accounts.map(inWords).join(', '),
-          Added: createdAt,
-        }));
-        return { json: all.map(toOperatorUser), text: table(rows) };
-      });
-    });
-}
-
-function passwordCommand(user: Command): void {
-  user
-    .command('password')
-    .description('set a new password (prompts, or reads stdin) and sign the user out everywhere')
-    .requiredOption('--email <address>', 'e-mail address of the user')
-    .addHelpText('after', '\nExample:\n  venue user password --email ada@example.com')
-    .action(({ email }, command) =>
-      operate(command, ({ users }, context) =>
-        withUser(users, email, async ({ id }) =>
-          shown(await users.changePassword(id, await readPassword(`New password of ${email}: `), context)),
-        ),
-      ),
+  withAccount(
+    onUser(
+      user,
+      'join',
+      'let a user act for another community or brand',
+      'user join --email ada@example.com --brand 2',
+    ),
+    { community: 'community to act for', brand: 'brand to act for' },
+  ).action(({ email, ...named }, command) => {
+    const account = requiredAccount(named);
+    return operateFor(command, account, ({ users }, _, context) =>
+      withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, context), shown)),
     );
+  });
+
+  withAccount(
+    onUser(
+      user,
+      'leave',
+      'stop a user acting for a community or brand, and disconnect the apps they connected to it',
+      'user leave --email ada@example.com --brand 2',
+    ),
+    { community: 'community to stop acting for', brand: 'brand to stop acting for' },
+  ).action(({ email, ...named }, command) => {
+    const account = requiredAccount(named);
+    return operateOnUser(command, email, async (users, { id }, context) =>
+      answer(await users.removeAccount(id, account, context), shown),
+    );
+  });
 }
 
-function removeCommand(user: Command): void {
-  user
-    .command('remove')
-    .description('remove a user, end their sessions and disconnect their apps')
-    .requiredOption('--email <address>', 'e-mail address of the user')
-    .addHelpText('after', '\nExample:\n  venue user remove --email ada@example.com')
-    .action(({ email }, command) =>
-      operate(command, ({ users }, context) =>
-        withUser(users, email, async ({ id }) => {
-          await users.remove(id, context);
-          return { json: { id, removed: true }, text: `Removed user ${email}.` };
-        }),
-      ),
-    );
-}
+/** Adds a command about the user whom `--email` names. */
+const onUser = (user: Command, name: string, description: string, example: string) =>
+  subcommand(user, name, description, example).requiredOption('--email <address>', 'e-mail address of the user');
+
+const operateOnUser = (
+  command: Invoked,
+  email: string,
+  work: (users: Users, user: User, context: CommandContext) => Promise<Answer | Refusal>,
+): Promise<void> =>
+  operate(command, ({ users }, context) => withUser(users, email, (user) => work(users, user, context)));
 
 async function withUser(
   users: Users,
@@ -140,10 +126,7 @@ async function withUser(
   return user === undefined ? refuse('ResourceNotFound', `There is no user ${email}.`) : work(user);
 }
 
-const inWords = ({ kind, id }: Account) => `${kind} ${id}`;
-
-function shown(user: User | Refusal): Answer | Refusal {
-  if (isRefusal(user)) return user;
-  const text = fields({ Id: user.id, 'E-mail': user.email, Accounts: user.accounts.map(inWords).join(', ') });
-  return { json: toOperatorUser(user), text };
-}
+const shown = (user: User): Answer => ({
+  json: toOperatorUser(user),
+  text: fields({ Id: user.id, 'E-mail': user.email, Accounts: user.accounts.map(accountText).join(', ') }),
+});

@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import type { Attempt } from '../webhooks/webhooks.ts';
-import { namedAccount, ownedBy } from './accounts.ts';
+import { accountText, namedAccount, printOwned } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -33,13 +33,11 @@ function addRegistrationCommands(webhook: Command): void {
     brand: 'only registrations of this brand',
   }).action((named, command) => {
     const account = namedAccount(named);
-    return operate(command, async (core) => {
-      const registered = await ownedBy(core, account, async () => {
-        const all = await core.queries.operator.webhooks(account);
-        return Promise.all(all.map((each) => withPause(core, each)));
-      });
-      return answer(registered, (all) => ({ json: all.map(toOperatorWebhook), text: table(all.map(registrationRow)) }));
-    });
+    const list = async (core: OperatorCore) => {
+      const all = await core.queries.operator.webhooks(account);
+      return Promise.all(all.map((each) => withPause(core, each)));
+    };
+    return printOwned(command, account, list, { json: toOperatorWebhook, row: registrationRow });
   });
 
   onRegistration(webhook, 'test', 'send a Test event, without retries', async ({ webhooks }, id) =>
@@ -181,7 +179,7 @@ async function withPause({ webhooks }: OperatorCore, registration: Registration)
 
 const registrationRow = (registration: Registration) => ({
   Id: registration.webhookId,
-  Account: `${registration.owner.kind} ${registration.owner.id}`,
+  Account: accountText(registration.owner),
   Url: registration.url,
   Events: webhookEventNames(registration.events).join(', '),
   Status: statusOf(registration),
