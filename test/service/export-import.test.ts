@@ -54,7 +54,7 @@ function storedIn(stderr: string): number {
 }
 
 test('an export that is killed anywhere goes on to the same file', { timeout: 120_000 }, async () => {
-  const place = await longStore(newKey(), 20_000);
+  const place = await longStore(newKey(), 10_000);
   const folder = temporaryDataDir();
   const [whole, file] = [join(folder, 'whole'), join(folder, 'file')];
   await place.json('export', whole);
@@ -69,8 +69,8 @@ test('an export that is killed anywhere goes on to the same file', { timeout: 12
 });
 
 const targets = [
-  ['the embedded engines', embeddedPlace, 20_000],
-  ['EventStoreDB and MongoDB', serversPlace, 3_000],
+  ['the embedded engines', embeddedPlace, 10_000],
+  ['EventStoreDB and MongoDB', serversPlace, 1_500],
 ] as const;
 test.skipIf('missing' in mongoServer).for(targets)(
   'an import into %s that is killed anywhere goes on to the same store',

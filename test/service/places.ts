@@ -5,10 +5,10 @@ import { openMongoDocumentStore } from '../../src/document-store/mongodb/documen
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { jsonWith } from '../cli/in-process.ts';
+import { inProcessWith, jsonWith } from '../cli/in-process.ts';
 import { ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
-import { type Ended, type Environment, runNode } from './node-process.ts';
+import type { Environment } from './node-process.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 /** Engines that hold nothing yet, and how a service and the command line use them. */
@@ -16,8 +16,8 @@ export type Place = {
   readonly dataDir: string;
   readonly env: Environment;
   start(env?: Environment): Promise<ServiceProcess>;
-  /** Runs a command in a process. */
-  run(...args: readonly string[]): Promise<Ended>;
+  /** Runs a command inside this process. */
+  run(...args: readonly string[]): ReturnType<typeof inProcessWith>;
   /** Runs a command that must succeed, inside this process, and parses its JSON output. */
   json(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>>;
   /** Opens its log and its documents, as another process would. */
@@ -33,7 +33,7 @@ function place(
   return {
     ...{ dataDir, env },
     start: (more = {}) => startServiceProcess(dataDir, { ...env, ...more }),
-    run: (...args) => runNode('src/cli.js', args, env),
+    run: (...args) => inProcessWith(env, ...args),
     json: (...args) => jsonWith(env, ...args),
     async onStores(work) {
       const [events, documents] = await open(dataDir);
