@@ -8,8 +8,8 @@ import {
   answerUncommonRequests,
   handleClientError,
   handleError,
-  lacksHost,
-  sendLacksHost,
+  lacksOneHost,
+  sendLacksOneHost,
   sendNotFound,
 } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
@@ -82,7 +82,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     asksForPage(request) ? sendNotFoundPage(reply) : sendNotFound(request, reply),
   );
   app.addHook('onRequest', (request, reply, done) => {
-    if (lacksHost(request)) return void sendLacksHost(reply);
+    if (lacksOneHost(request)) return void sendLacksOneHost(reply);
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');
     done();

@@ -85,7 +85,7 @@ export function handleClientError(error: NodeJS.ErrnoException, socket: Socket):
 
 /**
  * Answers requests that Node would refuse without a body: with an expectation other than `100-continue`, or for a tunnel.
- * {@link lacksHost} finds those without a Host, which Node lets through (`requireHostHeader`).
+ * {@link lacksOneHost} finds those without a Host, which Node lets through (`requireHostHeader`).
  */
 export function answerUncommonRequests(server: Server): void {
   server.on('checkExpectation', ({ socket }: IncomingMessage) =>
@@ -99,12 +99,14 @@ export function answerUncommonRequests(server: Server): void {
   );
 }
 
-/** Whether a request lacks the header that HTTP/1.1 demands. */
-export const lacksHost = ({ headers, raw }: FastifyRequest): boolean =>
-  headers.host === undefined && raw.httpVersion === '1.1';
+/** Whether a request lacks the one Host that HTTP/1.1 demands, or has several, of which a proxy may have read another (RFC 9112, 3.2). */
+export const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
+  headers.host === undefined
+    ? raw.httpVersion === '1.1'
+    : raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1;
 
-export const sendLacksHost = (reply: FastifyReply): FastifyReply =>
-  sendError(reply.header('connection', 'close'), 'ValidationError', 'The header Host is required.');
+export const sendLacksOneHost = (reply: FastifyReply): FastifyReply =>
+  sendError(reply.header('connection', 'close'), 'ValidationError', 'The header Host is required, once.');
 
 /** Answers on a connection that no reply belongs to, and closes it. */
 function endWith(socket: Duplex, status: string, answer: ErrorBody): void {

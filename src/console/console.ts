@@ -14,6 +14,7 @@ import { showError } from './error-pages.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
 import { createPageHandler, type PageHandler } from './page-handler.ts';
+import { createPageRenderer } from './page-renderer.ts';
 import { registerPages } from './pages.ts';
 import {
   type AccountOf,
@@ -56,7 +57,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   });
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck({ sessions, cookies, rejections, publicUrl });
-  const handle = createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, queries, clock });
+  const renderer = createPageRenderer({ queries });
+  const handle = createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, renderer, clock });
 
   registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));

@@ -1,16 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Account, accountKey } from '../domain/account.ts';
+import { accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { html, named } from '../html/html.ts';
-import { type Flash, page, sendPage } from '../html/layout.ts';
+import type { Flash } from '../html/layout.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, unavailablePage } from './error-pages.ts';
 import type { LiveFeed } from './live/live.ts';
-import { hasProblems, postForm } from './parts/forms.ts';
-import { contentOf, type NamedAccount, printedHead, rail } from './parts/frame.ts';
+import type { PageRenderer } from './page-renderer.ts';
+import { postForm } from './parts/forms.ts';
+import type { NamedAccount } from './parts/frame.ts';
 import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
-import { type Answer, Form, type Handler, type PageDeps, type Shown, type Visit } from './parts/visit.ts';
+import { type Answer, Form, type Handler, type Shown, type Visit } from './parts/visit.ts';
 import type { Cookies } from './sessions/cookies.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
@@ -23,21 +24,16 @@ export type PageHandlerDeps = {
   readonly cookies: Cookies;
   readonly submitOnce: SubmitOnce;
   readonly feed: Pick<LiveFeed, 'mark'>;
-  readonly queries: PageDeps['queries'];
+  readonly renderer: PageRenderer;
   readonly clock: Clock;
 };
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
-const FORM_RESTORED: Flash = {
-  kind: 'notice',
-  text: "Your session had ended, and your changes weren't saved. Review and send again.",
-};
+const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
 /** Answers requests for pages: session, visit, handler, page. */
-export function createPageHandler(deps: PageHandlerDeps) {
-  const { signedIn, sessions, cookies, submitOnce, feed, queries, clock } = deps;
-
+export function createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, renderer, clock }: PageHandlerDeps) {
   async function handle(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -46,37 +42,36 @@ export function createPageHandler(deps: PageHandlerDeps) {
   ): Promise<FastifyReply> {
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
+    const isForm = request.method === 'POST';
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page learns of every change that it may not show. The page that answers a form is
     // not kept live, because a GET of its URL may show something else.
-    const live = request.method === 'POST' ? undefined : await feed.mark();
-    const answered =
-      request.method === 'POST'
-        ? submitted(visit, current.hash, handler, repeated)
-        : found(visit, handler, request.url);
+    const live = isForm ? undefined : await feed.mark();
+    const answered = isForm ? submitted(visit, current.hash, handler, repeated) : found(visit, handler, request.url);
     const answer = await answered.catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
       return unavailablePage(error, request, reply);
     });
     if ('go' in answer) {
-      if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash);
+      if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash, sessions.ownerOf(visit.csrf));
       return reply.redirect(answer.go, 303);
     }
     const shown = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;
-    const messages = [...cookies.takeFlash(request, reply), ...(visit.restored ? [FORM_RESTORED] : [])];
-    return render(request, reply, visit, { ...shown, flash: [...messages, ...(shown.flash ?? [])] }, live);
+    const left = cookies.takeFlash(request, reply, sessions.ownersOf(current));
+    const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(shown.flash ?? [])];
+    return renderer.render(request, reply, visit, { ...shown, flash }, live);
   }
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply, current: CurrentSession): Promise<Visit> {
     const { user, session } = current;
     const { account } = session;
     const csrf = sessions.csrfToken(current);
-    const isForm = request.method === 'POST';
-    const restored = isForm ? undefined : takeSavedForm(cookies, request, reply, sessions.ownerOf(csrf));
+    const [owner, owners] = [sessions.ownerOf(csrf), sessions.ownersOf(current)];
+    const restored = request.method === 'POST' ? undefined : takeSavedForm(cookies, request, reply, owner, owners);
     return {
       user,
       account,
-      accountName: await nameOf(account),
+      accountName: await renderer.nameOf(account),
       context: { actor: { kind: 'user', id: user.id, account }, correlationId: request.id },
       params: stringsOf(request.params),
       query: new Form(request.query),
@@ -100,57 +95,12 @@ export function createPageHandler(deps: PageHandlerDeps) {
     const answer = await handler(visit);
     if (!('missing' in answer)) return answer;
     const elsewhere: NamedAccount[] = [];
-    for (const other of await othersOf(visit)) {
+    for (const other of await renderer.othersOf(visit)) {
       const { account, name } = other;
       if ('main' in (await handler({ ...visit, account, accountName: name }))) elsewhere.push(other);
     }
     return elsewhere.length === 0 ? answer : switchPage(visit, elsewhere, url);
   }
-
-  async function render(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    visit: Visit,
-    shown: Shown,
-    live: string | undefined,
-  ): Promise<FastifyReply> {
-    const { account, accountName, csrf, user, now } = visit;
-    const isWrong = hasProblems(shown.problems ?? {});
-    const status = shown.status ?? (isWrong ? 422 : 200);
-    const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
-    const frame = rail({
-      account,
-      accountName,
-      email: user.email,
-      others: await othersOf(visit),
-      pending: account.kind === 'Community' ? await pendingOf(account) : 0,
-      path: request.url,
-      csrf,
-    });
-    const title = status === 422 ? `Error: ${shown.title}` : shown.title;
-    const main = html`${printedHead(accountName, now, community?.timeZone ?? visit.zone)}${contentOf(shown)}`;
-    return sendPage(reply, status, page({ title, main, rail: frame, ...defined({ flash: shown.flash, live }) }));
-  }
-
-  /** Undefined while bookings cannot be read, because pages that need none are shown nevertheless. */
-  async function pendingOf(account: Account): Promise<number | undefined> {
-    try {
-      return await queries.bookings.count(account, 'Pending');
-    } catch (error) {
-      if (isUnavailable(error)) return undefined;
-      throw error;
-    }
-  }
-
-  const nameOf = async (account: Account): Promise<string> =>
-    (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
-
-  const othersOf = ({ user, account }: Visit): Promise<NamedAccount[]> =>
-    Promise.all(
-      user.accounts
-        .filter((other) => accountKey(other) !== accountKey(account))
-        .map(async (other) => ({ account: other, name: await nameOf(other) })),
-    );
 
   return handle;
 }

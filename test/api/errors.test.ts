@@ -137,6 +137,8 @@ describe('every failure has the same error shape', () => {
     ['that is not HTTP', 'NONSENSE\r\n\r\n', 400],
     ['without a Host', 'GET /api/v1/bookings HTTP/1.1\r\n\r\n', 400],
     ['without a Host, for a page', 'GET /console HTTP/1.1\r\nAccept: text/html\r\n\r\n', 400],
+    ['with two Hosts', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n', 400],
+    ['with two Hosts, for a page', 'GET /console HTTP/1.1\r\nHost: x\r\nHost: x\r\nAccept: text/html\r\n\r\n', 400],
     ['without a Host, in HTTP/1.0', 'GET /api/v1/bookings HTTP/1.0\r\n\r\n', 401],
     ['that expects what nobody does', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n', 400],
     ['for a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 404],

@@ -26,6 +26,11 @@ let app: FastifyInstance;
 let listeners: Set<(change: Change) => void>;
 let isActive: boolean;
 let sequence: number;
+let checks: number;
+const isSessionActive = async () => {
+  checks += 1;
+  return isActive;
+};
 const announce = (say: string) => {
   sequence += 1;
   for (const onChange of listeners) onChange({ sequence, topic: '', say });
@@ -36,6 +41,7 @@ beforeEach(async () => {
   listeners = new Set();
   isActive = true;
   sequence = 0;
+  checks = 0;
   const feed: Pick<LiveFeed, 'markAt' | 'subscribe'> = {
     markAt: (change) => `p-${change.sequence}`,
     subscribe({ onChange }) {
@@ -43,7 +49,7 @@ beforeEach(async () => {
       return { caughtUp: true, stop: () => listeners.delete(onChange) };
     },
   };
-  const streams = createEventStreams({ feed, sessions: { isActive: async () => isActive } });
+  const streams = createEventStreams({ feed, sessions: { isActive: isSessionActive } });
   app = Fastify({ forceCloseConnections: 'idle' });
   app.addHook('preClose', async () => streams.endAll());
   app.get('/live', async (request, reply) => {
@@ -89,10 +95,14 @@ test('a page receives the mark of its connection, the changes since, and heartbe
   expect(text()).toContain('id: p-1\ndata: {"topic":"","say":"New request"}\n\n');
 });
 
-test('a page whose session has ended is disconnected', async () => {
+test('pages whose session has ended are disconnected within two seconds, and asked for once together', async () => {
   const text = (await page()).read();
+  await page();
+  vi.advanceTimersByTime(1_000);
+  await eventually(() => expect(checks).toBe(1));
+  expect(listeners.size).toBe(2);
   isActive = false;
-  vi.advanceTimersByTime(20_000);
+  vi.advanceTimersByTime(1_000);
   await eventually(() => expect(listeners.size).toBe(0));
   // The last chunk of a complete response.
   await eventually(() => expect(text()).toMatch(/\r\n0\r\n\r\n$/));

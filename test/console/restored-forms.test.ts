@@ -61,7 +61,7 @@ test('a request whose session had ended is not sent, and is in the form again af
 
   const { again, page: back } = await signInAgain(browser, lost, planner);
   expect(back.url.pathname + back.url.search).toBe(url);
-  expect(back.flash).toContain('Your session had ended, and your changes weren&#39;t saved');
+  expect(back.flash).toContain('Your changes weren&#39;t saved. Review and save again.');
   expect(back.text).toContain('Two lines.</textarea>');
   expect(back.text).toMatch(/value="14" required checked/);
   const sent = await again.send(back, `/console/find/${hall}`, { startHour: '14' });
@@ -81,6 +81,37 @@ test('… and by nobody else who signs in there', async () => {
   expect(theirs.url.pathname).toBe(path);
   expect(theirs.text).not.toContain('A secret name');
   // It is not there for later, either.
+  expect(again.cookie('console_form')).toBeUndefined();
+});
+
+test('a reason whose session had ended is shown to its user after signing in, and to no other user', async () => {
+  for (const [user, isShown] of [
+    [colleague, false],
+    [manager, true],
+  ] as const) {
+    const browser = await signedIn(manager);
+    const pending = await running.service.core.queries.requests.pending(communityId(1));
+    const path = `/console/bookings/${pending[0]?.bookingId}`;
+    const page = await browser.open(path);
+    endSession(browser);
+    const lost = await browser.send(page, '/decline', { reason: 'They never paid.' });
+    expect(lost.text).toContain('They never paid.');
+    const { again, page: next } = await signInAgain(browser, lost, user);
+    expect(next.url.pathname).toBe(path);
+    expect(next.text.includes('They never paid.')).toBe(isShown);
+    expect(again.cookie('console_flash')).toBeUndefined();
+  }
+});
+
+test('another user who signs in discards a form that waits, wherever that user goes', async () => {
+  const browser = await signedIn(manager);
+  const path = `/console/spaces/${hall}`;
+  const page = await browser.open(path);
+  endSession(browser);
+  await browser.send(page, path, { name: 'A secret name' });
+  const again = new Browser(running.url);
+  again.setCookie('console_form', browser.cookie('console_form') ?? '');
+  await again.signIn(colleague);
   expect(again.cookie('console_form')).toBeUndefined();
 });
 

@@ -1,9 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { accountKey } from '../../domain/account.ts';
 import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
 import type { Change, LiveFeed } from './live.ts';
 
-/** How often an open connection is probed and its session checked. */
+/** How often an open connection is probed. */
 const HEARTBEAT_MS = 20_000;
+/** How often the sessions of open connections are checked: a stream stops within two seconds of signing out. */
+const CHECK_MS = 1_000;
 /** A page that leaves more unread is disconnected, and catches up when it reconnects. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
@@ -18,7 +21,20 @@ export function createEventStreams(deps: {
   readonly sessions: Pick<Sessions, 'isActive'>;
 }) {
   const { feed, sessions } = deps;
-  const open = new Set<() => void>();
+  const open = new Set<{ readonly current: CurrentSession; end(): void }>();
+  let checking: NodeJS.Timeout | undefined;
+
+  /** Ends the streams of sessions that have ended. Each session is looked up once, however many pages it has open. */
+  function checkSessions(): void {
+    const sameSession = Map.groupBy(open, ({ current: { hash, session } }) => `${hash} ${accountKey(session.account)}`);
+    for (const streams of sameSession.values()) {
+      const end = () => {
+        for (const stream of streams) stream.end();
+      };
+      const current = streams[0]?.current;
+      if (current) sessions.isActive(current.hash, current.session.account).then((active) => !active && end(), end);
+    }
+  }
 
   return {
     /**
@@ -28,9 +44,10 @@ export function createEventStreams(deps: {
     connect(
       request: FastifyRequest,
       reply: FastifyReply,
-      { hash, session, user }: CurrentSession,
+      current: CurrentSession,
       marks: { readonly since: string; readonly now: string },
     ): void {
+      const { session, user } = current;
       reply.hijack();
       const { raw } = reply;
       raw.writeHead(200, {
@@ -55,23 +72,23 @@ export function createEventStreams(deps: {
       const end = () => {
         clearInterval(heartbeat);
         stop();
-        open.delete(end);
+        open.delete(stream);
+        if (open.size === 0) {
+          clearInterval(checking);
+          checking = undefined;
+        }
         raw.end();
       };
-      const heartbeat = setInterval(() => {
-        send(': still here\n\n');
-        sessions.isActive(hash, session.account).then(
-          (active) => !active && end(),
-          () => end(),
-        );
-      }, HEARTBEAT_MS);
-      open.add(end);
+      const stream = { current, end };
+      const heartbeat = setInterval(() => send(': still here\n\n'), HEARTBEAT_MS);
+      open.add(stream);
+      checking ??= setInterval(checkSessions, CHECK_MS);
       request.raw.on('close', end);
     },
 
     /** Ends every stream, as the process is about to stop; pages reconnect to another one. */
     endAll(): void {
-      for (const end of [...open]) end();
+      for (const { end } of [...open]) end();
     },
   };
 }

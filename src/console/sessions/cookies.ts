@@ -55,17 +55,20 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
     setSealed,
     getSealed,
 
-    /** Keeps a message for the next page, for some seconds. */
-    setFlash: (reply: FastifyReply, flash: Flash, seconds = 60) => setSealed(reply, FLASH, flash, seconds),
+    /** Keeps a message for the next page of its owner (`Sessions.ownerOf`), for some seconds. */
+    setFlash: (reply: FastifyReply, flash: Flash, owner: string, seconds = 60) =>
+      setSealed(reply, FLASH, { flash, owner } satisfies OwnedFlash, seconds),
 
-    /** The message that the page before has left. It is shown once. */
-    takeFlash(request: FastifyRequest, reply: FastifyReply): readonly Flash[] {
-      const flash = getSealed<Flash>(request, FLASH);
-      if (flash === undefined) return [];
+    /** The message that the page before has left. It is shown once, and only if one of these is its owner. */
+    takeFlash(request: FastifyRequest, reply: FastifyReply, owners: readonly string[]): readonly Flash[] {
+      const left = getSealed<OwnedFlash>(request, FLASH);
+      if (left === undefined) return [];
       clear(reply, FLASH);
-      return [flash];
+      return owners.includes(left.owner) ? [left.flash] : [];
     },
   };
 }
 
 const FLASH = 'console_flash';
+
+type OwnedFlash = { readonly flash: Flash; readonly owner: string };

@@ -36,7 +36,8 @@ export function createRejections({ cookies, sessions, publicUrl }: Deps) {
     signedOut(request: FastifyRequest, reply: FastifyReply, signInUrl: (to: string) => string): FastifyReply {
       const form = rejectedForm(request, publicUrl);
       if (form.isRestorable) saveForm(cookies, request, reply, ownerOf(request));
-      else if (form.typed.length > 0) cookies.setFlash(reply, messageAfterSignIn(form), SIGN_IN_SECONDS);
+      else if (form.typed.length > 0)
+        cookies.setFlash(reply, messageAfterSignIn(form), ownerOf(request), SIGN_IN_SECONDS);
       const next = { href: signInUrl(form.back), label: 'Sign in to review and resend' };
       return sendPage(reply, 401, rejectionPage(form, 'Your session has ended.', next));
     },

@@ -36,17 +36,23 @@ export function saveForm(cookies: Cookies, request: FastifyRequest, reply: Fasti
   if (Buffer.byteLength(JSON.stringify(saved)) <= MAX_BYTES) cookies.setSealed(reply, COOKIE, saved, SECONDS);
 }
 
-/** The saved form of this page, if it is the owner's. It is deleted either way. */
+/**
+ * The saved form of this page. It is then deleted, as is one of another user.
+ * @param owner the user and account that the page is for
+ * @param owners the user with each of the user's accounts
+ */
 export function takeSavedForm(
   cookies: Cookies,
   request: FastifyRequest,
   reply: FastifyReply,
   owner: string,
+  owners: readonly string[],
 ): Form | undefined {
   const saved = cookies.getSealed<RestoredForm>(request, COOKIE);
-  if (saved === undefined || saved.path !== pathOf(request)) return undefined;
-  cookies.clear(reply, COOKIE);
-  return saved.owner === owner ? new Form(saved.fields) : undefined;
+  if (saved === undefined) return undefined;
+  const isForPage = saved.owner === owner && saved.path === pathOf(request);
+  if (isForPage || !owners.includes(saved.owner)) cookies.clear(reply, COOKIE);
+  return isForPage ? new Form(saved.fields) : undefined;
 }
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';

@@ -107,23 +107,30 @@ export async function createSessions(deps: {
      * (BREACH; docs/decisions/console.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
      * another cookie for a secret of its own, where the session already provides one.
      */
-    csrfToken: (current: CurrentSession): string => formTokens.create(current.hash, ownerIn(current)),
+    csrfToken: (current: CurrentSession): string =>
+      formTokens.create(current.hash, ownerIn(current.session.account, current.user.id)),
 
     isCsrfToken: (current: CurrentSession, text: string): boolean =>
-      formTokens.verify(current.hash, text, ownerIn(current)),
+      formTokens.verify(current.hash, text, ownerIn(current.session.account, current.user.id)),
 
     /**
      * Whom a token was made for: the part of it that is the same for one user and account in every session, and that only this
      * service can make. It proves nothing about who sends it.
      */
-    ownerOf: (token: string): string => token.split('-', 1)[0] ?? '',
+    ownerOf,
+
+    /** What `ownerOf` says of the forms of a user, for each of the user's accounts. */
+    ownersOf: ({ user }: CurrentSession): readonly string[] =>
+      user.accounts.map((account) => ownerOf(formTokens.create('any', ownerIn(account, user.id)))),
   };
 }
+
+const ownerOf = (token: string): string => token.split('-', 1)[0] ?? '';
 
 const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
 
 /** Whom forms are made for. */
-const ownerIn = ({ session }: CurrentSession): string => `${accountKey(session.account)} ${session.userId}`;
+const ownerIn = (account: Account, userId: string): string => `${accountKey(account)} ${userId}`;
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

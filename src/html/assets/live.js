@@ -2,6 +2,8 @@
 // something clickable, a notice offers the change instead.
 const { live } = document.body.dataset;
 const say = (text, brief = false) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, brief } }));
+/** How long to wait before connecting again after a refusal, in milliseconds. */
+const REFUSED_MS = 30_000;
 let source;
 let mark = live;
 let pending;
@@ -18,6 +20,12 @@ function connect() {
     if (message.topic !== '*' && !regions.some((region) => region.dataset.liveRegion === message.topic)) return;
     later();
     if (message.say) say(message.say);
+  });
+  // The connection was refused: the session has ended, or the service cannot answer at the moment.
+  source.addEventListener('error', ({ target }) => {
+    if (target.readyState !== EventSource.CLOSED || target !== source) return;
+    source = undefined;
+    setTimeout(connect, REFUSED_MS);
   });
 }
 

@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Account, accountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
+import { html } from '../html/html.ts';
+import { page, sendPage } from '../html/layout.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
+import { hasProblems } from './parts/forms.ts';
+import { contentOf, type NamedAccount, printedHead, rail } from './parts/frame.ts';
+import type { PageDeps, Shown, Visit } from './parts/visit.ts';
+
+export type PageRenderer = ReturnType<typeof createPageRenderer>;
+
+/** Renders what a handler shows: the frame with the account and its menu, and the page in it. */
+export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
+  const nameOf = async (account: Account): Promise<string> =>
+    (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
+
+  /** The user's accounts that the visit is not for. */
+  const othersOf = ({ user, account }: Visit): Promise<NamedAccount[]> =>
+    Promise.all(
+      user.accounts
+        .filter((other) => accountKey(other) !== accountKey(account))
+        .map(async (other) => ({ account: other, name: await nameOf(other) })),
+    );
+
+  /** Undefined while bookings cannot be read, because pages that need none are shown nevertheless. */
+  async function pendingOf(account: Account): Promise<number | undefined> {
+    if (account.kind !== 'Community') return 0;
+    try {
+      return await queries.bookings.count(account, 'Pending');
+    } catch (error) {
+      if (isUnavailable(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    nameOf,
+    othersOf,
+
+    /** @param live the page's mark in the live feed; undefined for one that does not update itself */
+    async render(
+      { url }: FastifyRequest,
+      reply: FastifyReply,
+      visit: Visit,
+      shown: Shown,
+      live: string | undefined,
+    ): Promise<FastifyReply> {
+      const { account, accountName, csrf, user, now } = visit;
+      const status = shown.status ?? (hasProblems(shown.problems ?? {}) ? 422 : 200);
+      const [community, others, pending] = await Promise.all([
+        account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
+        othersOf(visit),
+        pendingOf(account),
+      ]);
+      const frame = rail({ account, accountName, email: user.email, others, pending, path: url, csrf });
+      const title = status === 422 ? `Error: ${shown.title}` : shown.title;
+      const main = html`${printedHead(accountName, now, community?.timeZone ?? visit.zone)}${contentOf(shown)}`;
+      return sendPage(reply, status, page({ title, main, rail: frame, ...defined({ flash: shown.flash, live }) }));
+    },
+  };
+}
