@@ -1,4 +1,3 @@
-import type { DeliveryState } from '../contract/delivery.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -48,17 +47,4 @@ export const pendingOf = declareQuery(
   deliveryCollection,
   (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),
   ['wh_1'],
-);
-
-export const newestOf = declareQuery(
-  deliveryCollection,
-  (webhookId: string, state: DeliveryState, before: Timestamp | undefined, limit: number): Find<DeliveryDocument> => ({
-    where: { state, webhookId, ...defined({ createdAt: before && { below: before } }) },
-    sort: [{ field: 'createdAt', direction: 'descending' }],
-    limit,
-  }),
-  ['wh_1', 'Failed', undefined, 10],
-  ['wh_1', 'Failed', toTimestamp(0), 10],
-  ['wh_1', 'Pending', undefined, 10],
-  ['wh_1', 'Pending', toTimestamp(0), 10],
 );

@@ -1,4 +1,4 @@
-import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
+import type { DeliveryState } from '../contract/delivery.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -17,23 +17,13 @@ import {
   newDelivery,
   restarted,
 } from './delivery.ts';
-import { dueOf, firstPendingAfter, newestOf, notDueBefore, pendingInSequences, pendingOf } from './delivery-queries.ts';
+import { dueOf, firstPendingAfter, notDueBefore, pendingInSequences, pendingOf } from './delivery-queries.ts';
 import type { Outcome } from './schedule.ts';
 
 /** How many deliveries a query reads at most that looks for registrations with pending ones. */
 const MAX_WAITING_PAGE = 64;
 /** How many deliveries are changed together. */
 const PAGE = 100;
-
-/** Which deliveries of a registration, newest first. */
-export type ListDeliveries = {
-  readonly webhookId: string;
-  readonly state?: DeliveryState;
-  /** Only deliveries created before then, for paging. */
-  readonly before?: Timestamp;
-  /** Default 100. */
-  readonly limit?: number;
-};
 
 export type Listener = (delivery: DeliveryDocument) => void;
 
@@ -191,16 +181,6 @@ export class DeliveryQueue {
     return (await this.#collection.get(deliveryId))?.document;
   }
 
-  async list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
-    // One index seek per state, so that a rare state costs no scan.
-    const found = await Promise.all(
-      (state === undefined ? DELIVERY_STATES : [state]).map((each) =>
-        Array.fromAsync(this.#collection.find(newestOf(webhookId, each, before, limit)), ({ document }) => document),
-      ),
-    );
-    return found.flat().sort(newestFirst).slice(0, limit);
-  }
-
   async #endPending(
     webhookId: string,
     end: { readonly state: 'Failed' | 'Cancelled'; readonly reason: string },
@@ -228,6 +208,3 @@ export class DeliveryQueue {
     for (const listener of this.#listeners) listener(delivery);
   }
 }
-
-const newestFirst = (a: DeliveryDocument, b: DeliveryDocument) =>
-  a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0;

@@ -28,10 +28,11 @@ import {
   type BookingReference,
   type EventDelivery,
   type FoundDeliveries,
+  type ListDeliveries,
   openDeliverySearch,
   type SearchDeliveries,
 } from './inspect/search.ts';
-import { DeliveryQueue, type ListDeliveries, type Listener } from './queue.ts';
+import { DeliveryQueue, type Listener } from './queue.ts';
 import type { ReceiverHealth } from './receiver-health.ts';
 import { openReceivers } from './receivers.ts';
 import { createRegistrations, type IsConnected } from './registrations.ts';
@@ -178,7 +179,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       news.close();
     },
 
-    listDeliveries: async (which) => bodies.opened(await queue.list(which)),
+    listDeliveries: async (which) => bodies.opened(await search.list(which)),
     async getDelivery(deliveryId) {
       const delivery = await queue.get(deliveryId);
       return delivery && (await bodies.opened([delivery]))[0];

@@ -15,6 +15,7 @@ import type { ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import type { DeliveryDocument } from '../../src/webhooks/delivery.ts';
 import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
+import { openDeliverySearch } from '../../src/webhooks/inspect/search.ts';
 import { DeliveryQueue } from '../../src/webhooks/queue.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -569,7 +570,7 @@ test('after a process with a clock an hour ahead was killed, what it left arrive
   const exited = once(process, 'exit');
   // More than its breaker lets through, so that some are waiting for their first attempt, and some for their next.
   for (let i = 0; i < 12; i++) await venue.append(requested({ bookingId: i }));
-  const deliveries = await DeliveryQueue.open(venue);
+  const deliveries = await openDeliverySearch(venue);
   await eventually(async () => {
     const all = await deliveries.list({ webhookId });
     expect(all).toHaveLength(12);

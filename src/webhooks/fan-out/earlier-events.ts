@@ -1,14 +1,14 @@
 import { bookings } from '../../../projections/bookings.ts';
-import { type DeliverableEvent, isDeliverable } from '../../contract/webhook-payload.ts';
+import type { DeliverableEvent } from '../../contract/webhook-payload.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Recorded } from '../../domain/events.ts';
 import { streamOf } from '../../domain/streams.ts';
-import { isKnown, upcast } from '../../domain/upcast.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { RETENTION_MS } from '../delivery.ts';
+import { deliverable, readStream } from '../events.ts';
 
 /** Clocks differ: an event that is nearly as old as its delivery may get counts as older. */
 const MARGIN_MS = 24 * 3_600_000;
@@ -39,21 +39,15 @@ export async function earlierEvents(
   if (stream === event.stream && event.revision === 0) return FIRST;
   const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
   const ids: string[] = [];
-  const deliverable: Recorded<DeliverableEvent>[] = [];
-  try {
-    for await (const stored of events.readStream(stream)) {
-      if (stored.position >= event.position) break;
-      if (stored.data.bookingId !== event.data.bookingId) continue;
-      ids.push(stored.id);
-      // An event of a newer release has its own way to its deliveries.
-      if (!isKnown(stored)) continue;
-      const earlier: Recorded = upcast(stored);
-      if (isDeliverable(earlier) && earlier.metadata.at > oldest) deliverable.push(earlier);
-    }
-  } catch (error) {
-    throw new Unavailable(`The event log cannot be read: ${stream}`, error);
+  const found: Recorded<DeliverableEvent>[] = [];
+  for await (const stored of readStream(events, stream)) {
+    if (stored.position >= event.position) break;
+    if (stored.data.bookingId !== event.data.bookingId) continue;
+    ids.push(stored.id);
+    const earlier = deliverable(stored);
+    if (earlier !== undefined && earlier.metadata.at > oldest) found.push(earlier);
   }
-  return { ids, deliverable };
+  return { ids, deliverable: found };
 
   /** A review has a stream of its own. It does not wait for the read model of bookings, which are days old by then. */
   async function bookingStream(): Promise<string | undefined> {

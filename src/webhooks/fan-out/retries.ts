@@ -3,6 +3,7 @@ import type { Stored } from '../../document-store/document-store.ts';
 import { UnknownEvent } from '../../domain/upcast.ts';
 import type { Consumer, EventStore, StoredEvent } from '../../event-store/event-store.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
+import { readStream } from '../events.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
 
 const POLL_INTERVAL_MS = 1_000;
@@ -46,8 +47,8 @@ export function startRetries(deps: {
   async function retry(claimed: Stored<FailedEvent>): Promise<'tried' | 'waits'> {
     const { eventId, type, stream, revision } = claimed.document;
     try {
-      const event = await read(stream, revision);
-      if (event?.id === eventId) await fanOut(event);
+      for await (const event of readStream(events, stream, { from: revision, limit: 1 }))
+        if (event.id === eventId) await fanOut(event);
       await failedEvents.handled(claimed);
     } catch (error) {
       if (error instanceof Unavailable || error instanceof UnknownEvent) {
@@ -59,15 +60,6 @@ export function startRetries(deps: {
       logger.error({ err: error, eventId, type }, `An event could not be fanned out; ${what}`);
     }
     return 'tried';
-  }
-
-  async function read(stream: string, revision: number): Promise<StoredEvent | undefined> {
-    try {
-      for await (const event of events.readStream(stream, { from: revision, limit: 1 })) return event;
-      return undefined;
-    } catch (error) {
-      throw new Unavailable(`The event log cannot be read: ${stream}`, error);
-    }
   }
 
   return {

@@ -1,9 +1,8 @@
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import { everyDocument } from '../../document-store/queries.ts';
-import { toTimestamp } from '../../domain/calendar.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type DeliveryDocument, deliveryCollection, RETENTION_MS } from '../delivery.ts';
+import { type DeliveryDocument, deliveryCollection, ended } from '../delivery.ts';
 
 /** A delivery of an event that the log no longer holds. */
 export type LostDelivery = Pick<DeliveryDocument, 'deliveryId' | 'webhookId' | 'event' | 'eventAt' | 'state'> & {
@@ -33,7 +32,7 @@ export async function lostDeliveries(
   return lost.sort((a, b) => (a.eventAt < b.eventAt ? -1 : 1));
 }
 
-/** Cancels those that are still to be sent: nobody should hear now of what no longer exists. */
+/** Cancels those that are still to be sent: their events no longer exist. */
 export async function cancelLost(
   { documents, clock }: { readonly documents: Pick<DocumentStore, 'open'>; readonly clock: Clock },
   lost: readonly LostDelivery[],
@@ -41,13 +40,8 @@ export async function cancelLost(
   const deliveries = await documents.open(deliveryCollection);
   for (const { deliveryId, state } of lost) {
     if (state !== 'Pending') continue;
-    const now = clock();
-    const ended = { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
-    const reason = 'The event was lost when the log was restored';
-    await deliveries.update(
-      deliveryId,
-      (delivery) => delivery && { ...delivery, ...ended, state: 'Cancelled', reason },
-    );
+    const end = { state: 'Cancelled', reason: 'The event was lost when the log was restored' } as const;
+    await deliveries.update(deliveryId, (delivery) => delivery && ended(delivery, end, clock()));
   }
 }
 

@@ -1,13 +1,13 @@
 import type { WebhookDocument } from '../../../projections/webhooks.ts';
-import { type DeliverableEvent, isDeliverable, noticeOf } from '../../contract/webhook-payload.ts';
+import { type DeliverableEvent, noticeOf } from '../../contract/webhook-payload.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Recorded } from '../../domain/events.ts';
-import { isKnown, upcast } from '../../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import type { EventStore, Position } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { inPages } from '../../runtime/in-pages.ts';
 import { deliveryIdOf, RETENTION_MS } from '../delivery.ts';
+import { deliverable } from '../events.ts';
 import type { DeliveryQueue } from '../queue.ts';
 import { concerns, type Registrations } from '../registrations.ts';
 
@@ -69,8 +69,7 @@ async function* happenedSince(
   after: Position,
 ): AsyncGenerator<Recorded<DeliverableEvent>> {
   for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), after })) {
-    if (!isKnown(stored)) continue;
-    const event: Recorded = upcast(stored);
-    if (event.metadata.at >= toTimestamp(from) && isDeliverable(event)) yield event;
+    const event = deliverable(stored);
+    if (event !== undefined && event.metadata.at >= toTimestamp(from)) yield event;
   }
 }

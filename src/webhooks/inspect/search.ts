@@ -1,6 +1,6 @@
 import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../contract/delivery.ts';
-import { type DeliverableEvent, type DeliveryKind, isDeliverable } from '../../contract/webhook-payload.ts';
+import type { DeliverableEvent, DeliveryKind } from '../../contract/webhook-payload.ts';
 import type { DocumentStore, Find } from '../../document-store/document-store.ts';
 import { declareQuery } from '../../document-store/queries.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
@@ -8,15 +8,24 @@ import { defined } from '../../domain/defined.ts';
 import type { Recorded } from '../../domain/events.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { streamOf } from '../../domain/streams.ts';
-import { isKnown, upcast } from '../../domain/upcast.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import { merged } from '../../runtime/merged.ts';
-import { Unavailable } from '../../runtime/unavailable.ts';
 import { type DeliveryDocument, deliveryCollection, deliveryIdOf } from '../delivery.ts';
+import { deliverable, readStream } from '../events.ts';
 import { concerns } from '../registrations.ts';
 
 /** A position in a list of deliveries, which is ordered by creation, newest first, and by id among those of a millisecond. */
 export type DeliveryCursor = Pick<DeliveryDocument, 'createdAt' | 'deliveryId'>;
+
+/** Which deliveries of a registration, newest first. */
+export type ListDeliveries = {
+  readonly webhookId: string;
+  readonly state?: DeliveryState;
+  /** Only deliveries created before then, for paging. */
+  readonly before?: Timestamp;
+  /** Default 100. */
+  readonly limit?: number;
+};
 
 export type SearchDeliveries = {
   /** The registrations whose deliveries are searched. */
@@ -62,7 +71,8 @@ const MAX_PAGE = 256;
 
 type Direction = 'ascending' | 'descending';
 
-const besides = declareQuery(
+/** The deliveries of a registration in one state, from a moment on. */
+const inStateFrom = declareQuery(
   deliveryCollection,
   (
     webhookId: string,
@@ -106,7 +116,7 @@ export async function openDeliverySearch(deps: {
     let cursor = from;
     for (let limit = firstPage; ; ) {
       const page = await Array.fromAsync(
-        collection.find(besides(webhookId, state, direction, cursor?.createdAt, limit)),
+        collection.find(inStateFrom(webhookId, state, direction, cursor?.createdAt, limit)),
         ({ document }) => document,
       );
       // The page begins with what was created in the same millisecond as the cursor.
@@ -123,32 +133,50 @@ export async function openDeliverySearch(deps: {
   async function eventsOf({ bookingId, spaceId, date }: BookingReference): Promise<Recorded<DeliverableEvent>[]> {
     const found: Recorded<DeliverableEvent>[] = [];
     for (const stream of [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)]) {
-      try {
-        for await (const stored of deps.events.readStream(stream)) {
-          if (stored.data.bookingId !== bookingId || !isKnown(stored)) continue;
-          const event: Recorded = upcast(stored);
-          if (isDeliverable(event)) found.push(event);
-        }
-      } catch (error) {
-        throw new Unavailable(`The event log cannot be read: ${stream}`, error);
+      for await (const stored of readStream(deps.events, stream)) {
+        const event = stored.data.bookingId === bookingId ? deliverable(stored) : undefined;
+        if (event !== undefined) found.push(event);
       }
     }
     return found;
   }
 
+  /** Deliveries of some registrations in one direction. One that changes its state meanwhile may be found in both, and comes once. */
+  function inStates(
+    { webhookIds, state }: Pick<SearchDeliveries, 'webhookIds' | 'state'>,
+    direction: Direction,
+    from: DeliveryCursor | undefined,
+    firstPage: number,
+  ): AsyncGenerator<DeliveryDocument> {
+    const states = state === undefined ? DELIVERY_STATES.toReversed() : [state];
+    const sources = webhookIds.flatMap((id) => states.map((each) => inOrder(id, each, direction, from, firstPage)));
+    return merged(sources, (a, b) => compare(a, b, direction));
+  }
+
+  async function list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
+    const from = before && { createdAt: before, deliveryId: '' };
+    const found: DeliveryDocument[] = [];
+    if (limit === 0) return found;
+    for await (const delivery of inStates(
+      { webhookIds: [webhookId], ...defined({ state }) },
+      'descending',
+      from,
+      limit,
+    ))
+      if (found.push(delivery) === limit) break;
+    return found;
+  }
+
   /** Looks through the deliveries in one direction until there are so many, or until enough have been looked at. */
   async function lookThrough(
-    { webhookIds, state, event, limit }: SearchDeliveries,
+    { event, limit, ...which }: SearchDeliveries,
     direction: Direction,
     from: DeliveryCursor | undefined,
   ): Promise<{ readonly found: readonly DeliveryDocument[]; readonly last: DeliveryCursor | undefined }> {
-    // One that changes its state meanwhile may be found in both, and is shown in the later of them.
-    const states = state === undefined ? DELIVERY_STATES.toReversed() : [state];
-    const sources = webhookIds.flatMap((id) => states.map((each) => inOrder(id, each, direction, from, limit + 1)));
     const found: DeliveryDocument[] = [];
     let last = from;
     let read = 0;
-    for await (const delivery of merged(sources, (a, b) => compare(a, b, direction))) {
+    for await (const delivery of inStates(which, direction, from, limit + 1)) {
       if (found.length === limit || read === MOST_READ) return { found, last };
       if (event === undefined || delivery.event === event) found.push(delivery);
       last = delivery;
@@ -171,6 +199,7 @@ export async function openDeliverySearch(deps: {
 
   return {
     eventsOf,
+    list,
     search,
 
     /**
