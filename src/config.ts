@@ -35,6 +35,8 @@ export type Config = {
   /** 32 bytes that seal secrets at rest. */
   readonly secretKey: SecretKey;
   readonly webhooksAllowPrivate: boolean;
+  /** Webhook registrations an account may have. */
+  readonly webhooksPerAccount: number;
   readonly demo: boolean;
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
@@ -100,6 +102,7 @@ export function readConfig(env: Environment): Config {
     approveConfirmAbove: amount(value, 'APPROVE_CONFIRM_ABOVE'),
     secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE', false),
+    webhooksPerAccount: count(value, 'WEBHOOKS_PER_ACCOUNT', 100, 1_000),
     demo: flag(value, 'DEMO', embedded),
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
     clockShift: clockShift(value('CLOCK_SHIFT')),
@@ -123,6 +126,10 @@ function number(value: Value, name: string, fallback: number, fits: (n: number) 
   if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
   return parsed;
 }
+
+/** A whole number from 1. */
+const count = (value: Value, name: string, fallback: number, most: number): number =>
+  number(value, name, fallback, (n) => Number.isInteger(n) && n >= 1 && n <= most, `a whole number, 1 to ${most}`);
 
 function amount(value: Value, name: string): Cents | undefined {
   const text = value(name);

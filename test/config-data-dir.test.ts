@@ -30,6 +30,7 @@ test('unset, every setting has its default', () => {
     sealFile: undefined,
     sealFileLeaves: false,
     webhooksAllowPrivate: false,
+    webhooksPerAccount: 100,
     demo: true,
     logLevel: 'info',
     clockShift: 0,

@@ -11,8 +11,8 @@ export function sendError(reply: FastifyReply, error: ErrorCode, details: string
   return reply.code(ERROR_STATUS[error]).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-export const sendRefusal = (reply: FastifyReply, { refused, details }: Refusal): FastifyReply =>
-  sendError(reply, refused, details);
+export const sendRefusal = (reply: FastifyReply, { refused, details, retryAfter }: Refusal): FastifyReply =>
+  sendError(retryAfter === undefined ? reply : reply.header('retry-after', retryAfter), refused, details);
 
 /**
  * Messages for requests that Fastify itself rejects. 405, 413 and 415 become 404 and 400 (docs/decisions/rest-api.md).

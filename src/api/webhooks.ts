@@ -19,6 +19,17 @@ const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
   account,
 });
 
+const REFUSED = {
+  ...errors(400)[400],
+  headers: {
+    'Retry-After': Type.Integer({
+      minimum: 1,
+      description:
+        'Seconds to wait before trying again; present if the account has registered too many within a minute.',
+    }),
+  },
+};
+
 export const webhookRoutes =
   ({ commands, queries }: { readonly commands: Commands; readonly queries: Queries }): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -46,7 +57,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'createWebhook',
           body: CreateWebhook,
-          response: { 201: WebhookCreatedDto, ...errors(400, 401, 403, 500) },
+          response: { 201: WebhookCreatedDto, ...errors(401, 403, 500), 400: REFUSED },
         },
       },
       async (request, reply) => {

@@ -1,5 +1,5 @@
 import type { Credentials } from '../credentials/credentials.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
@@ -35,15 +35,16 @@ const BOOKING_ID_BLOCK = 100;
 
 export async function createCommands(deps: {
   readonly events: EventStore;
-  readonly documents: DocumentStore;
+  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
-  readonly credentials: Pick<Credentials, 'keyIndex' | 'appended'>;
+  readonly credentials: Pick<Credentials, 'keyIndex' | 'appended' | 'webhook'>;
   readonly clock: Clock;
   readonly settings: {
     readonly serviceFeePercent: number;
     readonly currency: string;
     readonly secretKey: SecretKey;
+    readonly webhooksPerAccount: number;
   };
   /** How long a command waits until the read models show what it did, in milliseconds. Default 2 s. */
   readonly shownWithinMs?: number;
@@ -86,8 +87,9 @@ export async function createCommands(deps: {
       handler,
       documents,
       readModels,
+      credentials,
       clock,
-      secretKey: settings.secretKey,
+      settings,
       makeSigningSecret: deps.makeSigningSecret,
       urlProblem: deps.urlProblem,
     }),

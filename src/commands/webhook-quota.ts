@@ -1,72 +1,87 @@
-import type { Collection, DocumentStore } from '../document-store/document-store.ts';
-import { accountKey } from '../domain/account.ts';
+import type { WebhookDocument } from '../../projections/webhooks.ts';
+import type { Collection, DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
+import { type AccountKey, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import type { Refusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
-import { MAX_WEBHOOKS, type Webhook } from '../domain/webhook.ts';
+import { recentRegistrations, type Webhook, webhookQuota } from '../domain/webhook.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** The registrations of one owner that count towards its limit. */
+/** What counts towards the limits of one account. */
 type QuotaDocument = {
-  readonly taken: readonly { readonly webhookId: string; readonly at: Timestamp }[];
+  /** Its registrations, also one that is about to be appended. */
+  readonly taken: readonly Taken[];
+  /** When the latest were counted, removed ones included. */
+  readonly recent: readonly Timestamp[];
 };
 
-/** One document per owner, by account and credential. Never deleted: its version must not restart. */
+type Taken = Pick<WebhookDocument, 'webhookId' | 'credential'> & { readonly at: Timestamp };
+
+/** One document per account. Never deleted: its version must not restart. */
 const collection: Collection<QuotaDocument> = { name: 'webhookPlaces', kind: 'record', indexes: [] };
 
 /** How long a registration counts that is not in the log: far longer than an append can take. */
 const UNFINISHED_MS = 3_600_000;
 
 /**
- * How many registrations each owner has, counted over all processes (docs/decisions/webhook-deliveries.md). A registration is
- * counted before it is appended. Only when the quota is used up is the log asked which of them still exist: a process may have
- * died before it appended.
+ * How many registrations each account has and has just made, counted over all processes (docs/decisions/webhook-deliveries.md). A
+ * registration is counted before it is appended. Only when a quota is used up is the log asked which of them still exist: a process
+ * may have died before it appended.
  */
 export async function openWebhookQuota(deps: {
-  readonly documents: DocumentStore;
+  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   /** A registration from the log; undefined if it is not there. */
-  readonly load: (webhookId: string) => Promise<Webhook | undefined>;
-  /** The registrations of an owner in the read model. Records restored from a copy older than the log lack the latest. */
-  readonly known: (owner: WebhookOwner) => Promise<readonly string[]>;
+  readonly load: (webhookId: string) => Promise<Pick<Webhook, 'status'> | undefined>;
+  /** The registrations of an account in the read model. Records restored from a copy older than the log lack the latest. */
+  readonly known: (account: AccountKey) => Promise<readonly Pick<WebhookDocument, 'webhookId' | 'credential'>[]>;
+  /** Used if the document store has no clock of its own: all processes then run on this machine. */
   readonly clock: Clock;
+  /** Registrations an account may have. */
+  readonly perAccount: number;
 }) {
-  const { load, known, clock } = deps;
-  const quotas = await deps.documents.open(collection);
-  const keyOf = ({ credential, account }: WebhookOwner) => `${accountKey(account)} ${credential}`;
+  const { documents, load, known, clock, perAccount } = deps;
+  const quotas = await documents.open(collection);
 
-  async function exists({ webhookId, at }: QuotaDocument['taken'][number]): Promise<boolean> {
+  async function exists({ webhookId, at }: Taken, now: number): Promise<boolean> {
     const webhook = await load(webhookId);
-    return webhook === undefined ? Date.parse(at) > clock() - UNFINISHED_MS : webhook.status !== 'removed';
+    return webhook === undefined ? Date.parse(at) > now - UNFINISHED_MS : webhook.status !== 'removed';
   }
 
   return {
-    /**
-     * Counts a registration that is about to be made, unless there are {@link MAX_WEBHOOKS} already.
-     * @returns how many others the owner has
-     */
-    async take(owner: WebhookOwner, webhookId: WebhookId): Promise<number> {
-      let others = 0;
-      await quotas.update(keyOf(owner), async (stored) => {
-        const at = toTimestamp(clock());
+    /** Counts a registration that is about to be made. @returns a refusal if there may be none */
+    async take({ account: owner, credential }: WebhookOwner, webhookId: WebhookId): Promise<Refusal | undefined> {
+      const account = accountKey(owner);
+      const now = (await documents.now()) ?? clock();
+      const at = toTimestamp(now);
+      let refusal: Refusal | undefined;
+      await quotas.update(account, async (stored) => {
+        const recent = recentRegistrations(stored?.recent.map(Date.parse) ?? [], now);
+        const refuseBeside = (taken: readonly Taken[]) => {
+          const ofCredential = taken.filter((each) => each.credential === credential).length;
+          return webhookQuota({ ofCredential, ofAccount: taken.length, recent }, perAccount, now);
+        };
         const counted = stored?.taken ?? [];
         const ids = new Set(counted.map((each) => each.webhookId));
-        const uncounted = (await known(owner)).filter((id) => !ids.has(id)).map((id) => ({ webhookId: id, at }));
-        let taken = [...counted, ...uncounted];
-        if (taken.length >= MAX_WEBHOOKS) {
-          const existing = await Promise.all(taken.map(exists));
+        const uncounted = (await known(account)).filter((each) => !ids.has(each.webhookId));
+        let taken = [...counted, ...uncounted.map((each) => ({ ...each, at }))];
+        refusal = refuseBeside(taken);
+        if (refusal !== undefined && refusal.retryAfter === undefined) {
+          const existing = await Promise.all(taken.map((each) => exists(each, now)));
           taken = taken.filter((_, i) => existing[i]);
+          refusal = refuseBeside(taken);
         }
-        others = taken.length;
-        return others >= MAX_WEBHOOKS ? undefined : { taken: [...taken, { webhookId, at }] };
+        if (refusal !== undefined) return undefined;
+        return { taken: [...taken, { webhookId, credential, at }], recent: [...recent.map(toTimestamp), at] };
       });
-      return others;
+      return refusal;
     },
 
-    /** Stops counting a registration that was refused or removed. */
-    async release(owner: WebhookOwner, webhookId: WebhookId): Promise<void> {
-      await quotas.update(keyOf(owner), (stored) => {
+    /** Stops counting a registration that was refused or removed towards what the account has. */
+    async release({ account }: WebhookOwner, webhookId: WebhookId): Promise<void> {
+      await quotas.update(accountKey(account), (stored) => {
         const taken = stored?.taken.filter((each) => each.webhookId !== webhookId) ?? [];
-        return taken.length === (stored?.taken.length ?? 0) ? undefined : { taken };
+        return stored === undefined || taken.length === stored.taken.length ? undefined : { ...stored, taken };
       });
     },
   };

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import type { DocumentStore, Find } from '../document-store/document-store.ts';
+import type { Credentials } from '../credentials/credentials.ts';
+import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { accountKey } from '../domain/account.ts';
+import { type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
-import { brandId, type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
+import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import {
   disableWebhook,
@@ -15,6 +16,7 @@ import {
   rotateWebhookSecret,
   type Webhook,
   type WebhookParty,
+  wrongWebhook,
 } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -47,46 +49,52 @@ export type WebhookCommands = {
   remove(command: Party, context: CommandContext): Outcome;
 };
 
-const ownedBy = declareQuery(
-  webhooks,
-  ({ credential, account }: WebhookOwner): Find<WebhookDocument> => ({
-    where: { credential, account: accountKey(account) },
-  }),
-  [{ credential: 'apiKey:key_1', account: { kind: 'Brand', id: brandId(1) } }],
-);
+const ofAccount = declareQuery(webhooks, (account: AccountKey): Find<WebhookDocument> => ({ where: { account } }), [
+  'Brand:1',
+]);
 
 export async function createWebhookCommands(deps: {
   readonly handler: CommandHandler;
-  readonly documents: DocumentStore;
+  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
+  readonly credentials: Pick<Credentials, 'webhook'>;
   readonly clock: Clock;
-  readonly secretKey: SecretKey;
+  readonly settings: { readonly secretKey: SecretKey; readonly webhooksPerAccount: number };
   readonly makeSigningSecret: () => string;
   /** The problem of a URL to deliver to, if it has one (`src/outbound/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<WebhookCommands> {
-  const { handler, documents, readModels, clock, secretKey } = deps;
+  const { handler, documents, readModels, credentials, clock } = deps;
+  const { secretKey, webhooksPerAccount } = deps.settings;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  /** Registrations of one owner run one after another here: side by side they would only compete for its quota. */
-  const owners = new SerialQueue();
+  /** Registrations of one account run one after another here: side by side they would only compete for its quota. */
+  const accounts = new SerialQueue();
   const quota = await openWebhookQuota({
     documents,
-    load: (id) => handler.load(streamOf.webhook(id), webhook),
-    known: (owner) =>
-      Array.fromAsync(readModels.collection(webhooks).find(ownedBy(owner)), ({ document }) => document.webhookId),
+    load: credentials.webhook,
+    known: (account) =>
+      Array.fromAsync(readModels.collection(webhooks).find(ofAccount(account)), ({ document }) => {
+        const { webhookId, credential } = document;
+        return { webhookId, credential };
+      }),
     clock,
+    perAccount: webhooksPerAccount,
   });
 
   async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
     const { owner, events } = command;
+    const urlProblem = deps.urlProblem(command.url);
     const url = inAscii(command.url);
+    const wrong = wrongWebhook({ url, events }, urlProblem);
+    if (wrong !== undefined) return wrong;
     const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
     const signingSecret = deps.makeSigningSecret();
     const registered = { owner, url, events, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-    const registrationContext = { owned: await quota.take(owner, id), urlProblem: deps.urlProblem(command.url) };
+    const refused = await quota.take(owner, id);
+    if (refused !== undefined) return refused;
     const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
-      registerWebhook(state, registered, registrationContext),
+      registerWebhook(state, registered, { urlProblem }),
     );
     if (isRefusal(outcome)) {
       await quota.release(owner, id);
@@ -97,8 +105,7 @@ export async function createWebhookCommands(deps: {
   }
 
   return {
-    register: (command, context) =>
-      owners.run(`${command.owner.credential} ${accountKey(command.owner.account)}`, () => register(command, context)),
+    register: (command, context) => accounts.run(accountKey(command.owner.account), () => register(command, context)),
 
     async rotate({ webhookId: text, ...by }, context) {
       const id = webhookId(text);

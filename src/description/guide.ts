@@ -3,7 +3,7 @@ import { ERROR_STATUS, type ErrorCode } from '../contract/schemas/errors.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { DEFAULT_ANSWER_HOURS, IDEMPOTENCY_KEY, MAX_YEARS_AHEAD } from '../domain/limits.ts';
 import { Permission, type PermissionName, scopesGranting } from '../domain/permissions.ts';
-import { MAX_WEBHOOKS } from '../domain/webhook.ts';
+import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../domain/webhook.ts';
 import { type Examples, RECORDED_AT } from './examples.ts';
 import { readable } from './readable.ts';
 import { baseUrlOf, type Settings } from './settings.ts';
@@ -44,6 +44,8 @@ export function guide(section: Section, settings: Settings, examples: Examples):
     idempotencyKeyLength: IDEMPOTENCY_KEY.max,
     maxYearsAhead: MAX_YEARS_AHEAD,
     maxWebhooks: MAX_WEBHOOKS,
+    webhooksPerAccount: settings.webhooksPerAccount,
+    webhooksPerMinute: WEBHOOKS_PER_MINUTE,
     permissions: keysOf(Permission)
       .map(
         (name) =>

@@ -5,6 +5,8 @@ export type Settings = {
   /** ISO 4217 code. */
   readonly currency: string;
   readonly serviceFeePercent: number;
+  /** Webhook registrations an account may have. */
+  readonly webhooksPerAccount: number;
 };
 
 /** The path prefix of the API. */

@@ -14,6 +14,8 @@ export type Refusal = {
   readonly details: string;
   /** The same of every rule that was broken, `details` among them. Absent if it was one. */
   readonly each?: readonly string[];
+  /** Seconds after which the same command may be accepted. Absent if waiting does not help. */
+  readonly retryAfter?: number;
 };
 
 /** What a decider returns: the events to append (none if there is nothing left to do), or a refusal. */

@@ -1,6 +1,6 @@
 import { accountKey } from './account.ts';
 import { toTimestamp } from './calendar.ts';
-import { type Decision, refuse, refuseFor } from './decision.ts';
+import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
 import type {
   EventType,
   WebhookDisabled,
@@ -30,6 +30,9 @@ export type DeliveryKind = WebhookEventName | 'Test';
 export const ALL_WEBHOOK_EVENTS = sumOf(WEBHOOK_EVENTS);
 /** Registrations one credential may have (docs/decisions/webhook-deliveries.md). */
 export const MAX_WEBHOOKS = 20;
+/** Registrations an account may make within {@link MINUTE_MS}: the log keeps each of them for good, also after it was removed. */
+export const WEBHOOKS_PER_MINUTE = 30;
+const MINUTE_MS = 60_000;
 /** How long both secrets sign after a rotation (docs/decisions/webhook-deliveries.md). */
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
@@ -63,26 +66,55 @@ export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent)
   }
 }
 
+/** Refuses a registration that is wrong in itself. `urlProblem` is what the address guard found wrong with its URL, if anything. */
+export const wrongWebhook = (
+  { url, events }: Pick<WebhookRegistered['data'], 'url' | 'events'>,
+  urlProblem: string | undefined,
+): Refusal | undefined =>
+  refuseFor([
+    urlProblem === undefined ? wrongText('url', url, WEBHOOK_URL) : refuse('ValidationError', `url ${urlProblem}.`),
+    wrongMask('events', events, WEBHOOK_EVENTS),
+  ]);
+
+/** What an account has registered when it registers another webhook. */
+export type WebhookUse = {
+  /** Registrations of the same credential. */
+  readonly ofCredential: number;
+  /** Registrations of the account, by all its credentials and in the console. */
+  readonly ofAccount: number;
+  /** When the latest registrations of the account were made, removed ones included, in milliseconds since the epoch. */
+  readonly recent: readonly number[];
+};
+
 /**
- * Registers a webhook (docs/decisions/webhook-deliveries.md). `owned` is how many the credential already has; `urlProblem`
- * is what the address guard found wrong with the URL, if anything.
+ * Refuses one registration more than an account or its credential may have (docs/decisions/webhook-deliveries.md).
+ * @param perAccount registrations an account may have
+ * @param now milliseconds since the epoch, by the clock that {@link WebhookUse.recent} was noted with
  */
+export function webhookQuota({ ofCredential, ofAccount, recent }: WebhookUse, perAccount: number, now: number) {
+  if (ofCredential >= MAX_WEBHOOKS)
+    return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);
+  if (ofAccount >= perAccount)
+    return refuse('ValidationError', `An account can have at most ${perAccount} webhooks; remove one first.`);
+  const counted = recentRegistrations(recent, now);
+  if (counted.length < WEBHOOKS_PER_MINUTE) return undefined;
+  const retryAfter = Math.max(1, Math.ceil((Math.min(...counted) + MINUTE_MS - now) / 1_000));
+  const details = `An account can register at most ${WEBHOOKS_PER_MINUTE} webhooks per minute; try again later.`;
+  return { ...refuse('ValidationError', details), retryAfter };
+}
+
+/** Those that count towards {@link WEBHOOKS_PER_MINUTE}. Moments further ahead were noted before the clock was set back. */
+export const recentRegistrations = (at: readonly number[], now: number): readonly number[] =>
+  at.filter((each) => Math.abs(now - each) < MINUTE_MS);
+
+/** Registers a webhook (docs/decisions/webhook-deliveries.md). {@link webhookQuota} says whether there may be another. */
 export function registerWebhook(
   existing: Webhook | undefined,
   command: WebhookRegistered['data'],
-  context: { readonly owned: number; readonly urlProblem: string | undefined },
+  { urlProblem }: { readonly urlProblem: string | undefined },
 ): Decision<WebhookRegistered> {
   if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} already exists.`);
-  const wrong = refuseFor([
-    context.urlProblem === undefined
-      ? wrongText('url', command.url, WEBHOOK_URL)
-      : refuse('ValidationError', `url ${context.urlProblem}.`),
-    wrongMask('events', command.events, WEBHOOK_EVENTS),
-  ]);
-  if (wrong !== undefined) return wrong;
-  if (context.owned >= MAX_WEBHOOKS)
-    return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);
-  return [{ type: 'WebhookRegistered', data: command }];
+  return wrongWebhook(command, urlProblem) ?? [{ type: 'WebhookRegistered', data: command }];
 }
 
 /** Who is asking: the credential that owns the registration, or its account (in the console). */

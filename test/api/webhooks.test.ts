@@ -93,9 +93,23 @@ test('a key can have at most twenty registrations', async () => {
   expect(answer.json().details).toMatch(/20/);
 });
 
-test('nor can it get more by registering many at once', async () => {
-  const key = await service.key(brand.account);
-  const answers = await Promise.all(Array.from({ length: 40 }, () => register(endpoint, key)));
+test('nor can it get more by registering many at once, and its account not more than thirty in a minute', async () => {
+  const { account } = await service.brand();
+  const registerMany = (key: string, count: number) =>
+    Promise.all(Array.from({ length: count }, () => register(endpoint, key)));
+  const key = await service.key(account);
+  const answers = await registerMany(key, 40);
   expect(answers.filter(({ statusCode }) => statusCode === 201)).toHaveLength(20);
   expect((await service.get('/webhooks', { key })).json()).toHaveLength(20);
+
+  const others = await registerMany(await service.key(account), 12);
+  const refused = others.filter(({ statusCode }) => statusCode !== 201);
+  expect(refused).toHaveLength(2);
+  for (const answer of refused) {
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([400, '60']);
+    expect(answer.json()).toEqual({
+      error: 'ValidationError',
+      details: expect.stringContaining('30 webhooks per minute'),
+    });
+  }
 });

@@ -1179,6 +1179,8 @@ export interface operations {
             /** @description The URL or the events are invalid, or there are as many registrations as allowed. */
             400: {
                 headers: {
+                    /** @description Seconds to wait before trying again; present if the account has registered too many within a minute. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {

@@ -9,7 +9,7 @@ import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT } from '../../src/description/examples.ts';
 import type { ApiDescription } from '../../src/description/openapi.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
-import { MAX_WEBHOOKS } from '../../src/domain/webhook.ts';
+import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../../src/domain/webhook.ts';
 import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
 import { DEADLINE_MS } from '../../src/webhooks/send/http-sender.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
@@ -286,6 +286,7 @@ describe('webhooks', () => {
       expect([DISABLE_AFTER_MS / 86_400_000, text.toLowerCase()]).toEqual([5, expect.stringContaining('five days')]);
     }
     expect(section('Webhooks')).toContain(`At most ${MAX_WEBHOOKS} registrations`);
+    expect(section('Webhooks')).toContain(`${WEBHOOKS_PER_MINUTE} registrations in a minute`);
     expect(section('Bookings')).toContain(`for ${IDEMPOTENCY_KEY_KEPT_MS / 86_400_000} days`);
   });
 });

@@ -1,10 +1,17 @@
 import { isRefusal } from '../../src/domain/decision.ts';
 import { BRAND, openVenue } from './venue.ts';
 
-/** A separate process that registers webhooks as one and the same app when it is told how many, and answers with the outcomes. */
-const venue = await openVenue({ folder: process.argv[2] ?? '' });
-process.on('message', async (count: number) => {
-  const owner = { account: BRAND, credential: 'client:app' as const };
+/** A registration of many, as the credential that is named. */
+export type Order = { readonly count: number; readonly credential: `client:${string}` };
+
+/**
+ * A separate process that registers webhooks when it is told how many and for which credential, and answers with the outcomes. Its
+ * arguments: the folder of the venue, and how many registrations an account may have.
+ */
+const [folder = '', perAccount] = process.argv.slice(2);
+const venue = await openVenue({ folder, webhooksPerAccount: Number(perAccount) });
+process.on('message', async ({ count, credential }: Order) => {
+  const owner = { account: BRAND, credential };
   const context = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
   const outcomes = await Promise.all(
     Array.from({ length: count }, (_, i) =>
@@ -14,6 +21,6 @@ process.on('message', async (count: number) => {
       ),
     ),
   );
-  process.send?.(outcomes.map((outcome) => (isRefusal(outcome) ? outcome.refused : 'registered')));
+  process.send?.(outcomes.map((outcome) => (isRefusal(outcome) ? outcome.details : 'registered')));
 });
 process.send?.('ready');

@@ -6,8 +6,10 @@ import { OPERATOR } from '../../src/domain/account.ts';
 import type { WebhookOwner } from '../../src/domain/events.ts';
 import { webhookId } from '../../src/domain/ids.ts';
 import type { Webhook } from '../../src/domain/webhook.ts';
+import { accepted } from '../accepted.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
-import { BRAND, openVenue, type Venue } from './venue.ts';
+import type { Order } from './register-process.ts';
+import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
 const OWNER: WebhookOwner = { account: BRAND, credential: 'client:app' };
 
@@ -26,23 +28,42 @@ describe('over processes', () => {
     await venue.close();
   });
 
-  const register = (i: number) =>
+  const register = (i: number, owner = OWNER) =>
     venue.commands.webhooks.register(
-      { owner: OWNER, url: `https://receiver.example/${i}`, events: 15 },
+      { owner, url: `https://receiver.example/${i}`, events: 15 },
       { actor: OPERATOR, correlationId: 'test' },
     );
   const registered = async () => (await Array.fromAsync(venue.events.readAll({ types: ['WebhookRegistered'] }))).length;
 
-  test('a credential that registers in three processes at the same moment has 20 registrations in the end', async () => {
-    for (let i = 0; i < 18; i++) await venue.registerApp(BRAND, `https://receiver.example/before/${i}`);
-    for (let i = 0; i < 3; i++) children.push(fork(new URL('register-process.ts', import.meta.url), [venue.folder]));
+  test('three processes that register at the same moment exceed no limit of a credential or an account', async () => {
+    for (let i = 0; i < 3; i++)
+      children.push(fork(new URL('register-process.ts', import.meta.url), [venue.folder, '24']));
     await Promise.all(children.map((child) => once(child, 'message')));
-    const answers = children.map((child) => once(child, 'message'));
-    for (const child of children) child.send(6);
-    const outcomes = (await Promise.all(answers)).flatMap(([outcome]) => outcome as string[]);
-    expect(outcomes.filter((outcome) => outcome === 'registered')).toHaveLength(2);
-    expect(outcomes.filter((outcome) => outcome === 'ValidationError')).toHaveLength(16);
-    expect(await registered()).toBe(20);
+    /** What the processes answer, each of which registers six for its credential. */
+    async function registerSix(...credentials: readonly Order['credential'][]): Promise<string[]> {
+      const answers = children.map((child) => once(child, 'message'));
+      for (const [i, child] of children.entries()) child.send({ count: 6, credential: credentials[i] } as Order);
+      return (await Promise.all(answers)).flatMap(([outcome]) => outcome as string[]).sort();
+    }
+    const expected = (made: number, refusal: string) =>
+      Array.from({ length: 18 }, (_, i) => (i < 18 - made ? expect.stringContaining(refusal) : 'registered'));
+
+    const ofApp: string[] = [];
+    for (let i = 0; i < 18; i++) ofApp.push(await venue.registerApp(BRAND, `https://receiver.example/before/${i}`));
+    expect(await registerSix('client:app', 'client:app', 'client:app')).toEqual(expected(2, 'At most 20 webhooks'));
+
+    await venue.register(BRAND, 'https://receiver.example/key');
+    accepted(await register(0, { account: BRAND, credential: 'user:1' }));
+    await venue.register(COMMUNITY, 'https://receiver.example/other-account');
+    expect(await registerSix('client:a', 'client:b', 'client:c')).toEqual(expected(2, 'at most 24 webhooks'));
+
+    for (const id of ofApp) await venue.remove(id);
+    expect(await registerSix('client:a', 'client:b', 'client:c')).toEqual(
+      expected(6, 'at most 30 webhooks per minute'),
+    );
+    expect(await registered()).toBe(31);
+    venue.advance(60_000);
+    accepted(await register(1));
   });
 
   test('removing a registration frees its quota, and a refused one uses none', async () => {
@@ -59,7 +80,7 @@ describe('over processes', () => {
         refused: 'ValidationError',
         details: expect.stringContaining('events'),
       });
-    const again = await Promise.all([21, 22, 23, 24, 25].map(register));
+    const again = await Promise.all([21, 22, 23, 24, 25].map((i) => register(i)));
     expect(again.filter((outcome) => 'refused' in outcome)).toHaveLength(2);
   });
 });
@@ -76,48 +97,78 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
   afterEach(() => database.remove());
 
   /** The quota as another process sees it. */
-  const open = async (known: readonly string[] = []): Promise<WebhookQuota> =>
+  const open = async (known: readonly string[] = [], perAccount = 100): Promise<WebhookQuota> =>
     openWebhookQuota({
-      documents: await database.open(),
+      documents: { ...(await database.open()), now: async () => now },
       load: async (id) => log.get(id),
-      known: async () => known,
-      clock: () => now,
+      known: async () => known.map((id) => ({ webhookId: webhookId(id), credential: OWNER.credential })),
+      // That of the machine is far off.
+      clock: () => 0,
+      perAccount,
     });
   const exists = (id: string, status: Webhook['status'] = 'enabled') =>
     log.set(id, { webhookId: webhookId(id), owner: OWNER, url: 'https://a.example/', status });
-  const takeMany = async (quota: WebhookQuota, prefix: string, count: number) => {
-    const others: number[] = [];
-    for (let i = 0; i < count; i++) others.push(await quota.take(OWNER, webhookId(`wh_${prefix}${i}`)));
-    return others;
+  /** Whether another registration may be made. */
+  const mayTake = async (quota: WebhookQuota | undefined, id: string, owner = OWNER) =>
+    (await quota?.take(owner, webhookId(`wh_${id}`))) === undefined;
+  const takeMany = async (quota: WebhookQuota, prefix: string, count: number, owner = OWNER) => {
+    const outcomes: boolean[] = [];
+    for (let i = 0; i < count; i++) outcomes.push(await mayTake(quota, `${prefix}${i}`, owner));
+    return outcomes.filter((isTaken) => isTaken).length;
   };
 
   test('registrations that the records lack count, and those that were removed meanwhile do not', async () => {
     const before = Array.from({ length: 19 }, (_, i) => `wh_old${i}`);
     for (const id of before) exists(id);
     const quota = await open(before);
-    expect(await quota.take(OWNER, webhookId('wh_a'))).toBe(19);
-    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(20);
+    expect(await takeMany(quota, 'a', 2)).toBe(1);
+    exists('wh_a0');
     for (const id of before.slice(0, 5)) exists(id, 'removed');
-    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(15);
+    expect(await takeMany(quota, 'b', 7)).toBe(5);
   });
 
   test('a registration that was never appended counts for an hour', async () => {
     const quota = await open();
-    expect(await takeMany(quota, 'a', 20)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+    expect(await takeMany(quota, 'a', 21)).toBe(20);
     for (let i = 1; i < 20; i++) exists(`wh_a${i}`);
     now += 59 * 60_000;
-    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(20);
+    expect(await mayTake(quota, 'b')).toBe(false);
     now += 2 * 60_000;
-    expect(await quota.take(OWNER, webhookId('wh_b'))).toBe(19);
+    expect(await mayTake(quota, 'b')).toBe(true);
   });
 
-  test('owners have quotas of their own, and concurrent registrations never exceed one', async () => {
+  test('credentials have quotas of their own within that of their account, and concurrent registrations exceed neither', async () => {
+    const processes = [await open([], 25), await open([], 25)];
+    const takeInBoth = async (prefix: string, count: number, owner: WebhookOwner) => {
+      const taking = Array.from({ length: count }, (_, i) => mayTake(processes[i % 2], `${prefix}${i}`, owner));
+      return (await Promise.all(taking)).filter((isTaken) => isTaken).length;
+    };
+    expect(await takeInBoth('a', 30, OWNER)).toBe(20);
+    expect(await takeInBoth('b', 10, { ...OWNER, credential: 'user:1' })).toBe(5);
+    expect(await takeInBoth('c', 2, { ...OWNER, account: COMMUNITY })).toBe(2);
+  });
+
+  test('what was removed still counts for a minute, and a refusal tells when to try again', async () => {
     const processes = [await open(), await open()];
-    const other: WebhookOwner = { ...OWNER, credential: 'client:other' };
-    const others = await Promise.all(
-      Array.from({ length: 30 }, (_, i) => processes[i % 2]?.take(OWNER, webhookId(`wh_${i}`)) ?? 0),
-    );
-    expect(others.filter((count) => count < 20)).toHaveLength(20);
-    expect(await processes[0]?.take(other, webhookId('wh_x'))).toBe(0);
+    const churn = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        expect(await mayTake(processes[i % 2], 'a')).toBe(true);
+        await processes[i % 2]?.release(OWNER, webhookId('wh_a'));
+      }
+    };
+    await churn(1);
+    now += 20_000;
+    await churn(29);
+    now += 1_500;
+    const refusal = { refused: 'ValidationError', retryAfter: 39 };
+    for (const quota of processes) expect(await quota.take(OWNER, webhookId('wh_b'))).toMatchObject(refusal);
+    expect(await mayTake(processes[0], 'b', { ...OWNER, account: COMMUNITY })).toBe(true);
+    now += 38_500;
+    await churn(1);
+    expect(await mayTake(processes[1], 'b')).toBe(false);
+    // A clock that was set back by much does not keep the account waiting until it has caught up.
+    now -= 3_600_000;
+    await churn(30);
+    expect(await mayTake(processes[0], 'b')).toBe(false);
   });
 });

@@ -62,11 +62,13 @@ export async function openVenue({
   folder: shared,
   log,
   logThread: hasLogThread = false,
+  webhooksPerAccount = 100,
 }: {
   readonly folder?: string;
   readonly log?: OperatedEventStore;
   /** Records are written by another thread, as in a service with more than one core. */
   readonly logThread?: boolean;
+  readonly webhooksPerAccount?: number;
 } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
@@ -114,7 +116,7 @@ export async function openVenue({
     readModels: projector.readModels,
     personalData,
     clock,
-    settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY },
+    settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY, webhooksPerAccount },
     makeSigningSecret: newSigningSecret,
     urlProblem: () => undefined,
   });
