@@ -49,18 +49,6 @@ export function createCaller<C extends Calls>(): Caller<C> {
     restarting = undefined;
   }
 
-  function disconnect(): void {
-    send = undefined;
-    // One limit for all restarts, because a thread may end again and again before it answers.
-    restarting ??= setTimeout(() => {
-      stopWaiting();
-      const reason = new Unavailable('The thread that writes to the store has ended');
-      if (send === undefined) failure = reason;
-      rejectAll(reason);
-    }, RESTARTED_WITHIN_MS).unref();
-  }
-
-  disconnect();
   return {
     ask(name, argument) {
       if (failure !== undefined) return Promise.reject(failure);
@@ -85,7 +73,16 @@ export function createCaller<C extends Calls>(): Caller<C> {
       });
       for (const { question } of waiting.values()) send({ ...question, isRepeated: true });
     },
-    disconnect,
+    disconnect() {
+      send = undefined;
+      // One limit for all restarts, because a thread may end again and again before it answers. The first start has none.
+      restarting ??= setTimeout(() => {
+        stopWaiting();
+        const reason = new Unavailable('The thread that writes to the store has ended');
+        if (send === undefined) failure = reason;
+        rejectAll(reason);
+      }, RESTARTED_WITHIN_MS).unref();
+    },
     close(reason) {
       stopWaiting();
       send = undefined;

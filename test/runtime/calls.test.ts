@@ -29,7 +29,7 @@ test('a question is refused when thread after thread ends without an answer', as
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { ask, connect, disconnect } = createCaller<Doubling>();
   const refused = expect(ask('double', 2)).rejects.toThrow(Unavailable);
-  for (let restarts = 0; restarts < 3; restarts += 1) {
+  for (let restarts = 0; restarts < 4; restarts += 1) {
     const port = startThread(false);
     connect(port);
     vi.advanceTimersByTime(3_000);
@@ -42,6 +42,17 @@ test('a question is refused when thread after thread ends without an answer', as
   connect(last);
   expect(await ask('double', 3)).toBe(6);
   last.close();
+});
+
+test('the first start of a thread may take long', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { ask, connect } = createCaller<Doubling>();
+  const answered = ask('double', 2);
+  const port = startThread(true);
+  vi.advanceTimersByTime(20_000);
+  connect(port);
+  expect(await answered).toBe(4);
+  port.close();
 });
 
 test('a thread that was not asked anything for long is asked as usual', async () => {

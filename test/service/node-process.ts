@@ -11,7 +11,11 @@ const START_TIMEOUT_MS = 120_000;
 
 export type Environment = Readonly<Record<string, string>>;
 type Output = { stdout: string; stderr: string };
-export type Ended = Readonly<Output> & { readonly code: number | null };
+export type Ended = Readonly<Output> & {
+  /** `null` if a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+};
 
 export type NodeProcess = {
   readonly url: string;
@@ -36,7 +40,7 @@ export async function runNode(
   const output = collect(child);
   child.stdin.end(input);
   await once(child, 'close');
-  return { code: child.exitCode, ...output };
+  return { code: child.exitCode, signal: child.signalCode, ...output };
 }
 
 /**

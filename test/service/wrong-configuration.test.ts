@@ -19,6 +19,7 @@ test('with an argument the start fails with 2 and one line that names where sett
   const ended = await runNode('src/main.js', ['--port', '8080'], { DATA_DIR: temporaryDataDir() });
   expect(ended).toEqual({
     code: 2,
+    signal: null,
     stdout: '',
     stderr:
       '--port: the service takes no arguments; its settings are environment variables (see docs/operations/settings.md)\n',
@@ -38,7 +39,12 @@ test('with a port that is taken or a host of another machine the start fails wit
     [{ PORT: String(await freePort()), HOST: '192.0.2.7' }, 'HOST: 192.0.2.7 is no address of this machine'],
   ] as const) {
     const env = { DATA_DIR: temporaryDataDir(), DEMO: 'false', LOG_LEVEL: 'warn', ...settings };
-    expect(await runNode('src/main.js', [], env)).toEqual({ code: 1, stdout: '', stderr: `${problem}\n` });
+    expect(await runNode('src/main.js', [], env)).toEqual({
+      code: 1,
+      signal: null,
+      stdout: '',
+      stderr: `${problem}\n`,
+    });
   }
 });
 
