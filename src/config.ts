@@ -30,6 +30,8 @@ export type Config = {
   readonly serviceFeePercent: number;
   /** ISO 4217. */
   readonly currency: string;
+  /** How many unanswered requests a brand may have at once. Undefined: any number. */
+  readonly pendingLimit: number | undefined;
   /** The console asks once more before it approves a request with a higher total. Undefined: it never does. */
   readonly approveConfirmAbove: Cents | undefined;
   /** 32 bytes that seal secrets at rest. */
@@ -99,6 +101,7 @@ export function readConfig(env: Environment): Config {
     roles: roles(value('ROLES')),
     serviceFeePercent: number(value, 'SERVICE_FEE_PERCENT', 15, (n) => n >= 0 && n <= 100, 'a percentage, 0 to 100'),
     currency: currency(value('CURRENCY') ?? 'USD'),
+    pendingLimit: value('PENDING_LIMIT') === undefined ? undefined : count(value, 'PENDING_LIMIT', 1, 1_000),
     approveConfirmAbove: amount(value, 'APPROVE_CONFIRM_ABOVE'),
     secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE', false),

@@ -147,14 +147,14 @@ export type Acting = {
   readonly commands: Commands;
   readonly users: Users;
   readonly revocation: Revocation;
-  /** Commands that run at another time and wait longer for the read models, for demo data; see {@link createCommands}. */
+  /** Commands that run at another time, wait longer for the read models and know no limit of requests, for demo data; see {@link createCommands}. */
   readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
 };
 
 export async function openCommands(foundation: Foundation): Promise<Acting> {
   const { config, clock, events, documents, projector, personalData, logger } = foundation;
   const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
-  const commandsAt = (at: Clock, shownWithinMs?: number) =>
+  const commandsAt = (at: Clock, shownWithinMs?: number, pendingLimit?: number) =>
     createCommands({
       ...defined({ shownWithinMs }),
       events,
@@ -163,11 +163,11 @@ export async function openCommands(foundation: Foundation): Promise<Acting> {
       personalData,
       credentials,
       clock: at,
-      settings: config,
+      settings: { ...config, pendingLimit },
       makeSigningSecret: newSigningSecret,
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
-  const commands = await commandsAt(clock, foundation.shownWithinMs);
+  const commands = await commandsAt(clock, foundation.shownWithinMs, config.pendingLimit);
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({ documents, revocation, log, clock, logger });

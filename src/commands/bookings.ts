@@ -23,9 +23,11 @@ import { streamOf } from '../domain/streams.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { spaceDay } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
+import type { PendingQuota } from './pending-quota.ts';
 import type { Sequence } from './sequence.ts';
 
 type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
@@ -49,11 +51,13 @@ export function createBookingCommands(deps: {
   readonly readModels: ReadModels;
   readonly personalData: Pick<PersonalData, 'fingerprint'>;
   readonly idempotencyKeys: IdempotencyKeys;
+  /** Undefined: brands may have any number of unanswered requests. */
+  readonly pendingQuota: PendingQuota | undefined;
   readonly ids: Sequence;
   readonly clock: Clock;
   readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
 }): BookingCommands {
-  const { handler, readModels, clock } = deps;
+  const { handler, readModels, pendingQuota, clock } = deps;
 
   /** Runs a decision about one booking on the space-day that holds it. */
   async function onBooking(
@@ -77,9 +81,20 @@ export function createBookingCommands(deps: {
   async function requestOrRepeat(wanted: RequestBooking, context: CommandContext): Promise<ReadableBooking | Refusal> {
     const { details } = wanted;
     const stream = streamOf.spaceDay(details.spaceId, details.date);
-    const outcome = await handler.execute(stream, spaceDay, context, (day) =>
-      requestBooking(day, wanted, { now: clock(), ...deps.pricing }),
-    );
+    const { bookingId, brand, idempotencyKey } = wanted;
+    const quota = await pendingQuota?.take(brand.brandId, { bookingId, stream, ...defined({ idempotencyKey }) });
+    if (pendingQuota !== undefined && quota === undefined) {
+      // A repetition of an answered request is still answered with it.
+      const isRepeated =
+        idempotencyKey !== undefined &&
+        findByIdempotencyKey(await handler.load(stream, spaceDay), wanted) !== undefined;
+      if (!isRepeated) return tooManyPending(pendingQuota.limit);
+    }
+    const outcome = await handler.execute(stream, spaceDay, context, (day) => {
+      if (quota?.isValid() === false) throw new Unavailable(`Booking ${bookingId} waited too long to be appended`);
+      return requestBooking(day, wanted, { now: clock(), ...deps.pricing });
+    });
+    if (isRefusal(outcome) || outcome.events.length === 0) await pendingQuota?.release(brand.brandId, bookingId);
     if (isRefusal(outcome)) return outcome;
 
     const [event] = outcome.events;
@@ -135,6 +150,12 @@ export function createBookingCommands(deps: {
       onBooking(id, context, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
   };
 }
+
+const tooManyPending = (limit: number): Refusal =>
+  refuse(
+    'BookingNotAllowed',
+    `At most ${limit} requests of a brand may wait for an answer at once. Wait for an answer, or cancel a request.`,
+  );
 
 /** A booking at the moment it was requested, with the details as they were sent: the event holds some of them sealed. */
 function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {

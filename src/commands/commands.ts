@@ -12,6 +12,7 @@ import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts'
 import { createCommandHandler } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
 import { createMembershipCommands, type MembershipCommands } from './membership.ts';
+import { bookingStatuses, openPendingQuota } from './pending-quota.ts';
 import { createPersonalDataCommands, type PersonalDataCommands } from './personal-data.ts';
 import { createReadModelCommands, type ReadModelCommands } from './read-models.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
@@ -43,6 +44,8 @@ export async function createCommands(deps: {
   readonly settings: {
     readonly serviceFeePercent: number;
     readonly currency: string;
+    /** How many unanswered requests a brand may have. Undefined: any number. */
+    readonly pendingLimit?: number | undefined;
     readonly secretKey: SecretKey;
     readonly webhooksPerAccount: number;
   };
@@ -59,6 +62,11 @@ export async function createCommands(deps: {
     appended: credentials.appended,
     seal: personalData.sealEvent,
   });
+  const pendingQuota = async () => {
+    const { pendingLimit: limit } = settings;
+    if (limit === undefined) return undefined;
+    return openPendingQuota({ documents, limit, statuses: bookingStatuses({ readModels, handler, clock }) });
+  };
   // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
   const sequence = (name: SequenceName, blockSize = 1) => createSequence(idHandler, name, blockSize);
@@ -69,6 +77,7 @@ export async function createCommands(deps: {
       readModels,
       personalData,
       clock,
+      pendingQuota: await pendingQuota(),
       idempotencyKeys: await openIdempotencyKeys(documents, clock),
       ids: sequence('bookings', BOOKING_ID_BLOCK),
       pricing: { serviceFeePercent: settings.serviceFeePercent, currency: settings.currency },

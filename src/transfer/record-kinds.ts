@@ -36,6 +36,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   seals: {},
   sealsSent: {},
   sealTiles: {},
+  pendingQuotas: {},
   signInAttempts: { ttl: 'until' },
   signingKeys: {},
   // The header and the groups say what it says.
