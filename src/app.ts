@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
@@ -68,8 +75,10 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     clientErrorHandler: handleClientError,
     // Node would refuse such a request without our error shape.
     http: { requireHostHeader: false },
-    frameworkErrors: (error, request, reply) =>
-      asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      nameRequest(request, reply);
+      return asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply);
+    },
   });
   app.log = loggerInstance;
   answerUncommonRequests(app.server);
@@ -82,6 +91,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     asksForPage(request) ? sendNotFoundPage(reply) : sendNotFound(request, reply),
   );
   app.addHook('onRequest', (request, reply, done) => {
+    nameRequest(request, reply);
     if (lacksOneHost(request)) return void sendLacksOneHost(reply);
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');
@@ -131,6 +141,9 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   });
   return app;
 }
+
+/** Every event that a request causes has this id as its `correlationId`. */
+const nameRequest = (request: FastifyRequest, reply: FastifyReply) => reply.header('x-request-id', request.id);
 
 const noCompiler = () => () => {
   throw new Error('A route outside the API has a schema');

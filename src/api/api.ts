@@ -28,7 +28,7 @@ export type ApiDeps = {
 };
 
 /** The headers that scripts of other origins may read. */
-const EXPOSED = 'WWW-Authenticate, ETag';
+const EXPOSED = 'WWW-Authenticate, ETag, X-Request-Id, Retry-After';
 
 /** Callers send their credential in a header, never in a cookie, so any origin may call. */
 const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };

@@ -133,14 +133,14 @@ function describeResponse(
 ): Response {
   const { success, failures = {} }: { success: string; failures?: Readonly<Record<number, string>> } =
     OPERATIONS[operationId];
-  const allHeaders = { ...headersOf(headers), ...FAILURE_HEADERS[status] };
+  const allHeaders = { ...headersOf(headers), ...FAILURE_HEADERS[status], ...REQUEST_ID };
   const examples = recorded.responses[status];
   const schema: JsonSchema = { ...body };
   const hasBody = schema.type !== 'null';
   if (hasBody && examples === undefined) throw new Error(`There is no example of ${operationId} with ${status}`);
   return {
     description: status >= 400 ? (failures[status] ?? codesOf(status, access)) : status === 304 ? UNCHANGED : success,
-    ...(Object.keys(allHeaders).length > 0 && { headers: allHeaders }),
+    headers: allHeaders,
     ...(hasBody && { content: { 'application/json': { schema: refer(schema), examples } } }),
   };
 }
@@ -163,6 +163,14 @@ const headersOf = (headers: { readonly [name: string]: object }) =>
       return [name, { description, schema }];
     }),
   );
+
+/** A header of every response. */
+const REQUEST_ID = {
+  'X-Request-Id': {
+    description: 'Identifies the request in the log of the service, and in the record of what it changed.',
+    schema: { type: 'string' },
+  },
+};
 
 /** Headers of failures, by status. */
 const FAILURE_HEADERS: { readonly [status: number]: { readonly [name: string]: JsonSchema } } = {

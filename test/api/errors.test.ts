@@ -219,7 +219,7 @@ describe('other origins', () => {
     for (const { headers } of [refused, whole, unchanged])
       expect(headers).toMatchObject({
         'access-control-allow-origin': '*',
-        'access-control-expose-headers': 'WWW-Authenticate, ETag',
+        'access-control-expose-headers': 'WWW-Authenticate, ETag, X-Request-Id, Retry-After',
       });
     // What is cached without these headers must not be shown to another origin.
     expect(whole.headers.vary).toMatch(/\bOrigin\b/);

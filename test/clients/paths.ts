@@ -657,6 +657,8 @@ export interface operations {
                     ETag?: string;
                     /** @description private, no-cache: keep it, and ask each time whether it is current. */
                     "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -668,6 +670,8 @@ export interface operations {
                 headers: {
                     /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
                     ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -675,6 +679,8 @@ export interface operations {
             /** @description The date is missing, malformed or past. */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -686,6 +692,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -697,6 +705,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -706,6 +716,8 @@ export interface operations {
             /** @description There is no such space, or you may not see it. */
             404: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -717,6 +729,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -760,6 +774,8 @@ export interface operations {
                     ETag?: string;
                     /** @description private, no-cache: keep it, and ask each time whether it is current. */
                     "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -771,6 +787,8 @@ export interface operations {
                 headers: {
                     /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
                     ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -778,6 +796,8 @@ export interface operations {
             /** @description A date or the status is malformed. */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -789,6 +809,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -800,6 +822,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -811,6 +835,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -841,6 +867,8 @@ export interface operations {
             /** @description The booking. Repeating a request with the same key and body is answered with the first booking. */
             201: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -850,6 +878,8 @@ export interface operations {
             /** @description A field is missing or invalid, or the body is not JSON. */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -861,6 +891,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -872,6 +904,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -881,6 +915,8 @@ export interface operations {
             /** @description There is no such space. */
             404: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -890,6 +926,8 @@ export interface operations {
             /** @description The hour is not open (`SlotUnavailable`: choose another), or the request breaks a rule (`BookingNotAllowed`: another hour does not help). */
             422: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -901,6 +939,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -940,6 +980,8 @@ export interface operations {
                     ETag?: string;
                     /** @description private, no-cache: keep it, and ask each time whether it is current. */
                     "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -951,6 +993,8 @@ export interface operations {
                 headers: {
                     /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
                     ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -958,6 +1002,8 @@ export interface operations {
             /** @description The id is not a number, or `asOf` no moment with a time zone. */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -969,6 +1015,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -980,6 +1028,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -989,6 +1039,8 @@ export interface operations {
             /** @description There is no such booking, or you may not see it. */
             404: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1000,6 +1052,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1033,6 +1087,8 @@ export interface operations {
                     ETag?: string;
                     /** @description private, no-cache: keep it, and ask each time whether it is current. */
                     "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1044,6 +1100,8 @@ export interface operations {
                 headers: {
                     /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
                     ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1051,6 +1109,8 @@ export interface operations {
             /** @description The id is not a number. */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1062,6 +1122,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1073,6 +1135,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1082,6 +1146,8 @@ export interface operations {
             /** @description There is no such community, or you may not read its reviews. */
             404: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1093,6 +1159,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1113,6 +1181,8 @@ export interface operations {
             /** @description The registrations, without their secrets. */
             200: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1124,6 +1194,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1135,6 +1207,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1146,6 +1220,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1170,6 +1246,8 @@ export interface operations {
             /** @description The registration with its secret. */
             201: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1181,6 +1259,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the account has registered too many within a minute. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1192,6 +1272,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1203,6 +1285,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1214,6 +1298,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1240,6 +1326,8 @@ export interface operations {
             /** @description Removed. */
             204: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1247,6 +1335,8 @@ export interface operations {
             /** @description The percent-encoding of the path is broken. */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1258,6 +1348,8 @@ export interface operations {
                 headers: {
                     /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1269,6 +1361,8 @@ export interface operations {
                 headers: {
                     /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1278,6 +1372,8 @@ export interface operations {
             /** @description There is no such registration, or another key made it. */
             404: {
                 headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1289,6 +1385,8 @@ export interface operations {
                 headers: {
                     /** @description Seconds to wait before trying again; present if the cause is known to pass. */
                     "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -358,7 +358,7 @@ test('what has an entity tag can be asked for conditionally', () => {
   for (const id of ['getAvailability', 'listBookings', 'getBookingHistory', 'listReviews']) {
     const operation = operations.find(({ operationId }) => operationId === id);
     expect(operation?.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'If-None-Match' }));
-    expect(Object.keys(operation?.responses['200']?.headers ?? {})).toEqual(['ETag', 'Cache-Control']);
+    expect(Object.keys(operation?.responses['200']?.headers ?? {})).toEqual(['ETag', 'Cache-Control', 'X-Request-Id']);
     expect(operation?.responses['304']?.description).toMatch(/current/);
   }
 });
