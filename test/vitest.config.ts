@@ -22,7 +22,7 @@ const UNIT = [
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
   'test/runtime/serial-queue.test.ts',
-  'test/webhooks/{due-deliveries,in-flight,receiver-health,schedule,signature}.test.ts',
+  'test/webhooks/{due-deliveries,fair-queue,in-flight,receiver-health,schedule,signature}.test.ts',
 ];
 
 /** What needs many processes, Chromium at several widths, Python, Go or the network: `npm run test:system`. */

@@ -9,6 +9,7 @@ import { createPermits, type InFlightLimits } from './in-flight.ts';
 import type { DeliveryQueue } from './queue.ts';
 import { classOf, mayTry } from './receiver-health.ts';
 import type { Receivers } from './receivers.ts';
+import type { Registrations } from './registrations.ts';
 import type { RunningTime } from './running-time.ts';
 import { GIVE_UP_AFTER_MS } from './schedule.ts';
 import { createTry } from './send/attempt.ts';
@@ -35,9 +36,13 @@ export type Deliverer = {
   offer(delivery: Stored<DeliveryDocument>): void;
 };
 
-export type DelivererDeps = Omit<WorkerDeps, 'queue' | 'permits' | 'send' | 'giveUp' | 'isStopping' | 'report'> &
+export type DelivererDeps = Omit<
+  WorkerDeps,
+  'queue' | 'registrations' | 'permits' | 'send' | 'giveUp' | 'isStopping' | 'report'
+> &
   Omit<Parameters<typeof createTry>[0], 'isStopping'> & {
     readonly queue: DeliveryQueue;
+    readonly registrations: Pick<Registrations, 'recipient' | 'find'>;
     readonly leases: Leases;
     readonly receivers: Receivers;
     readonly logger: Pick<BaseLogger, 'error'>;
@@ -106,11 +111,13 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   /** @returns whether more is due that this process should try to deliver at once */
   async function deliver(webhookId: string, running: Running, isAsked: boolean): Promise<boolean> {
-    const health = await receivers.get(webhookId);
+    const [health, webhook] = await Promise.all([receivers.get(webhookId), deps.registrations.find(webhookId)]);
     if (!isAsked && !mayTry(health, clock())) return false;
+    // A registration that was removed has no account; its deliveries are cancelled.
+    const account = webhook?.account ?? webhookId;
     // Before the lease: a worker that waits for its turn must not keep the registration from other processes.
     const receiverClass = classOf(health);
-    const only = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass);
+    const only = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass, account);
     try {
       const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
       // What woke it may have been stored after the holder looked.
@@ -118,7 +125,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       try {
         const receiver = await receivers.open(webhookId);
         running.wasWoken = false;
-        running.worker = new EndpointWorker(workerDeps, { webhookId, lease, receiver, only });
+        running.worker = new EndpointWorker(workerDeps, { webhookId, account, lease, receiver, only });
         if ((await running.worker.run()) === 'failed') return false;
       } finally {
         running.worker = undefined;

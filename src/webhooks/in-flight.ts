@@ -1,3 +1,4 @@
+import { FairQueue } from './fair-queue.ts';
 import type { ReceiverClass } from './receiver-health.ts';
 
 /** Limits for the attempts in flight, over all registrations: each class of receivers has its own. */
@@ -28,9 +29,10 @@ export type Permit = {
 const SPACING_MS: { readonly [C in ReceiverClass]: number } = { prompt: 0, slow: 4, unknown: 24, hanging: 24 };
 
 /**
- * A semaphore for each class, so that receivers that hang, or of which nothing is known, never take a permit that a prompt one
- * needs. An attempt without a prompt response releases its permit and continues on a slow one, or on a hanging one if nothing is
- * known of its receiver, even over the limit (docs/decisions/webhook-deliveries.md).
+ * Permits for the attempts in flight. Each class of receivers has its own, so that receivers that hang, or of which nothing is known,
+ * never take a permit that a prompt one needs; within a class, the accounts share them fairly. An attempt without a prompt response
+ * releases its permit and continues on a slow one, or on a hanging one if nothing is known of its receiver, even over the limit
+ * (docs/decisions/webhook-deliveries.md).
  */
 export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   const semaphores = {
@@ -40,7 +42,7 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
     hanging: createSemaphore(limits.hanging, SPACING_MS.hanging),
   };
 
-  function permitOf(receiverClass: ReceiverClass): Permit {
+  function permitOf(receiverClass: ReceiverClass, account: string): Permit {
     let held: Semaphore | undefined = semaphores[receiverClass];
     let timer: NodeJS.Timeout | undefined;
     let isSlow = false;
@@ -50,9 +52,9 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
       isSlow = true;
       const next = receiverClass === 'prompt' || receiverClass === 'slow' ? semaphores.slow : semaphores.hanging;
       if (held === next) return;
-      held?.release();
+      held?.release(account);
       held = next;
-      next.acquireOverLimit();
+      next.acquireOverLimit(account);
     }
 
     return {
@@ -66,7 +68,7 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
           return;
         }
         timer = setTimeout(() => {
-          held?.release();
+          held?.release(account);
           held = undefined;
           timer = setTimeout(slow, slowAfterMs - PROMPT_HOLD_MS);
         }, PROMPT_HOLD_MS);
@@ -76,15 +78,16 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
         if (isReleased) return;
         isReleased = true;
         clearTimeout(timer);
-        held?.release();
+        held?.release(account);
       },
     };
   }
 
   return {
-    async acquire(receiverClass: ReceiverClass): Promise<Permit> {
-      await semaphores[receiverClass].acquire();
-      return permitOf(receiverClass);
+    /** @param account that the registration belongs to */
+    async acquire(receiverClass: ReceiverClass, account: string): Promise<Permit> {
+      await semaphores[receiverClass].acquire(account);
+      return permitOf(receiverClass, account);
     },
 
     /** Gives every waiter a permit at once, so that it can give up. */
@@ -99,27 +102,15 @@ type Semaphore = ReturnType<typeof createSemaphore>;
 
 /** @param spacingMs how far apart two permits are given at least */
 function createSemaphore(size: number, spacingMs: number) {
+  const queue = new FairQueue<() => void>();
   let taken = 0;
   let nextAt = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  /** Tens of thousands may wait, so the first is found by an index and the array is cut now and then. */
-  let waiting: (() => void)[] = [];
-  let first = 0;
-
-  function takeWaiting(): (() => void) | undefined {
-    const next = waiting[first];
-    if (next === undefined) return undefined;
-    first += 1;
-    if (first < 1_000) return next;
-    waiting = waiting.slice(first);
-    first = 0;
-    return next;
-  }
 
   /** A permit counts as taken from here on: otherwise another could take it before the one that waited runs. */
   function give(): void {
-    while ((taken < size || stopped) && first < waiting.length) {
+    while ((taken < size || stopped) && !queue.isEmpty) {
       const now = performance.now();
       if (spacingMs > 0 && now < nextAt && !stopped) {
         timer ??= setTimeout(() => {
@@ -130,22 +121,24 @@ function createSemaphore(size: number, spacingMs: number) {
       }
       nextAt = now + spacingMs;
       taken += 1;
-      takeWaiting()?.();
+      queue.next()?.();
     }
   }
 
   return {
-    acquire(): Promise<void> {
+    acquire(account: string): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push(resolve);
+      queue.wait(account, resolve);
       give();
       return promise;
     },
-    acquireOverLimit() {
+    acquireOverLimit(account: string) {
       taken += 1;
+      queue.hold(account);
     },
-    release() {
+    release(account: string) {
       taken -= 1;
+      queue.release(account);
       give();
     },
     stop() {

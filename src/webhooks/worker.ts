@@ -56,6 +56,8 @@ export type WorkerDeps = {
 
 export type Endpoint = {
   readonly webhookId: string;
+  /** Shares the permits with the others, whatever the number of its registrations. */
+  readonly account: string;
   readonly lease: Lease;
   readonly receiver: Receiver;
   /**
@@ -201,8 +203,8 @@ export class EndpointWorker {
   }
 
   async #startNext(): Promise<void> {
-    const { only } = this.#endpoint;
-    const permit = only ?? (await this.#deps.permits.acquire('prompt'));
+    const { account, only } = this.#endpoint;
+    const permit = only ?? (await this.#deps.permits.acquire('prompt', account));
     // Much can have happened while it waited for its permit.
     const step = this.#mayStart() ? this.#nextStep() : undefined;
     if (step?.do !== 'start') {

@@ -28,7 +28,7 @@ const action = fc.oneof(
 test('of a booking one is in flight at a time, the lowest position that is here goes first, and each is sent once', () => {
   const all = Array.from({ length: 12 }, (_, position) => delivery(position, position % 4));
   fc.assert(
-    fc.property(fc.array(action, { maxLength: 120 }), (actions) => {
+    fc.property(fc.array(action, { maxLength: 120, size: 'max' }), (actions) => {
       const due = new DueDeliveries();
       const here = new Set<Delivery>();
       const inFlight: Delivery[] = [];

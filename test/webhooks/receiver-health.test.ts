@@ -55,7 +55,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
       { requiredKeys: ['isSuccess', 'pace', 'isProbe', 'isTest'] },
     ),
   }),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 );
 
 /** The health after each step. Only an open breaker has probes. */

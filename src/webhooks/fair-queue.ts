@@ -1,0 +1,60 @@
+/**
+ * Who waits for a permit, and how many each account holds. The next one goes to the waiting account that holds the fewest; among
+ * equals, to the one that has waited longest for its turn. So it does not matter to others how many registrations an account has.
+ */
+export class FairQueue<Waiter> {
+  /** Permits held, by account. */
+  readonly #held = new Map<string, number>();
+  /** Those who wait, by account. The account whose last turn is longest ago comes first. */
+  readonly #waiting = new Map<string, Waiter[]>();
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  wait(account: string, waiter: Waiter): void {
+    const waiters = this.#waiting.get(account);
+    if (waiters === undefined) this.#waiting.set(account, [waiter]);
+    else waiters.push(waiter);
+  }
+
+  /** Gives a permit to the one whose turn it is. Of an account, the first that waited. @returns undefined if none waits */
+  next(): Waiter | undefined {
+    const account = this.#nextAccount();
+    if (account === undefined) return undefined;
+    const waiters = this.#waiting.get(account) ?? [];
+    const waiter = waiters.shift();
+    this.#waiting.delete(account);
+    if (waiters.length > 0) this.#waiting.set(account, waiters);
+    this.hold(account);
+    return waiter;
+  }
+
+  /** Counts a permit that an account has without having waited for it. */
+  hold(account: string): void {
+    this.#held.set(account, this.#heldBy(account) + 1);
+  }
+
+  /** An account no longer holds one of its permits. */
+  release(account: string): void {
+    const held = this.#heldBy(account) - 1;
+    if (held > 0) this.#held.set(account, held);
+    else this.#held.delete(account);
+  }
+
+  #heldBy(account: string): number {
+    return this.#held.get(account) ?? 0;
+  }
+
+  #nextAccount(): string | undefined {
+    let next: string | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const account of this.#waiting.keys()) {
+      const held = this.#heldBy(account);
+      if (held >= fewest) continue;
+      [next, fewest] = [account, held];
+      if (fewest === 0) break;
+    }
+    return next;
+  }
+}
