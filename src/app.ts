@@ -35,6 +35,7 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import { idOf } from './read-models/catalogue.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createLink } from './runtime/link.ts';
+import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
 import { onAddress } from './runtime/unusable-address.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
@@ -45,6 +46,8 @@ import { startWorker, type WorkerThread } from './worker/start-worker.ts';
 const READABLE_WITHIN_MS = 5_000;
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
+/** How long an answer may wait for its client to read on. Then its connection is closed. */
+const ANSWER_READ_WITHIN_MS = 30_000;
 /** How often connections that have become idle are closed once the service is stopping. */
 const CLOSE_IDLE_EVERY_MS = 50;
 /** How long requests in flight may take once the service is stopping. */
@@ -67,6 +70,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     return503OnClosing: false,
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_ARRIVES_WITHIN_MS,
+    connectionTimeout: ANSWER_READ_WITHIN_MS,
     // Longer than any id: a path too long to match anything must still be authenticated before it gets its 404.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
@@ -82,6 +86,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   });
   app.log = loggerInstance;
   answerUncommonRequests(app.server);
+  answerInOrder(app);
   answerInTime(app);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // The body of a form that nothing takes is not read, either.

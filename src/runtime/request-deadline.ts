@@ -85,6 +85,8 @@ function answerLate(reply: FastifyReply, now: number): boolean {
   const send = reply.send.bind(reply);
   // What the handler still has to say comes too late.
   reply.send = (...payload) => (reply.raw.headersSent ? reply : send(...payload));
+  // A client that pipelines gets no further answers that late.
+  reply.header('connection', 'close');
   const what = `${request.method} ${request.routeOptions.url ?? request.url} was not answered in time`;
   reply.send(
     request.begun ? new OutcomeUnknown(what) : new Unavailable(what, undefined, 'The service did not answer in time'),

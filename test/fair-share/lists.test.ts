@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { type RunningService, runServiceAt } from '../running-service.fixture.ts';
+
+/** Pages of one list: more than any socket buffers. */
+const PAGES = 100_000;
+const CONNECTIONS = 5;
+const PIPELINED = 20;
+
+let service: RunningService;
+let url: string;
+let greedy: string;
+let other: string;
+/** Lists that have been begun, the most that were in progress at once, and pages that have been read of all. */
+let lists: { begun: number; open: number; most: number; pages: number };
+const sockets: Socket[] = [];
+
+beforeEach(async () => {
+  const running = await runServiceAt();
+  ({ service, url } = running);
+  const space = await service.space(await service.community());
+  const [brand, next] = [await service.brand(), await service.brand('Other')];
+  [greedy, other] = [brand.key, next.key];
+  for (const [key, startTime] of [
+    [greedy, '2026-12-10'],
+    [other, '2026-12-11'],
+  ] as const)
+    for (const startHour of [9, 13, 17])
+      expect(
+        (await service.post('/bookings', { key, body: { spaceId: space, startTime, startHour } })).statusCode,
+      ).toBe(201);
+  lists = { begun: 0, open: 0, most: 0, pages: 0 };
+  const { bookings } = service.core.queries;
+  const pages = bookings.pages;
+  vi.spyOn(bookings, 'pages').mockImplementation(async function* (account, filter) {
+    if (account.id !== brand.account.id) return yield* pages(account, filter);
+    lists.begun += 1;
+    lists.open += 1;
+    lists.most = Math.max(lists.most, lists.open);
+    try {
+      for (let i = 0; i < PAGES; i += 1) {
+        lists.pages += 1;
+        yield* pages(account, filter);
+      }
+    } finally {
+      lists.open -= 1;
+    }
+  });
+  await running.listen();
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await service.stop();
+});
+
+/** Opens a connection that asks for lists and reads nothing. */
+async function ask(times: number): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  sockets.push(socket);
+  await once(socket, 'connect');
+  const request = `GET /api/v1/bookings?startDate=2026-12-01 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${greedy}\r\n\r\n`;
+  socket.pause().write(request.repeat(times));
+  return socket;
+}
+
+/** Resolves once nothing more is read of the lists. */
+async function settled(): Promise<void> {
+  let before = -1;
+  await eventually(() => {
+    const now = lists.pages;
+    const isSettled = now === before;
+    before = now;
+    expect(isSettled).toBe(true);
+  });
+}
+
+test('lists that are not read are begun two at a time per credential, and read no further than sockets buffer', async () => {
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(PIPELINED)));
+  await eventually(() => expect(lists.open).toBe(2));
+  await settled();
+  expect(lists).toMatchObject({ begun: 2, most: 2 });
+  expect(lists.pages).toBeLessThan(PAGES);
+
+  // Another credential is not kept waiting.
+  const answer = await fetch(`${url}/api/v1/bookings?startDate=2026-12-01`, {
+    headers: { authorization: `Bearer ${other}` },
+  });
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    [expect.anything(), expect.anything(), expect.anything()],
+  ]);
+});
+
+test('a list that waits too long for its turn is refused, and its connection closed', async () => {
+  await Promise.all([ask(1), ask(1)]);
+  await eventually(() => expect(lists.open).toBe(2));
+  const third = await ask(PIPELINED);
+  let text = '';
+  for await (const chunk of third.resume()) text += chunk;
+  expect(text).toMatch(/^HTTP\/1\.1 500 .*"InternalError"/s);
+  expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  expect(text).toMatch(/retry-after: \d/i);
+});
+
+test('no list is begun for a connection that is closed', async () => {
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(PIPELINED)));
+  await eventually(() => expect(lists.open).toBe(2));
+  for (const socket of sockets) socket.destroy();
+  const connections = promisify(service.app.server.getConnections.bind(service.app.server));
+  await eventually(async () => expect([lists.open, await connections()]).toEqual([0, 0]));
+  // Not even the next one of each connection, unless its turn came before its end was noticed.
+  expect(lists.begun).toBeLessThanOrEqual(CONNECTIONS);
+});
+
+test('pipelined answers come in order, each when the one before it has been read', async () => {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  sockets.push(socket);
+  const paths = ['/healthz', '/api/v1/bookings', '/api/v1/unknown', '/healthz'];
+  const head = `Host: ${hostname}\r\nAuthorization: Bearer ${other}\r\n`;
+  socket.write(
+    paths.map((path, i) => `GET ${path} HTTP/1.1\r\n${head}${i === 3 ? 'Connection: close\r\n' : ''}\r\n`).join(''),
+  );
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))).toEqual([200, 200, 404, 200]);
+});
+
+test('an answer that is not read for 30 s ends its connection', async () => {
+  const { server } = service.app;
+  expect(server.timeout).toBe(30_000);
+  server.timeout = 300;
+  const connections = promisify(server.getConnections.bind(server));
+  await ask(PIPELINED);
+  await eventually(() => expect(lists.open).toBe(1));
+  await eventually(async () => expect([lists.open, await connections()]).toEqual([0, 0]));
+  expect(lists.begun).toBe(1);
+});
