@@ -58,7 +58,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck({ sessions, cookies, rejections, publicUrl });
   const renderer = createPageRenderer({ queries });
-  const handle = createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, renderer, clock });
+  const handle = createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, renderer, clock, publicUrl });
 
   registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));

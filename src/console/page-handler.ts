@@ -12,6 +12,7 @@ import { postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
 import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
 import { type Answer, Form, type Handler, type Shown, type Visit } from './parts/visit.ts';
+import { cameVia } from './parts/way-back.ts';
 import type { Cookies } from './sessions/cookies.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
@@ -26,6 +27,7 @@ export type PageHandlerDeps = {
   readonly feed: Pick<LiveFeed, 'mark'>;
   readonly renderer: PageRenderer;
   readonly clock: Clock;
+  readonly publicUrl: string;
 };
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
@@ -33,7 +35,16 @@ export type PageHandler = ReturnType<typeof createPageHandler>;
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
 /** Answers requests for pages: session, visit, handler, page. */
-export function createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, renderer, clock }: PageHandlerDeps) {
+export function createPageHandler({
+  signedIn,
+  sessions,
+  cookies,
+  submitOnce,
+  feed,
+  renderer,
+  clock,
+  publicUrl,
+}: PageHandlerDeps) {
   async function handle(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -76,7 +87,7 @@ export function createPageHandler({ signedIn, sessions, cookies, submitOnce, fee
       params: stringsOf(request.params),
       query: new Form(request.query),
       form: new Form(request.body),
-      ...defined({ restored }),
+      ...defined({ restored, via: cameVia(request, publicUrl) }),
       csrf,
       now: clock(),
       zone: readerZone(request.cookies[ZONE_COOKIE]),

@@ -54,7 +54,8 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
         pendingOf(account),
       ]);
       const frame = rail({ account, accountName, email: user.email, others, pending, path: url, csrf });
-      const title = status === 422 ? `Error: ${shown.title}` : shown.title;
+      const counted = shown.isCounted && pending ? `(${pending}) ${shown.title}` : shown.title;
+      const title = status === 422 ? `Error: ${shown.title}` : counted;
       const main = html`${printedHead(accountName, now, community?.timeZone ?? visit.zone)}${contentOf(shown)}`;
       return sendPage(reply, status, page({ title, main, rail: frame, ...defined({ flash: shown.flash, live }) }));
     },

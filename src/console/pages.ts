@@ -13,13 +13,13 @@ import { findPages } from './find/find.ts';
 import { requestPages } from './find/space-page.ts';
 import { homeOf } from './parts/frame.ts';
 import { type ConsoleRoutes, missing, type PageDeps } from './parts/visit.ts';
-import { bulkApprovalPages } from './requests/bulk-approval.ts';
+import { bulkDecisionPages } from './requests/bulk-decisions.ts';
 import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
 
 const PAGES = [
   inboxPages,
-  bulkApprovalPages,
+  bulkDecisionPages,
   calendarPages,
   bookingListPages,
   bookingPages,

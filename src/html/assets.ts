@@ -27,7 +27,7 @@ export const SCRIPTS = [
   'forms.js',
   'dates.js',
   'timeline.js',
-  'toast.js',
+  'notices.js',
   'schedule.js',
   'live.js',
   'requests.js',

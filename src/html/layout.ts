@@ -113,7 +113,7 @@ export function page({ title, main, flash = [], rail, live }: Page): string {
   return htmlDocument({
     title,
     body: html`${body}
-${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}`,
+${live !== undefined && raw('<div class="notices" role="status" aria-atomic="false"></div>')}`,
     head: html`${SCRIPTS.map(
       (name) => html`<script src="${assetUrl(name)}" type="module"></script>
 `,

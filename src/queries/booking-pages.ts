@@ -130,6 +130,8 @@ export type BookingPart = {
   readonly previous: BookingCursor | undefined;
   /** Give it as `after` to get the next page. Undefined on the last page. */
   readonly next: BookingCursor | undefined;
+  /** How many bookings all pages have together, at most `countUpTo`, if that was asked for. */
+  readonly count?: number;
 };
 
 export type PartQuery = Dates & {
@@ -145,6 +147,8 @@ export type PartQuery = Dates & {
     /** The zone of all these bookings, if they have but one. Saves reading what is of no use. */
     readonly zone?: string;
   };
+  /** Whether to count the bookings of all pages, up to this number. */
+  readonly countUpTo?: number;
   /** A condition that the engine cannot check. */
   readonly holds?: (booking: BookingDocument) => boolean;
 };
@@ -200,6 +204,11 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
     return { date, startHour: isPlace ? found.startHour : 0, bookingId };
   }
 
+  async function count(account: Account, lists: readonly BookingList[], query: PartQuery): Promise<number | undefined> {
+    const { countUpTo: limit, after: _, before: __, ...whole } = query;
+    return limit === undefined ? undefined : (await page(account, lists, { ...whole, limit })).bookings.length;
+  }
+
   /** @param lists bookings that the account may see */
   async function page(account: Account, lists: readonly BookingList[], query: PartQuery): Promise<BookingPart> {
     const { limit, after, before, holds = () => true } = query;
@@ -230,6 +239,7 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
       bookings: shown,
       previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
       next: last && (backwards || more) ? cursorAt(last) : undefined,
+      ...defined({ count: await count(account, lists, query) }),
     };
   }
 

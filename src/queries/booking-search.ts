@@ -89,7 +89,7 @@ export function createBookingSearch(deps: { readonly readModels: ReadModels; rea
 
   return {
     /** One page of the bookings that the account may see and that a text finds. */
-    async page(account: Account, { text, status, ...query }: SearchQuery): Promise<SearchedPage> {
+    async page(account: Account, { text, status, holds = () => true, ...query }: SearchQuery): Promise<SearchedPage> {
       const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
       const [numbered, names] = await Promise.all([
         byNumber(account, text),
@@ -98,12 +98,15 @@ export function createBookingSearch(deps: { readonly readModels: ReadModels; rea
       const found = resolved(account, words, names, status);
       const part = await parts.page(account, found.lists, {
         ...query,
-        holds: (booking) => booking.bookingId !== numbered?.bookingId && found.holds(booking),
+        holds: (booking) => booking.bookingId !== numbered?.bookingId && found.holds(booking) && holds(booking),
       });
       const [first, ...rest] = await personalData.openBookings([...(numbered ? [numbered] : []), ...part.bookings]);
       const shown = numbered || first === undefined ? rest : [first, ...rest];
       const isAsked =
-        numbered !== undefined && isSearched(query, numbered) && (status ?? numbered.status) === numbered.status;
+        numbered !== undefined &&
+        isSearched(query, numbered) &&
+        (status ?? numbered.status) === numbered.status &&
+        holds(numbered);
       return {
         ...part,
         bookings: shown,

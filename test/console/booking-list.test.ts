@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
-import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -119,6 +119,72 @@ test('a long list leads forth and back, page by page, and keeps what it is filte
   const start = await community.open(link(back, 'prev') ?? '');
   expect([shown(start), link(start, 'prev')]).toEqual([shown(first), undefined]);
   expect(third.text).toMatch(/<a href="[^"]*status=Pending[^"]*">First page<\/a>/);
+});
+
+test('declined, withdrawn, expired and cancelled bookings are shown as such, with a filter for each', async () => {
+  const host = await service.community('Europe/Berlin', 'States');
+  const room = await service.space(host, { durationHours: 1 });
+  const brand = await service.brand('Fickle');
+  const at = (hour: number) => requested(brand, room, '2026-12-22', hour);
+  const [declined, withdrawn, expired, cancelled, pending] = [
+    await at(9),
+    await at(10),
+    await at(11),
+    await at(12),
+    await at(13),
+  ];
+  const { bookings } = service.core.commands;
+  const by = { kind: 'Community', id: communityId(host.id) } as const;
+  accepted(await bookings.cancel({ bookingId: declined, by, reason: 'Full.' }, CONTEXT));
+  accepted(await bookings.cancel({ bookingId: withdrawn, by: { kind: 'Brand', id: brandId(brand.id) } }, CONTEXT));
+  service.time.now = NOON + 80 * 3_600_000;
+  accepted(await bookings.expire(expired, CONTEXT));
+  service.time.now = NOON;
+  accepted(await bookings.approve({ bookingId: cancelled, communityId: by.id }, CONTEXT));
+  accepted(await bookings.cancel({ bookingId: cancelled, by, reason: 'Water damage.' }, CONTEXT));
+  const community = await signedIn(host.account);
+  const states = { Declined: declined, Withdrawn: withdrawn, Expired: expired, Cancelled: cancelled, Pending: pending };
+  for (const [state, id] of Object.entries(states)) {
+    const list = await community.open(`/console/bookings?status=${state}`);
+    expect(shown(list), state).toEqual([id]);
+    expect(list.text).toMatch(new RegExp(`<span class="status [^"]*"><svg.*?</svg>${state}</span>`));
+    const found = await community.open(`/console/bookings?status=${state}&q=Fickle`);
+    expect(shown(found), state).toEqual([id]);
+    expect(found.text).toContain('1 booking. Results for ‘<bdi>Fickle</bdi>’.');
+    const page = await community.open(`/console/bookings/${id}`);
+    expect(page.text).toMatch(new RegExp(`</svg>${state}</span>`));
+  }
+  expect((await community.open('/console/bookings?q=Fickle')).text).toContain('5 bookings. Results for');
+  // Their zone is named once.
+  expect((await community.open('/console/bookings')).text.match(/Berlin time/g)).toHaveLength(2);
+});
+
+test('the page of a booking leads back to the list it was opened from, also after its forms', async () => {
+  const host = await service.community('Europe/Berlin', 'Ways back');
+  const brand = await service.brand('Wanderer');
+  const room = await service.space(host, { durationHours: 1 });
+  const id = await requested(brand, room, '2026-12-23', 9);
+  const community = await signedIn(host.account);
+  const backOf = ({ text }: Page) => /<p class="back"><a href="([^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+  const lists = [
+    '/console/inbox?sort=date',
+    `/console/calendar/2026-12-23?space=${room}`,
+    '/console/bookings?status=Pending&after=2026-12-20:1',
+    '/console/charges?month=2026-12',
+  ];
+  for (const list of lists) {
+    const headers = { referer: `${url}${list}` };
+    const page = await community.request(`/console/bookings/${id}`, { headers });
+    expect(backOf(page)).toBe(list);
+    const empty = page.form(`/console/bookings/${id}/decline`, { reason: '' });
+    const asked = await community.request(empty.target, { method: 'POST', body: empty.body });
+    expect(backOf(await community.open(backOf(asked) ?? ''))).toBe(list);
+  }
+  for (const foreign of ['https://evil.example/console/inbox', `${url}/console/bookings/7`, `${url}/console/inbox#"`]) {
+    const page = await community.request(`/console/bookings/${id}`, { headers: { referer: foreign } });
+    expect(backOf(page)).toBe('/console/bookings');
+  }
+  expect(backOf(await community.open(`/console/bookings/${id}?via=//evil.example`))).toBe('/console/bookings');
 });
 
 test('the record of a brand tells apart who cancelled', async () => {

@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       await signIn(page, user('communities'));
 
       const card = (text: string) => page.getByRole('article').filter({ hasText: text });
-      const said = page.locator(screen.script ? '.toast' : '.flash');
+      const said = page.locator(screen.script ? '.notices' : '.flash');
       await card('To approve.').getByRole('button', { name: 'Approve' }).click();
       await expect.poll(() => said.textContent()).toContain('Request approved');
       await card('To decline.').getByText('Decline…').click();

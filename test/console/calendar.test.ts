@@ -195,8 +195,9 @@ test('what was cancelled on the day is told below its schedule, and not counted'
   const page = await community.open(`/console/calendar/${date}`);
   expect(page.text).toMatch(/<p class="lead"[^>]*>2 booked, /);
   expect(bookingsOn(page)).not.toContain(String(booking.bookingId));
-  const [, cancelled = ''] = page.text.split('<h2>Cancelled</h2>');
-  expect(cancelled).not.toContain('And ');
+  const [, cancelled = ''] = page.text.split('<h2>No longer booked</h2>');
+  expect(cancelled).toContain('Declined, ');
+  expect(cancelled).not.toContain(' more: ');
   expect(cancelled).toContain(`href="/console/bookings/${booking.bookingId}"`);
 });
 
@@ -209,7 +210,7 @@ test('of many cancelled bookings some are told, and the list of bookings has all
   for (const { bookingId } of own)
     accepted(await core.commands.bookings.cancel({ bookingId, by, reason: 'Repairs.' }, CONTEXT));
   const page = await community.open(`/console/calendar/${date}`);
-  const [, href = ''] = /<a href="([^"]*)">And 4 other bookings</.exec(page.text) ?? [];
+  const [, href = ''] = /<a href="([^"]*)">4 more: see all bookings of this day</.exec(page.text) ?? [];
   const list = await community.open(href.replaceAll('&amp;', '&'));
   for (const { bookingId } of own) expect(list.text).toContain(`/console/bookings/${bookingId}"`);
 });

@@ -52,7 +52,11 @@ test('a decline that comes after a colleague has approved cancels nothing, and s
   const id = await requested();
   const [mine, theirs] = await Promise.all([manager.open('/console/inbox'), colleague.open('/console/inbox')]);
   await colleague.send(theirs, `/console/bookings/${id}/approve`);
-  const late = await manager.send(mine, `/console/bookings/${id}/decline`, { reason: 'The roof leaks.' });
+  const { target, body } = mine.form(`/console/bookings/${id}/decline`, { reason: 'The roof leaks.' });
+  const answer = await manager.request(target, { method: 'POST', body });
+  // Not at a row, which would scroll the explanation out of view.
+  expect(answer.location?.hash).toBe('');
+  const late = await manager.open(answer.location ?? '');
   expect(await statusOf(id)).toBe('Approved');
   expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingApproved']);
   expect(late.flash).toContain('colleague@harbour.example');

@@ -64,6 +64,7 @@ const rowsOf = ({ text }: Page) => [...text.matchAll(/<article[^>]* id="request-
 const rowOf = ({ text }: Page, id: number) =>
   new RegExp(`<article[^>]* id="request-${id}".*?</article>`, 's').exec(text)?.[0] ?? '';
 const BULK = '/console/inbox/approve';
+const BULK_DECLINE = '/console/inbox/decline';
 const selected = (...ids: readonly number[]) => ({ id: ids.map(String) });
 
 test('approval is offered as long as it can be given', () => {
@@ -119,6 +120,26 @@ test('twenty refusals are too many for a message: then the rows say it', async (
   expect(done.flash).toMatch(/And \d+ others: see the rows below\.$/);
   expect(rowsOf(done)).toEqual(ids);
   for (const id of ids) expect(rowOf(done, id)).toContain('Withdrawn by the operator');
+});
+
+test('several requests are declined at once for one reason, which may be one given before', async () => {
+  const [first, second, third] = [await requested(), await requested(), await requested()];
+  const inbox = await manager.open('/console/inbox?sort=date');
+  const asked = await manager.send(inbox, BULK_DECLINE, selected(first, third));
+  expect(asked.status).toBe(200);
+  expect(asked.text).toContain('Decline 2 requests?');
+  // As `answerAll` gave it.
+  expect(asked.text).toContain('data-reason="Over."');
+  const empty = await manager.send(asked, BULK_DECLINE, { reason: '' });
+  expect(empty.status).toBe(422);
+  expect(await Promise.all([first, second, third].map(statusOf))).toEqual(['Pending', 'Pending', 'Pending']);
+  await withdraw(third);
+  const done = await manager.send(empty, BULK_DECLINE, { reason: 'We are full.' });
+  expect(done.url.search).toContain('sort=date');
+  expect(done.flash).toMatch(/^1 request declined: .*\n1 request could not be declined:\n.*It was withdrawn by/s);
+  expect(await Promise.all([first, second, third].map(statusOf))).toEqual(['Cancelled', 'Pending', 'Cancelled']);
+  const { bookings } = running.service.core.queries;
+  expect((await bookings.get(HARBOUR, first))?.reason).toBe('We are full.');
 });
 
 test('nothing selected approves nothing, and ids of others are not there', async () => {
@@ -219,18 +240,19 @@ test.each(['', '?sort=date'])('pages of requests lose and repeat none, and lead 
     }
   const first = await manager.open(`/console/inbox${order}`);
   expect(first.text).toContain('46 pending requests');
-  if (order === '') expect(rowsOf(first)).toEqual(ids.slice(0, 16));
+  if (order === '') expect(rowsOf(first)).toEqual(ids.slice(0, 12));
   const second = await manager.open(link(first, 'Next page'));
   const third = await manager.open(link(second, 'Next page'));
-  const all = [...rowsOf(first), ...rowsOf(second), ...rowsOf(third)];
+  const fourth = await manager.open(link(third, 'Next page'));
+  const all = [first, second, third, fourth].flatMap(rowsOf);
   expect(all.length).toBe(46);
   expect(new Set(all)).toEqual(new Set(ids));
   expect(rowsOf(await manager.open(link(third, 'Previous page')))).toEqual(rowsOf(second));
   expect(rowsOf(await manager.open(link(second, 'Previous page')))).toEqual(rowsOf(first));
-  expect(link(third, 'Next page')).toBe('');
+  expect(link(fourth, 'Next page')).toBe('');
   // The last one leads to the first.
-  const last = rowsOf(third).at(-1) ?? 0;
-  const approve = third.form(`/console/bookings/${last}/approve`);
+  const last = rowsOf(fourth).at(-1) ?? 0;
+  const approve = fourth.form(`/console/bookings/${last}/approve`);
   const gone = await manager.request(approve.target, { method: 'POST', body: approve.body });
   expect(gone.location?.hash).toBe(`#request-${all[0]}`);
   expect(rowsOf(await manager.open(gone.location ?? ''))).toEqual(rowsOf(first));
@@ -320,6 +342,22 @@ test('names and messages of requests are text, whatever they contain', async () 
   expect(done.flash).toContain('<bdi>&lt;b&gt;evil&lt;/b&gt;</bdi>');
 });
 
+test('the browser tab counts requests, a long message expands in its row, and controls have names of their own', async () => {
+  const ids = [await requested(), await requested()];
+  const { bookings } = running.service.core.commands;
+  const details = { spaceId: hall, date: inDays(nextDay()), startHour: 9, message: `${'word '.repeat(40)}end` };
+  const { bookingId } = accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT));
+  const page = await manager.open('/console/inbox');
+  expect(page.title).toBe('(3) Requests · Venue Booking');
+  expect(rowOf(page, bookingId)).toMatch(/<details class="message"[^>]*><summary>.*…<\/summary><p[^>]*>….*end<\/p>/s);
+  const names = [...page.text.matchAll(/aria-label="((?:Approve|Decline…|Select) request #\d+)"/g)].map(
+    ([, name]) => name,
+  );
+  expect(names).toHaveLength(9);
+  expect(new Set(names).size).toBe(9);
+  for (const id of ids) expect(rowOf(page, id)).toContain(`aria-label="Decline request #${id}"`);
+});
+
 test('a page of the longest names and messages is no larger than 60 kB', async () => {
   const { catalogue, bookings } = running.service.core.commands;
   const brand = accepted(await catalogue.addBrand({ name: '🎈'.repeat(100) }, CONTEXT));
@@ -330,6 +368,6 @@ test('a page of the longest names and messages is no larger than 60 kB', async (
     accepted(await bookings.request({ brandId: brand.brandId, details }, CONTEXT));
   }
   const page = await manager.open('/console/inbox');
-  expect(rowsOf(page)).toHaveLength(16);
+  expect(rowsOf(page)).toHaveLength(12);
   expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(60_000);
 });

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, type PlainDate, type spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
@@ -95,17 +95,26 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await button.focus();
     const before = await places(page);
     const earlier = await requested(days, 8, 'I came first.');
-    const news = page.getByRole('link', { name: '1 new request – show' });
+    await page.getByRole('link', { name: '1 new request – show' }).waitFor();
+    await requested(days, 11);
+    await requested(days, 14);
+    // One notice with one number, which stays right, also in the browser's tab.
+    const news = page.getByRole('link', { name: '3 new requests – show' });
     await news.waitFor();
+    await expect.poll(() => page.title()).toBe('(5) Requests · Venue Booking');
+    expect(await page.locator('.toast, .live-notice').count()).toBe(0);
     expect((await places(page)).filter((one) => !one.includes('new request'))).toEqual(before);
     expect(await underPointer(page, point)).toBe(`request-${first} Approve`);
     expect(await page.evaluate('document.activeElement.closest(".request-row").id')).toBe(`request-${first}`);
     await page.mouse.click(point.x, point.y);
     await eventually(async () => expect(await statusOf(first)).toBe('Approved'));
     expect(await statusOf(earlier)).toBe('Pending');
+    // The row says what was done.
+    expect(await page.locator('.toast').count()).toBe(0);
 
     await news.click();
     await page.getByText('I came first.').waitFor();
+    expect(await page.getByRole('link', { name: /new request/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -134,6 +143,46 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await context.close();
   });
 
+  test.each([
+    ['a wide screen', WIDE],
+    ['a phone', PHONE],
+  ])(
+    'Decline opens across the row on %s, collapses, and messages cover neither it nor the next row',
+    async (_, screen) => {
+      const ids = [await requested(60), await requested(61), await requested(62)];
+      const [first = 0, second = 0] = ids;
+      const { context, page } = await open(screen);
+      // The list takes this key from anywhere on the page.
+      await page.keyboard.press('j');
+      expect(await page.evaluate('document.activeElement.id')).toBe(`request-${first}`);
+      await page.keyboard.press('j');
+      expect(await page.evaluate('document.activeElement.id')).toBe(`request-${second}`);
+      await row(page, first).getByText('Decline…').click();
+      const reason = row(page, first).getByLabel('Reason');
+      await reason.fill('We are closed.');
+      await row(page, first).getByText('14 of 500 characters').waitFor();
+      const widthOf = async (locator: Locator) => (await locator.boundingBox())?.width ?? 0;
+      expect(await widthOf(reason)).toBeGreaterThan(0.8 * (await widthOf(row(page, first))));
+      await page.evaluate(`for (const text of ['One', 'Two', 'Three', 'Four'])
+      document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, keep: true } }));
+      document.dispatchEvent(new CustomEvent('venue:held', { detail: { held: true } }))`);
+      expect(await page.locator('.toast').allTextContents()).toEqual(['TwoClose', 'ThreeClose', 'FourClose']);
+      const covered = await page.evaluate<readonly string[]>(`(() => {
+      const notices = [...document.querySelectorAll('.toast, .live-notice')].map((one) => one.getBoundingClientRect());
+      return [...document.querySelectorAll('.request-row :is(a, button, input, summary)')]
+        .filter((control) => {
+          const { left, right, top, bottom, width } = control.getBoundingClientRect();
+          return width > 0 && notices.some((box) => left < box.right && right > box.left && top < box.bottom && bottom > box.top);
+        })
+        .map((control) => control.outerHTML);
+    })()`);
+      expect(covered).toEqual([]);
+      await row(page, first).getByRole('button', { name: 'Cancel' }).click();
+      expect(await reason.isVisible()).toBe(false);
+      await context.close();
+    },
+  );
+
   test('a reason that is being typed is not lost when the request is withdrawn meanwhile', async () => {
     const id = await requested(43);
     const { context, page } = await open(WIDE);
@@ -144,8 +193,8 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.getByText('This page has changed').waitFor();
     expect(await row(page, id).getByLabel('Reason').inputValue()).toBe('We are closed.');
     await page.keyboard.press('Enter');
-    await expect.poll(() => page.locator('.toast').textContent()).toContain('It was withdrawn by the operator');
-    expect(await page.locator('.toast').textContent()).toContain('You typed: We are closed.');
+    await expect.poll(() => page.locator('.notices').textContent()).toContain('It was withdrawn by the operator');
+    expect(await page.locator('.notices').textContent()).toContain('You typed: We are closed.');
     await row(page, id).getByText('Withdrawn by the operator').waitFor();
     await context.close();
   });
@@ -173,7 +222,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.locator(`#reason-${first}:focus`).waitFor();
     await row(page, second).focus();
     await page.keyboard.press('a');
-    await expect.poll(() => page.locator('.toast').textContent()).toContain('has just moved here');
+    await expect.poll(() => page.locator('.notices').textContent()).toContain('has just moved here');
     expect(await statuses()).toEqual(['Pending', 'Pending', 'Pending']);
 
     // A second later it may. The next row has the focus, and a key that is held down does not go on.
@@ -184,7 +233,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.keyboard.down('a');
     await page.keyboard.up('a');
     await page.keyboard.press('a');
-    await expect.poll(() => page.locator('.toast').textContent()).toContain('has just moved here');
+    await expect.poll(() => page.locator('.notices').textContent()).toContain('has just moved here');
     expect(await statuses()).toEqual(['Pending', 'Approved', 'Pending']);
 
     // Esc closes what is open, and what was typed in a field is text.
@@ -254,7 +303,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     const { context, page } = await open(WIDE, '/console/inbox?sort=deadline');
     await context.setOffline(true);
     await row(page, id).getByRole('button', { name: 'Approve' }).click();
-    await expect.poll(() => page.locator('.toast').textContent()).toContain('The service cannot be reached');
+    await expect.poll(() => page.locator('.notices').textContent()).toContain('The service cannot be reached');
     await context.setOffline(false);
     await context.clearCookies();
     await row(page, id).getByText('Decline…').click();

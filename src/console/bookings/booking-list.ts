@@ -1,14 +1,21 @@
-import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { hasLength, NAME } from '../../domain/limits.ts';
-import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
-import { bookingPager, bookingTable, cursorsOf } from '../parts/booking-views.ts';
-import { shortDate } from '../parts/formats.ts';
+import {
+  type BookingState,
+  bookingPager,
+  bookingTable,
+  cursorsOf,
+  STATES,
+  stateOf,
+  statusIn,
+} from '../parts/booking-views.ts';
+import { counted, shortDate } from '../parts/formats.ts';
 import { dateField, field, hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
@@ -17,6 +24,8 @@ import type { Form, PageDeps, Problems, Routes, Visit } from '../parts/visit.ts'
 
 const PATH = '/console/bookings';
 const PER_PAGE = 30;
+/** Results of a search are counted up to this number. */
+const MOST_COUNTED = 200;
 /** As long as a name may be. */
 const TEXT = { min: 0, max: NAME.max };
 
@@ -26,7 +35,7 @@ type When = keyof typeof WHEN;
 /** What the address asks for. */
 type Asked = {
   readonly when: When;
-  readonly status: BookingStatus | undefined;
+  readonly state: BookingState | undefined;
   /** As they were typed. Empty: not asked for. */
   readonly typed: { readonly q: string; readonly from: string; readonly to: string };
 };
@@ -54,12 +63,16 @@ ${!isWrong && filterTabs(asked)}
   });
 
   async function list({ account, now, query }: Visit, asked: Asked): Promise<Html> {
-    const { when, status, typed } = asked;
+    const { when, state, typed } = asked;
     const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
     const part = {
       ...readRange(typed).dates,
       ...(when !== 'all' && { period: { is: when, now, ...defined({ zone: community?.timeZone }) } }),
-      ...defined({ status }),
+      ...(state !== undefined && {
+        status: statusIn(state),
+        holds: (booking: BookingDocument) => stateOf(booking) === state,
+      }),
+      ...(isSearch(asked) && { countUpTo: MOST_COUNTED + 1 }),
       direction: isLatestFirst(asked) ? 'descending' : 'ascending',
       limit: PER_PAGE,
       ...cursorsOf(query),
@@ -68,14 +81,14 @@ ${!isWrong && filterTabs(asked)}
       typed.q === ''
         ? await queries.bookings.page(account, part)
         : await queries.bookingSearch.page(account, { ...part, text: typed.q });
-    const { bookings, numbered, isName = true, ...beside } = page;
+    const { bookings, numbered, isName = true, count, ...beside } = page;
     // A booking whose number was searched for comes first.
     const first = numbered?.isAsked && beside.previous === undefined ? [numbered.booking] : [];
     const shown = [...first, ...bookings];
     if (shown.length === 0)
       return isSearch(asked) ? nothingFound(account, asked, numbered?.booking, isName) : empty(account, asked);
     const summary = isSearch(asked)
-      ? html`<p class="muted">${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
+      ? html`<p class="muted">${count !== undefined && `${countText(count + (numbered?.isAsked ? 1 : 0))}. `}${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
       : html`<p class="muted on-paper">${resultsText(asked)}</p>`;
     const caption = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}, in each space’s local time`;
     return html`${summary}${bookingTable(shown, account, caption)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
@@ -92,10 +105,10 @@ const filterTabs = (asked: Asked): Html =>
     })),
   )}${tabs(
     'Status',
-    [undefined, ...BOOKING_STATUSES].map((status) => ({
-      label: status ?? 'Any status',
-      href: address({ ...asked, status }),
-      current: status === asked.status,
+    [undefined, ...STATES].map((state) => ({
+      label: state ?? 'Any status',
+      href: address({ ...asked, state }),
+      current: state === asked.state,
     })),
   )}</div>`;
 
@@ -103,9 +116,9 @@ function askedIn(query: Form): Asked {
   const { q, from, to } = query.texts(['q', 'from', 'to']);
   const typed = { q, from: asPlainDate(from), to: asPlainDate(to) };
   const when = keysOf(WHEN).find((known) => known === query.text('when'));
-  const status = BOOKING_STATUSES.find((known) => known === query.text('status'));
+  const state = STATES.find((known) => known === query.text('status'));
   // A search without a period is a search of all bookings.
-  return { typed, status, when: when ?? (isSearch({ typed }) ? 'all' : 'upcoming') };
+  return { typed, state, when: when ?? (isSearch({ typed }) ? 'all' : 'upcoming') };
 }
 
 const isSearch = ({ typed }: Pick<Asked, 'typed'>): boolean => Object.values(typed).some((text) => text !== '');
@@ -119,11 +132,11 @@ const problemsIn = ({ typed }: Asked): Problems => ({
 });
 
 /** The fields of the address. */
-const fieldsOf = ({ when, status, typed }: Asked): Fields => ({ ...typed, when, status });
+const fieldsOf = ({ when, state, typed }: Asked): Fields => ({ ...typed, when, status: state });
 
 const address = (asked: Asked): string => addressOf(PATH, fieldsOf(asked));
 
-function searchForm(visit: Visit, { status, typed }: Asked, problems: Problems): Html {
+function searchForm(visit: Visit, { state, typed }: Asked, problems: Problems): Html {
   const others = visit.account.kind === 'Community' ? 'brand' : 'community';
   const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const when = visit.query.text('when');
@@ -131,14 +144,14 @@ function searchForm(visit: Visit, { status, typed }: Asked, problems: Problems):
 ${field({ name: 'q', label: `Number, ${others} or space`, value: typed.q, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
 ${date('from', 'First day')}
 ${date('to', 'Last day')}
-${Object.hasOwn(WHEN, when) && html`<input type="hidden" name="when" value="${when}">`}${status && html`<input type="hidden" name="status" value="${status}">`}
+${Object.hasOwn(WHEN, when) && html`<input type="hidden" name="when" value="${when}">`}${state && html`<input type="hidden" name="status" value="${state}">`}
 <button class="button">${icon('search')} Search</button>
 </form>`;
 }
 
 /** `Upcoming pending bookings` */
-function kindOf({ when, status }: Asked): string {
-  const words = [when === 'all' ? undefined : when, status?.toLowerCase(), 'bookings'].filter(Boolean).join(' ');
+function kindOf({ when, state }: Asked): string {
+  const words = [when === 'all' ? undefined : when, state?.toLowerCase(), 'bookings'].filter(Boolean).join(' ');
   return `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
 
@@ -151,17 +164,20 @@ function datesOf({ typed: { from, to } }: Asked): string {
 
 const orderOf = (asked: Asked): string => (isLatestFirst(asked) ? 'latest first' : 'earliest first');
 
+const countText = (count: number): string =>
+  count > MOST_COUNTED ? `More than ${MOST_COUNTED} bookings` : counted(count, 'booking');
+
 /** What the list shows, in words. */
 function resultsText(asked: Asked): Html {
   const { q } = asked.typed;
   const kind = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}.`;
-  return q === '' ? html`${kind}` : html`Results for “${named(q)}”. ${kind}`;
+  return q === '' ? html`${kind}` : html`Results for ‘${named(q)}’. ${kind}`;
 }
 
 /** Says why there is nothing to show, and what to try instead. */
 function nothingFound(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
-  const isNarrow = asked.when !== 'all' || asked.status !== undefined;
-  const all = address({ ...asked, when: 'all', status: undefined });
+  const isNarrow = asked.when !== 'all' || asked.state !== undefined;
+  const all = address({ ...asked, when: 'all', state: undefined });
   const next = numbered
     ? buttonLink(`${PATH}/${numbered.bookingId}`, `Open booking #${numbered.bookingId}`)
     : isNarrow && isName && buttonLink(all, 'Search all bookings', 'quiet');
@@ -174,7 +190,7 @@ function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | 
   const { q } = asked.typed;
   const kind = `${kindOf(asked).toLowerCase()}${datesOf(asked)}`;
   if (numbered !== undefined)
-    return html`Booking #${numbered.bookingId} is ${numbered.status.toLowerCase()} and takes place on ${shortDate(numbered.date)}: it is not among the ${kind}.`;
+    return html`Booking #${numbered.bookingId} is ${stateOf(numbered).toLowerCase()} and takes place on ${shortDate(numbered.date)}: it is not among the ${kind}.`;
   const number = numberIn(q);
   const noNumber = number && `There is no booking #${number.digits} of yours.`;
   if (number?.isMarked) return html`${noNumber}`;

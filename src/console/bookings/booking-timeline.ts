@@ -7,7 +7,9 @@ import { statusBadge, statusClass } from '../parts/booking-views.ts';
 import { amount, momentIn, zoneName } from '../parts/formats.ts';
 import { hasProblems, momentField } from '../parts/forms.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
-import type { Problems } from '../parts/visit.ts';
+import type { Problems, Visit } from '../parts/visit.ts';
+import { viaField } from '../parts/way-back.ts';
+import { verbOf } from '../requests/what-happened.ts';
 
 /** A booking as it was at the time that the page asks for, from the log (docs/decisions/accounts.md). */
 export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
@@ -17,6 +19,7 @@ export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booki
  * @param then absent unless the page asks for a time
  */
 export function timeline(
+  visit: Pick<Visit, 'via'>,
   steps: readonly NamedStep[],
   { timeZone: zone }: Pick<BookingDocument, 'timeZone'>,
   askedFor: string,
@@ -26,12 +29,12 @@ export function timeline(
   const problems: Problems = defined({ at: askedFor === '' ? undefined : read.problem });
   return html`<ol class="timeline">${steps.map(
     (
-      { event, to, by },
+      step,
       index,
-    ) => html`<li class="${statusClass(to)}${then !== undefined && index >= then.steps.length && ' later'}" data-at="${toInput(event.metadata.at, zone)}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
-<p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorText(by)}</p></li>`,
+    ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}" data-at="${toInput(step.event.metadata.at, zone)}"><p><strong>${wordOf(step)}</strong> ${stepDetails(step.event)}</p>
+<p class="muted small"><time datetime="${step.event.metadata.at}">${momentIn(zone, step.event.metadata.at)}</time>, by ${actorText(step.by)}</p></li>`,
   )}</ol>
-<form class="fields as-of" method="get" action="#booking-timeline">
+<form class="fields as-of" method="get" action="#booking-timeline">${viaField(visit)}
 <div class="row end nowrap">${momentField({ name: 'at', label: 'View at an earlier time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && !hasProblems(problems) ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
@@ -40,9 +43,15 @@ export function timeline(
 function stateThen({ steps, booking }: BookingThen, zone: string): Html {
   const last = steps.at(-1);
   if (booking === undefined || last === undefined) return html`It was not requested yet at that time.`;
-  const { status, charge = 0, refund = 0, currency } = booking;
-  return html`${statusBadge(status)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${charge > 0 && html`, charged ${amount(charge, currency)}`}${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
+  const { charge = 0, refund = 0, currency } = booking;
+  return html`${statusBadge(booking)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${charge > 0 && html`, charged ${amount(charge, currency)}`}${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
 }
+
+/** The state that a step leads to. */
+const wordOf = (step: NamedStep): string => {
+  const verb = verbOf(step);
+  return step.to === 'Cancelled' ? `${verb.charAt(0).toUpperCase()}${verb.slice(1)}` : step.to;
+};
 
 /** What a step adds to the status it leads to. */
 function stepDetails(event: HistoryStep['event']): Html | undefined {

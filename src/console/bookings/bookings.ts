@@ -6,7 +6,7 @@ import { expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText, written } from '../../html/html.ts';
 import { spacePath } from '../find/space-page.ts';
-import { priceView, statusBadge } from '../parts/booking-views.ts';
+import { priceView, stateOf, statusBadge } from '../parts/booking-views.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { NO_PROBLEMS, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
@@ -20,6 +20,7 @@ import {
   type Problems,
   type Visit,
 } from '../parts/visit.ts';
+import { backTo, keeping, viaField } from '../parts/way-back.ts';
 import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts.ts';
 import { decisionForms } from '../requests/decision-forms.ts';
 import { canEnd } from '../requests/decisions.ts';
@@ -42,7 +43,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries, setting
       const { bookingId } = booking;
       const written = { rating: form.integer('rating'), title: form.text('title'), content: form.lines('content') };
       const outcome = await commands.reviews.post({ bookingId, brandId: account.id, ...written }, visit.context);
-      const back = `/console/bookings/${bookingId}`;
+      const back = keeping(visit, `/console/bookings/${bookingId}`);
       if (!isRefusal(outcome)) return done(back, 'Thank you. Your review has been published.');
       return outcome.refused === 'ValidationError'
         ? bookingPage(visit, booking, problemOf(outcome, { rating: 'Rating', title: 'Headline', content: 'Review' }))
@@ -71,8 +72,8 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries, setting
       title: `Booking #${bookingId}`,
       heading: named(isCommunity ? booking.brandName : booking.spaceName),
       lead: html`Booking #${bookingId}${!isCommunity && community && html`, ${named(community.name)}`}`,
-      back: { href: '/console/bookings', label: isCommunity ? 'Bookings' : 'My bookings' },
-      actions: statusBadge(status),
+      back: backTo(visit, { href: '/console/bookings', label: isCommunity ? 'Bookings' : 'My bookings' }),
+      actions: statusBadge(booking),
       problems,
       main: html`<div class="split"><div>
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
@@ -83,7 +84,7 @@ ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your revi
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(booking)}${charged(booking)}</section>
-<section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(found?.steps ?? [], booking, query.text('at'), then)}</section>
+<section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(visit, found?.steps ?? [], booking, query.text('at'), then)}</section>
 </div></div>`,
     };
   }
@@ -110,17 +111,16 @@ function facts(visit: Visit, booking: ReadableBooking, communityName: string | u
 <dt>Space</dt><dd>${named(booking.spaceName)}</dd>
 <dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
 <dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${named(communityName ?? booking.brandName)}</dd>
-${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
+${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)}</dd>${
     booking.status === 'Pending' &&
-    html`<dt>Answer by</dt><dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(expiryOf(booking), visit.now)}</span></dd>`
+    html`<dt>Answer by</dt><dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${fromNow(expiryOf(booking), visit.now)}</span></dd>`
   }${
     booking.status === 'Cancelled' &&
-    html`<dt>Cancelled by</dt><dd>${cancelledBy(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${named(booking.reason)}</dd>`}`
+    html`${booking.cancelledBy !== 'System' && html`<dt>${stateOf(booking)} by</dt><dd>${cancelledBy(booking, visit.account)}</dd>`}${booking.reason && html`<dt>Reason</dt><dd class="pre">${named(booking.reason)}</dd>`}`
   }</dl>`;
 }
 
 const cancelledBy = (booking: ReadableBooking, account: Account): string => {
-  if (booking.cancelledBy === 'System') return 'the service, because the request expired';
   if (booking.cancelledBy === account.kind) return 'you';
   return booking.cancelledBy === 'Brand' ? namedText(booking.brandName) : 'the community';
 };
@@ -131,9 +131,10 @@ function actions(visit: Visit, booking: ReadableBooking, settings: PageDeps['set
   if (kind === 'Brand' && isOver(booking, visit.now))
     return html`<div class="row">${buttonLink(spacePath(spaceId, { again: bookingId }), 'Book again', 'quiet')}</div>`;
   if (!canEnd(booking, visit.now)) return undefined;
-  if (kind === 'Community' && status === 'Pending') return decisionForms(visit, booking, { settings });
+  if (kind === 'Community' && status === 'Pending')
+    return html`<div class="decision">${decisionForms(visit, booking, { settings, fields: viaField(visit) })}</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';
-  return html`<div class="row">${buttonLink(`/console/bookings/${bookingId}/cancel`, label, 'quiet')}</div>`;
+  return html`<div class="row">${buttonLink(keeping(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
 }
 
 /** Whether it may be booked once more. */

@@ -3,7 +3,7 @@ import { isMonth, localMonth, monthsLater, toPlainDate } from '../../domain/cale
 import { cents, type PlainDate } from '../../domain/ids.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { ChargeTotals } from '../../queries/month-charges.ts';
-import { bookingPager, cursorsOf, statusBadge, whenOf } from '../parts/booking-views.ts';
+import { bookingPager, cursorsOf, onlyZone, statusBadge, whenOf, zoneNote } from '../parts/booking-views.ts';
 import { amount, monthName } from '../parts/formats.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, neighbours, noticeOf } from '../parts/links.ts';
@@ -72,6 +72,7 @@ function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency
 }
 
 function chargeTable(bookings: readonly BookingDocument[], isCommunity: boolean, caption: string): Html {
+  const zone = onlyZone(bookings);
   const kept = ({ eventFee, serviceFee }: BookingDocument) => (isCommunity ? eventFee : serviceFee);
   const money = (label: string, look: string, cents: (booking: BookingDocument) => number | undefined) => ({
     label,
@@ -79,18 +80,19 @@ function chargeTable(bookings: readonly BookingDocument[], isCommunity: boolean,
     isLabelled: true,
     cell: (booking: BookingDocument) => amountOrDash(cents(booking), booking.currency),
   });
-  return dataTable(
+  return html`${zoneNote(zone)}${dataTable(
     caption,
     bookings,
     [
       {
         label: 'Event',
         look: 'when',
-        cell: (booking) => html`<a class="whole" href="/console/bookings/${booking.bookingId}">${whenOf(booking)}</a>`,
+        cell: (booking) =>
+          html`<a class="whole" href="/console/bookings/${booking.bookingId}">${whenOf(booking, zone)}</a>`,
       },
       { label: 'Space', look: `long ${isCommunity ? 'space' : 'who'}`, cell: ({ spaceName }) => named(spaceName) },
       isCommunity && { label: 'Brand', look: 'long who', cell: ({ brandName }) => named(brandName) },
-      { label: 'Status', look: 'state', cell: ({ status }) => statusBadge(status) },
+      { label: 'Status', look: 'state', cell: statusBadge },
       money('Charged', 'total', ({ charge = 0 }) => charge),
       money('Refunded', 'refund', ({ refund = 0 }) => (refund > 0 ? refund : undefined)),
       money(isCommunity ? 'Earnings' : 'Service fee', 'kept', (booking) =>
@@ -98,7 +100,7 @@ function chargeTable(bookings: readonly BookingDocument[], isCommunity: boolean,
       ),
     ],
     'charges',
-  );
+  )}`;
 }
 
 const amountOrDash = (cents: number | undefined, currency: string): Html | string =>

@@ -6,6 +6,7 @@ import { type Html, html, named, written } from '../../html/html.ts';
 import { momentIn, zoneName } from '../parts/formats.ts';
 import { choices, field, postForm, textArea } from '../parts/forms.ts';
 import type { Problems, Visit } from '../parts/visit.ts';
+import { viaField } from '../parts/way-back.ts';
 
 /** A rating as stars, with a text alternative. */
 export const stars = (rating: number): Html =>
@@ -36,7 +37,7 @@ export function reviewForm(visit: Visit, { bookingId }: BookingDocument, problem
     visit,
     `/console/bookings/${bookingId}/review`,
     'fields',
-    html`${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
+    html`${viaField(visit)}${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
 ${field({ name: 'title', label: 'Headline', value: typed.title, required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
 ${textArea({ name: 'content', label: 'Review', hint: 'Visible to the community and to other brands.', value: typed.content, required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
 <div><button class="button">Publish review</button></div>`,

@@ -1,7 +1,7 @@
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
-import { type Html, html, named } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { ReviewOverview } from '../../queries/reviews.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
@@ -43,7 +43,13 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     const { bookings } = await queries.bookings.page(account, completed);
     const open = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
     if (open.length === 0) return undefined;
-    return html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(open, account, 'Completed bookings without a review')}</section>`;
+    return html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(
+      open,
+      account,
+      'Completed bookings without a review',
+      ({ bookingId, spaceName }) =>
+        html`<a class="button quiet small" href="/console/bookings/${bookingId}#review" aria-label="Review ${namedText(spaceName)}, booking #${bookingId}">Review</a>`,
+    )}</section>`;
   }
 }
 

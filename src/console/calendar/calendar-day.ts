@@ -2,7 +2,7 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { statusClass } from '../parts/booking-views.ts';
-import { clock, counted, hours, longDate } from '../parts/formats.ts';
+import { clock, hours, longDate } from '../parts/formats.ts';
 import { pager, tabs } from '../parts/links.ts';
 import { entry } from './calendar-entry.ts';
 
@@ -148,13 +148,13 @@ const rowspan = (rows: number): Html | undefined => (rows > 1 ? html` rowspan="$
 const bookingCell = (booking: BookingDocument, rows: number): Html =>
   html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}"><a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} <span class="time">${hours(booking.startHour, booking.freeFrom)}</span> <span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span></a></td>`;
 
-/** What was cancelled on the day, up to a number; the list of bookings has the rest. */
+/** What was declined, withdrawn or cancelled, or expired, on the day, up to a number; the list of bookings has the rest. */
 export function cancelledList(cancelled: readonly BookingDocument[], date: string, limit: number): Html | undefined {
   if (cancelled.length === 0) return undefined;
   const more = cancelled.length - limit;
-  return html`<section class="stack tight"><h2>Cancelled</h2><ul class="entries">${cancelled
+  return html`<section class="stack tight"><h2>No longer booked</h2><ul class="entries">${cancelled
     .slice(0, limit)
     .map(
       (booking) => html`<li>${entry(booking, true)}</li>`,
-    )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}&status=Cancelled">And ${counted(more, 'other booking')}</a></p>`}</section>`;
+    )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}">${more} more: see all bookings of this day</a></p>`}</section>`;
 }

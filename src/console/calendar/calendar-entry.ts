@@ -1,6 +1,6 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { statusClass } from '../parts/booking-views.ts';
+import { stateOf, statusClass } from '../parts/booking-views.ts';
 import { clock } from '../parts/formats.ts';
 
 /**
@@ -8,7 +8,7 @@ import { clock } from '../parts/formats.ts';
  * @param withSpace whether to name its space
  */
 export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
-  html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}"><span class="visually-hidden">${booking.status}, </span>${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`}</span></a>`;
+  html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}">${booking.status === 'Cancelled' ? `${stateOf(booking)}, ` : html`<span class="visually-hidden">${booking.status}, </span>`}${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`}</span></a>`;
 
 /** `9 booked · 2 waiting`; undefined if there are no bookings. Cancelled ones do not count. */
 export function countsOf(bookings: readonly BookingDocument[]): Html | undefined {

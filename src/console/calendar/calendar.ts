@@ -49,7 +49,7 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     return {
       title: `Calendar, ${monthName(month)}`,
       heading: monthName(month),
-      lead: `${zoneName(zone)}. Cancelled bookings are not shown.`,
+      lead: `${zoneName(zone)}. What was declined or cancelled is not shown.`,
       actions: neighbours(
         'Month',
         monthLink('Previous', monthsLater(month, -1)),

@@ -205,7 +205,7 @@ const ANNOUNCEMENTS: Readonly<Record<Announced['type'], string>> = {
 };
 
 function bookingChange({ type, data, metadata }: Recorded<Announced>): Omit<Change, 'sequence'> {
-  const say = `${ANNOUNCEMENTS[type]}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
+  const say = `${type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type]}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
   const accounts = [`Community:${data.communityId}`, `Brand:${data.brandId}`] as const;
   return { accounts, topic: '', say, by: metadata.actor.id };
 }

@@ -13,24 +13,54 @@ import type { Form } from './visit.ts';
 
 /** How bookings are displayed on every page. */
 
-const ICON: Readonly<Record<BookingStatus, IconName>> = {
+/** The status of a booking as people see it: one that was cancelled before it was approved says by whom. */
+export const STATES = ['Pending', 'Approved', 'Completed', 'Declined', 'Withdrawn', 'Expired', 'Cancelled'] as const;
+export type BookingState = (typeof STATES)[number];
+
+type Stated = Pick<BookingDocument, 'status' | 'cancelledBy' | 'charge'>;
+
+const ENDED_BY = { Community: 'Declined', Brand: 'Withdrawn', System: 'Expired' } as const;
+
+export const stateOf = ({ status, cancelledBy, charge }: Stated): BookingState =>
+  status === 'Cancelled' && charge === undefined && cancelledBy !== undefined ? ENDED_BY[cancelledBy] : status;
+
+/** The status that bookings in a state have. */
+export const statusIn = (state: BookingState): BookingStatus =>
+  state === 'Declined' || state === 'Withdrawn' || state === 'Expired' ? 'Cancelled' : state;
+
+const ICON: Readonly<Record<BookingState, IconName>> = {
   Pending: 'pending',
   Approved: 'approved',
-  Cancelled: 'cancelled',
   Completed: 'completed',
+  Declined: 'cancelled',
+  Withdrawn: 'back',
+  Expired: 'pending',
+  Cancelled: 'cancelled',
 };
 
-export const statusIcon = (status: BookingStatus): Html => icon(ICON[status]);
+export const statusIcon = (booking: Stated): Html => icon(ICON[stateOf(booking)]);
 
 export const statusClass = (status: BookingStatus): string => `is-${status.toLowerCase()}`;
 
 /** A status, conveyed by word, icon and colour. */
-export const statusBadge = (status: BookingStatus): Html =>
-  html`<span class="status ${statusClass(status)}">${statusIcon(status)}${status}</span>`;
+export const statusBadge = (booking: Stated): Html =>
+  html`<span class="status ${statusClass(booking.status)}">${statusIcon(booking)}${stateOf(booking)}</span>`;
 
-/** `Fri 20 Nov 2026`, `10:00–14:00 Berlin time` */
-export const whenOf = (booking: Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>): Html =>
-  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)} <span class="muted small zone">${zoneName(booking.timeZone)}</span></span>`;
+type When = Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>;
+
+/** `Fri 20 Nov 2026`, `10:00–14:00`. The zone follows unless the page names it. */
+export const whenOf = (booking: When, pageZone: string | undefined): Html =>
+  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)}${booking.timeZone !== pageZone && html` <span class="muted small zone">${zoneName(booking.timeZone)}</span>`}</span>`;
+
+/** The zone that all of these bookings are in. Undefined if they are in several. */
+export function onlyZone(list: readonly Pick<BookingDocument, 'timeZone'>[]): string | undefined {
+  const [zone, ...others] = new Set(list.map(({ timeZone }) => timeZone));
+  return others.length === 0 ? zone : undefined;
+}
+
+/** `All times are Berlin time.`; nothing if there are several zones. */
+export const zoneNote = (zone: string | undefined): Html | undefined =>
+  zone === undefined ? undefined : html`<p class="muted small">All times are ${zoneName(zone)}.</p>`;
 
 /** The price breakdown. */
 export const priceView = (price: {
@@ -45,29 +75,41 @@ export const priceView = (price: {
 <dt class="sum">Total</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
 </dl>`;
 
-/** A table of bookings whose rows are links. */
-export const bookingTable = (list: readonly BookingDocument[], { kind }: Account, caption: string): Html =>
-  dataTable(
+/**
+ * A table of bookings whose rows are links.
+ * @param action a link for each row, in a column without a heading
+ */
+export function bookingTable(
+  list: readonly BookingDocument[],
+  { kind }: Account,
+  caption: string,
+  action?: (booking: BookingDocument) => Html,
+): Html {
+  const zone = onlyZone(list);
+  const table = dataTable(
     caption,
     list,
     [
-      { label: 'When', look: 'when', cell: whenOf },
+      { label: 'When', look: 'when', cell: (booking) => whenOf(booking, zone) },
       {
         label: 'Space',
         look: `long ${kind === 'Community' ? 'space' : 'who'}`,
         cell: ({ spaceName }) => named(spaceName),
       },
       kind === 'Community' && { label: 'Brand', look: 'long who', cell: ({ brandName }) => named(brandName) },
-      { label: 'Status', look: 'state', cell: ({ status }) => statusBadge(status) },
+      { label: 'Status', look: 'state', cell: statusBadge },
       { label: 'Total', look: 'number total', cell: ({ totalPrice, currency }) => amount(totalPrice, currency) },
       {
         label: 'Booking',
         look: 'number id',
         cell: ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
       },
+      action !== undefined && { label: 'Action', look: 'actions', isHidden: true, cell: action },
     ],
-    'bookings',
+    action === undefined ? 'bookings' : 'bookings acting',
   );
+  return html`${zoneNote(zone)}${table}`;
+}
 
 /** Where a page of bookings begins or ends: `?after=2026-11-20:17` or `?before=…`, with the date and id of a booking beside it. */
 export const cursorsOf = (query: Form): { readonly after?: BookingCursor; readonly before?: BookingCursor } =>

@@ -98,9 +98,15 @@ export function textArea({ value = '', required = false, ...rest }: Field): Html
     rest,
     (tied) =>
       html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>
-${String(value)}</textarea>`,
+${String(value)}</textarea>${counter(rest.name, Number(rest.attributes?.maxlength))}`,
   );
 }
+
+/** How many characters a field takes. With JavaScript it counts them (`forms.js`). */
+export const counter = (name: string, max: number): Html | undefined =>
+  max > 0
+    ? html`<p class="hint counter" data-counts="${name}">At most ${max.toLocaleString('en')} characters</p>`
+    : undefined;
 
 export type Option = { readonly value: string; readonly label: string };
 
@@ -120,6 +126,7 @@ function framed(
   control: (tied: Html) => Html,
 ): Html {
   const problem = problems[name];
+  // `counter` is not among them: it would be read with every character.
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
   const tied = attributes({
     'aria-describedby': describedBy === '' ? undefined : describedBy,

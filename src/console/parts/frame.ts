@@ -42,6 +42,12 @@ export const homeOf = ({ kind }: Account): { readonly href: string; readonly lab
     ? { href: '/console/inbox', label: 'Back to requests' }
     : { href: '/console/find', label: 'Find a space' };
 
+/** How the menu calls the page with this address. */
+export const labelOf = ({ kind }: Pick<Account, 'kind'>, path: string): string | undefined =>
+  BOOKINGS[kind].find(({ name }) => name === sectionOf(path))?.label;
+
+const sectionOf = (path: string): string | undefined => path.split(/[/?]/)[2];
+
 export type NamedAccount = { readonly account: Account; readonly name: string };
 
 export type Frame = {
@@ -80,8 +86,12 @@ ${mark()}
 const menu = (entries: readonly Entry[], { path, pending }: Frame): Html =>
   html`<ul class="nav">${entries.map(({ name, label, icon: picture }) => {
     const count = name === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
-    const isCurrent = path.split(/[/?]/)[2] === name;
-    return linkItem(`/console/${name}`, html`${icon(picture)}<span>${label}</span>${count}`, isCurrent && 'page');
+    const isCurrent = sectionOf(path) === name;
+    return linkItem(
+      `/console/${name}${name === 'calendar' ? '#today' : ''}`,
+      html`${icon(picture)}<span>${label}</span>${count}`,
+      isCurrent && 'page',
+    );
   })}</ul>`;
 
 const pendingCount = (pending: number | undefined): Html | false =>

@@ -87,6 +87,8 @@ export type Visit<A extends Account = Account> = {
   readonly form: Form;
   /** A form of this page that was rejected because its session had ended. The page fills it in again. */
   readonly restored?: Form;
+  /** The list or calendar that the reader came from, as a path with its query. Pages about one booking lead back there. */
+  readonly via?: string;
   /** The CSRF token, which every form of the page must carry. */
   readonly csrf: string;
   /** Milliseconds since the epoch. */
@@ -103,6 +105,8 @@ export type Link = { readonly href: string; readonly label: Interpolated };
 /** A page. */
 export type Shown = {
   readonly title: string;
+  /** Whether the number of pending requests stands before the title in the browser's tab. */
+  readonly isCounted?: boolean;
   /** Default: the title. */
   readonly heading?: Interpolated;
   /** A sentence below the heading. */

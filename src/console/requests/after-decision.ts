@@ -6,6 +6,7 @@ import { amount, hours, longDate, shortDate, shortened, zoneName } from '../part
 import { postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { PageDeps, Shown, Visit } from '../parts/visit.ts';
+import { keeping, viaField } from '../parts/way-back.ts';
 import { listFieldsOf } from './decision-forms.ts';
 import { requestsBeside } from './reading.ts';
 import { cursorOf, following, inboxPath, pageWith, type RequestList } from './request-list.ts';
@@ -45,14 +46,15 @@ export async function onwards(
 
 /** Asks for confirmation before approving a request whose total is above the amount of the setting. */
 export function confirmApproval(
-  visit: Pick<Visit, 'csrf' | 'form'>,
+  visit: Pick<Visit, 'csrf' | 'form' | 'via'>,
   request: BookingDocument,
   { approveConfirmAbove }: PageDeps['settings'],
 ): Shown {
   const { bookingId, totalPrice, currency } = request;
   const price = amount(totalPrice, currency);
-  const back = { href: `/console/bookings/${bookingId}`, label: `Booking #${bookingId}` };
-  const content = html`${listFieldsOf(visit.form)}<input type="hidden" name="confirmed" value="${totalPrice}">
+  const path = `/console/bookings/${bookingId}`;
+  const back = { href: keeping(visit, path), label: `Booking #${bookingId}` };
+  const content = html`${listFieldsOf(visit.form)}${viaField(visit)}<input type="hidden" name="confirmed" value="${totalPrice}">
 ${summaryOf(request, request.brandName, request.spaceName)}
 <p>This is above ${amount(approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
 <div class="row"><button class="button">Approve for ${price}</button>${buttonLink(back.href, 'Do not approve yet', 'quiet')}</div>`;
@@ -60,7 +62,7 @@ ${summaryOf(request, request.brandName, request.spaceName)}
     title: 'Approve this request',
     heading: `Approve this request for ${price}?`,
     back,
-    main: postForm(visit, `${back.href}/approve`, 'card fields narrow', content),
+    main: postForm(visit, `${path}/approve`, 'card fields narrow', content),
   };
 }
 

@@ -18,7 +18,7 @@ export function decisionFacts(
     sameDay.length > 0 &&
     html`<ul class="chips">${sameDay.map(
       (other) =>
-        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other.status)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
+        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
     )}</ul>`
   }<p class="small"><strong>History with ${named(request.brandName)}:</strong> ${recordText(record)}</p>`;
 }

@@ -4,7 +4,7 @@ import type { BookingId } from '../../domain/ids.ts';
 import { REASON } from '../../domain/limits.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
 import { amount } from '../parts/formats.ts';
-import { postForm } from '../parts/forms.ts';
+import { counter, postForm } from '../parts/forms.ts';
 import type { Form, PageDeps, Visit } from '../parts/visit.ts';
 
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
@@ -15,10 +15,14 @@ export type FormPlace = {
   readonly settings: Pick<PageDeps['settings'], 'approveConfirmAbove'>;
   /** In the inbox: the query of the list, to which the forms lead back. */
   readonly list?: string;
+  /** Fields that the forms carry besides. */
+  readonly fields?: Html | undefined;
 };
 
 /** The form of the inbox that the checkboxes and the Approve buttons of its rows belong to. */
 export const BULK_FORM = 'bulk';
+/** The suggestions for a reason, which a page has once (`reasonSuggestions`). */
+const REASONS = 'reasons';
 
 /** Whether an approval must be confirmed. */
 export const needsConfirmation = (
@@ -26,32 +30,65 @@ export const needsConfirmation = (
   { totalPrice }: Pick<BookingDocument, 'totalPrice'>,
 ): boolean => approveConfirmAbove !== undefined && totalPrice > approveConfirmAbove;
 
-/** Approve, until the deadline, or decline with a reason. Both open inside the row, and work without JavaScript. */
-export const decisionForms = (visit: Pick<Visit, 'csrf' | 'now'>, request: Asked, place: FormPlace): Html =>
-  html`<div class="decide">${
+/** Tells the controls of a row from those of the others, for screen readers and voice control. The row is named after the brand. */
+export const requestName = ({ bookingId }: Pick<Asked, 'bookingId'>): string => `request #${bookingId}`;
+
+/**
+ * Approve, until the deadline, or decline with a reason. Both open below the buttons, and work without JavaScript: a summary opens
+ * the form after it (`requests.css`).
+ */
+export const decisionForms = (visit: Pick<Visit, 'csrf' | 'now'>, request: Asked, place: FormPlace): Html => {
+  const approve =
     expiryOf(request) > visit.now
       ? approveForm(visit, request, place)
-      : html`<p class="small">The time to answer is over. The request is being cancelled.</p>`
-  }${declineForm(visit, request, place)}</div>`;
+      : { button: html`<p class="small">The time to answer is over. The request is being cancelled.</p>`, ask: EMPTY };
+  const decline = declineForm(visit, request, place);
+  return html`<div class="decide">${approve.button}${decline.button}</div>${approve.ask}${decline.ask}`;
+};
 
-function approveForm(visit: Pick<Visit, 'csrf'>, request: Asked, { settings, list }: FormPlace): Html {
+/** A button in a row, and what it opens. */
+type Opener = { readonly button: Html; readonly ask: Html };
+
+const nameOf = (word: string, request: Asked, { list }: FormPlace): Html =>
+  list === undefined ? EMPTY : html` aria-label="${word} ${requestName(request)}"`;
+
+function approveForm(visit: Pick<Visit, 'csrf'>, request: Asked, place: FormPlace): Opener {
+  const { list, settings, fields } = place;
   const action = `/console/bookings/${request.bookingId}/approve`;
   const price = amount(request.totalPrice, request.currency);
   // The rows of a list share one form, which knows what is selected.
   const owner = list === undefined ? EMPTY : html` form="${BULK_FORM}" formaction="${action}"`;
-  const form = (button: Html) => (list === undefined ? postForm(visit, action, '', button) : button);
+  const form = (button: Html) => (list === undefined ? postForm(visit, action, '', html`${fields}${button}`) : button);
   const look = list === undefined ? '' : 'small quiet';
-  if (!needsConfirmation(settings, request)) return form(html`<button class="button ${look}"${owner}>Approve</button>`);
-  return html`<details class="approve"><summary class="button ${look}">Approve…</summary><div class="ask"><p>${price} will be charged to the brand.</p>${form(
-    html`<button class="button small" name="confirmed" value="${request.totalPrice}"${owner}>Approve for ${price}</button>`,
-  )}</div></details>`;
+  if (!needsConfirmation(settings, request))
+    return {
+      button: form(html`<button class="button ${look}"${owner}${nameOf('Approve', request, place)}>Approve</button>`),
+      ask: EMPTY,
+    };
+  return {
+    button: html`<details class="approve"><summary class="button ${look}"${nameOf('Approve…', request, place)}>Approve…</summary></details>`,
+    ask: html`<div class="ask to-approve"><p>${price} will be charged to the brand.</p><div class="row">${form(
+      html`<button class="button small" name="confirmed" value="${request.totalPrice}"${owner}>Approve for ${price}</button>`,
+    )}${COLLAPSE}</div></div>`,
+  };
 }
 
-function declineForm(visit: Pick<Visit, 'csrf'>, { bookingId }: Asked, { list }: FormPlace): Html {
-  const id = `reason-${bookingId}`;
-  const content = html`${listField(list)}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p><button class="button quiet small">Decline request</button>`;
-  return html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}">Decline…</summary>${postForm(visit, `/console/bookings/${bookingId}/decline`, 'ask', content)}</details>`;
+function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, place: FormPlace): Opener {
+  const { list, fields } = place;
+  const id = `reason-${request.bookingId}`;
+  const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" list="${REASONS}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p>${counter(id, REASON.max)}<div class="row"><button class="button danger small"${nameOf('Decline', request, place)}>Decline request</button>${COLLAPSE}</div>`;
+  return {
+    button: html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}"${nameOf('Decline…', request, place)}>Decline…</summary></details>`,
+    ask: postForm(visit, `/console/bookings/${request.bookingId}/decline`, 'ask to-decline', content),
+  };
 }
+
+/** Closes what is open. Without JavaScript, the button that opened it does. */
+const COLLAPSE = html`<button type="button" class="button quiet small" data-collapse>Cancel</button>`;
+
+/** Reasons that were given before, to choose from while typing. */
+export const reasonSuggestions = (reasons: readonly string[]): Html =>
+  html`<datalist id="${REASONS}">${reasons.map((reason) => html`<option dir="auto" value="${reason}"></option>`)}</datalist>`;
 
 /** Says that a form was sent from a list, and from which. */
 export const listField = (list: string | undefined): Html | undefined =>

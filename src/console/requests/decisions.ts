@@ -17,12 +17,14 @@ import {
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
+import { keeping, viaField } from '../parts/way-back.ts';
 import { briefly, confirmApproval, onwards, refunded, summaryOf } from './after-decision.ts';
 import { listField, needsConfirmation } from './decision-forms.ts';
 import { listOfForm } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
-const pathOf = ({ bookingId }: Pick<BookingDocument, 'bookingId'>): string => `/console/bookings/${bookingId}`;
+const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
+  keeping(visit, `/console/bookings/${bookingId}`);
 
 /** Answering one request, and cancelling a booking (docs/decisions/console.md). */
 export function decisionPages(routes: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
@@ -46,14 +48,14 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries, settin
   // A user who signs in again on the page that asked for confirmation arrives here.
   routes.get(
     '/console/bookings/:id/approve',
-    withBooking(async (_visit, booking) => ({ go: pathOf(booking) })),
+    withBooking(async (visit, booking) => ({ go: pathOf(visit, booking) })),
   );
 
   for (const step of ['decline', 'cancel'] as const) {
     routes.get(
       `/console/bookings/:id/${step}`,
       withBooking(async (visit, booking) =>
-        canEnd(booking, visit.now) ? endPage(visit, booking) : { go: pathOf(booking) },
+        canEnd(booking, visit.now) ? endPage(visit, booking) : { go: pathOf(visit, booking) },
       ),
     );
     routes.post(
@@ -89,7 +91,10 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries, settin
   /** Back to the page that the form was sent from: the booking, or the list, at its next request. */
   async function goOn(visit: Visit, booking: BookingDocument, flash: Flash): Promise<Answer> {
     const list = listOfForm(visit.form);
-    return { go: list === undefined ? pathOf(booking) : await onwards(queries, visit, list, booking), flash };
+    if (list === undefined) return { go: pathOf(visit, booking), flash };
+    const next = await onwards(queries, visit, list, booking);
+    // A message that explains something is at the top of the page: the row would scroll it out of view.
+    return { go: flash.kind === 'done' ? next : (next.split('#', 1)[0] ?? next), flash };
   }
 
   /** Explains why a decision had no effect: it was repeated, or came too late. Repeats what was typed with it. */
@@ -132,7 +137,7 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO
   const verb = isPending ? (isCommunity ? 'Decline' : 'Withdraw') : 'Cancel';
   const what = isPending ? 'request' : 'booking';
   const step = isCommunity && isPending ? 'decline' : 'cancel';
-  const back = { href: pathOf(booking), label: `Booking #${bookingId}` };
+  const back = { href: pathOf(visit, booking), label: `Booking #${bookingId}` };
   const reason = textArea({
     name: 'reason',
     label: isCommunity ? 'Reason' : 'Reason (optional)',
@@ -142,16 +147,16 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO
     problems,
     attributes: { maxlength: REASON.max, rows: 3 },
   });
-  const content = html`${listField(form.all('list')[0])}<input type="hidden" name="was" value="${status}">
+  const content = html`${listField(form.all('list')[0])}${viaField(visit)}<input type="hidden" name="was" value="${status}">
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
 <p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again. This cannot be undone.</p>
 ${reason}
-<div class="row"><button class="button">${verb} ${what}</button>${buttonLink(back.href, `Keep ${what}`, 'quiet')}</div>`;
+<div class="row"><button class="button danger">${verb} ${what}</button>${buttonLink(back.href, `Keep ${what}`, 'quiet')}</div>`;
   return {
     title: `${verb} this ${what}`,
     heading: `${verb} this ${what}?`,
     back,
     problems,
-    main: postForm(visit, `${back.href}/${step}`, 'card fields narrow', content),
+    main: postForm(visit, `/console/bookings/${bookingId}/${step}`, 'card fields narrow', content),
   };
 }

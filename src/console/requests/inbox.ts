@@ -1,6 +1,5 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
-import type { CommunityId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import { statusBadge } from '../parts/booking-views.ts';
@@ -18,9 +17,16 @@ import {
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { noticeOf, pager } from '../parts/links.ts';
-import type { ConsoleRoutes, PageDeps, Problems, Visit } from '../parts/visit.ts';
-import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
-import { countOf, newRequests, requestsBeside } from './reading.ts';
+import type { AccountOf, ConsoleRoutes, PageDeps, Problems, Visit } from '../parts/visit.ts';
+import {
+  BULK_FORM,
+  decisionForms,
+  type FormPlace,
+  listField,
+  reasonSuggestions,
+  requestName,
+} from './decision-forms.ts';
+import { countOf, newRequests, recentReasons, requestsBeside } from './reading.ts';
 import {
   cursorBefore,
   hasRoomFor,
@@ -35,10 +41,12 @@ import {
 } from './request-list.ts';
 import { type LastStep, lastStepOf } from './what-happened.ts';
 
-/** Characters of a message in a row: two lines. The page of the booking has all of it. */
-const MESSAGE_SHOWN = 120;
+/** Characters of a message in a row: two lines. A longer one expands. */
+const MESSAGE_SHOWN = 72;
 /** Characters of a name in a row: two lines. */
 const NAME_SHOWN = 80;
+
+type CommunityVisit = Visit<AccountOf<'Community'>>;
 
 /** A request in the list. */
 type Row = {
@@ -57,11 +65,12 @@ export function inboxPages({ community }: ConsoleRoutes, { queries, settings }: 
     const problems = problemsAmong(list, spaces);
     const main = hasProblems(problems)
       ? html`<p>Fix the fields to see the requests.</p>`
-      : await requestsPage(visit, visit.account.id, list);
+      : await requestsPage(visit, list);
     // Every request of this page has been answered.
     if (main === undefined) return { go: inboxPath({ ...list, after: undefined }) };
     return {
       title: 'Requests',
+      isCounted: true,
       lead: 'Approve or decline requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
@@ -69,25 +78,27 @@ export function inboxPages({ community }: ConsoleRoutes, { queries, settings }: 
     };
   });
 
-  async function requestsPage(visit: Visit, community: CommunityId, list: RequestList): Promise<Html | undefined> {
+  async function requestsPage(visit: CommunityVisit, list: RequestList): Promise<Html | undefined> {
     const isOpen = list.shown.length > 0 || list.since !== undefined;
-    const ordered = await requestsBeside(queries, community, list, isOpen ? undefined : list.after);
+    const ordered = await requestsBeside(queries, visit.account.id, list, isOpen ? undefined : list.after);
     const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
     const place = { settings, list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    const [count, added] = await Promise.all([
-      countOf(queries, community, list, ordered),
-      newRequests(queries, community, list),
+    const [count, added, reasons, zone] = await Promise.all([
+      countOf(queries, visit.account.id, list, ordered),
+      newRequests(queries, visit.account.id, list),
+      recentReasons(queries, visit.account),
+      queries.spaces.community(visit.account.id),
     ]);
-    return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}</p>
+    return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}.${zone && ` All times are ${zoneName(zone.timeZone)}.`}</p>
 ${bar(visit, list, rows, added)}${
   rows.length === 0
     ? nothing(visit, list, count)
     : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
         (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
-      )}</ol>${isOpen ? onwardsFrom(list, ordered[0]) : pagesBeside(list, page)}`
+      )}</ol>${reasonSuggestions(reasons)}${isOpen ? onwardsFrom(list, ordered[0]) : pagesBeside(list, page)}`
 }`;
   }
 
@@ -126,17 +137,15 @@ function bar(
     ? inboxPath(list, { shown: ids })
     : inboxPath({ ...list, after: first && cursorBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
+  const news = html`<a data-does="show new requests" href="${href}#request-${first?.bookingId ?? ''}">${counted(added.length, 'new request')} – show</a>`;
   return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(inboxQuery(list))}
-${rows.length > 0 && html`<button class="button" data-approve-selected>Approve selected</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
-<p id="request-news" data-live-region>${
-    first !== undefined &&
-    html`<a href="${href}#request-${first.bookingId}">${counted(added.length, 'new request')} – show</a>`
-  }</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
+${rows.length > 0 && html`<button class="button" data-selected="Approve">Approve selected</button><button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
+<p id="request-news" data-live-region>${first !== undefined && news}</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
 }
 
 /** Shown by "?" and by its button. Character keys can be switched off (WCAG 2.1.4). */
 const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby="key-help-title"><h2 id="key-help-title">Keys in this list</h2>
-<p>They act on the row that has the focus, and only while the list has it. A row that has just appeared or moved takes no key for a second.</p>
+<p>They act on the row that has the focus; <kbd>j</kbd> and <kbd>k</kbd> go to the list from anywhere on the page. A row that has just appeared or moved takes no key for a second.</p>
 <dl><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous request</dd><dt><kbd>a</kbd></dt><dd>approve</dd><dt><kbd>d</kbd></dt><dd>decline: type a reason, then Enter. Esc closes it</dd><dt><kbd>x</kbd></dt><dd>select</dd><dt><kbd>?</kbd></dt><dd>show these keys</dd></dl>
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
@@ -170,18 +179,26 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormP
 <div class="pick">${
     isOpen &&
     expiry > visit.now &&
-    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-labelledby="${title}"${flag('checked', isPicked)}></label>`
+    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
 <div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${
-    request.message && html`<p class="message" dir="auto">${shortened(request.message, MESSAGE_SHOWN)}</p>`
+    request.message && messageView(request.message)
   }</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
-<div class="terms"><p><strong>${amount(request.eventFee, currency)}</strong> <span class="muted small nowrap">of ${amount(request.totalPrice, currency)}</span></p>${
+<div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
     isOpen &&
-    html`<p class="small">Answer by <span class="nowrap">${momentIn(timeZone, expiry)}</span> <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(expiry, visit.now)}</span></p>`
+    html`<p class="small">Answer by <span class="nowrap">${momentIn(timeZone, expiry)}</span> <span class="muted nowrap">${fromNow(expiry, visit.now)}</span></p>`
   }</div>
-${isOpen ? decisionForms(visit, request, place) : html`<div class="decided">${statusBadge(request.status)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
+${isOpen ? decisionForms(visit, request, place) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
 </article>`;
+}
+
+/** A message of more than two lines expands in its row. */
+function messageView(message: string): Html {
+  const start = shortened(message, MESSAGE_SHOWN);
+  if (start === message) return html`<p class="message" dir="auto">${message}</p>`;
+  const rest = [...message].slice(MESSAGE_SHOWN - 1).join('');
+  return html`<details class="message" dir="auto"><summary>${start}</summary><p class="pre">…${rest}</p></details>`;
 }
 
 const doneBy = ({ verb, by }: LastStep): string => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}${by && ` ${by}`}`;

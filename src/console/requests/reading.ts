@@ -1,6 +1,8 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { Account } from '../../domain/account.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import { bookingId, type CommunityId } from '../../domain/ids.ts';
+import { ERASED } from '../../domain/personal-text.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { type Cursor, inOrder, isFiltered, PER_PAGE, type RequestList } from './request-list.ts';
 
@@ -40,6 +42,26 @@ export async function newRequests(
     ? await requests.since(community, since)
     : (await requests.pending(community, list)).filter(({ createdAt }) => createdAt >= since);
   return inOrder(list, matching).filter(({ bookingId }) => !list.shown.includes(bookingId));
+}
+
+/** How many recent cancellations are looked through for reasons. */
+const LOOKED_THROUGH = 40;
+/** Longer ones were written for one case. */
+const MAX_SUGGESTED = { reasons: 6, characters: 120 };
+
+/** Short reasons that the community has given for what it declined or cancelled lately, each once. */
+export async function recentReasons(
+  { bookings }: Pick<Queries, 'bookings'>,
+  account: Extract<Account, { kind: 'Community' }>,
+): Promise<readonly string[]> {
+  const recent = { status: 'Cancelled', direction: 'descending', limit: LOOKED_THROUGH } as const;
+  const { bookings: found } = await bookings.page(account, {
+    ...recent,
+    holds: ({ cancelledBy }) => cancelledBy === 'Community',
+  });
+  const reasons = found.flatMap(({ reason }) => (reason === undefined || reason === ERASED ? [] : [reason]));
+  const short = reasons.filter((reason) => reason.length <= MAX_SUGGESTED.characters && !reason.includes('\n'));
+  return [...new Set(short)].slice(0, MAX_SUGGESTED.reasons);
 }
 
 /** How many requests a list has. */

@@ -9,8 +9,8 @@ import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/visit.ts';
 
 /** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
-export const PER_PAGE = 16;
-/** Rows that an open page can keep. More would make it larger than 60 kB. */
+export const PER_PAGE = 12;
+/** Rows that an open page can keep. */
 const MAX_SHOWN = 24;
 
 const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;

@@ -31,7 +31,8 @@ export async function lastStepOf(
   };
 }
 
-function verbOf({ event, from }: NamedStep): string {
+/** What a step did, in the past tense. */
+export function verbOf({ event, from }: NamedStep): string {
   if (event.type !== 'BookingCancelled') return VERBS[event.type];
   if (from !== 'Pending') return 'cancelled';
   return { Community: 'declined', Brand: 'withdrawn', System: 'expired' }[event.data.cancelledBy];

@@ -13,6 +13,23 @@ window.addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 });
 
+// Counts the characters of a field that takes only so many.
+document.addEventListener('input', ({ target }) => {
+  const counter = target.id && document.querySelector(`[data-counts="${CSS.escape(target.id)}"]`);
+  if (counter) counter.textContent = `${target.value.length} of ${target.maxLength} characters`;
+});
+
+// Buttons that fill in a reason given before.
+for (const button of document.querySelectorAll('[data-reason]')) {
+  const field = document.getElementById('reason');
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    field.value = button.dataset.reason;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    field.focus();
+  });
+}
+
 // Copy buttons, in browsers that give pages access to the clipboard.
 for (const button of document.querySelectorAll('[data-copy]')) {
   if (!navigator.clipboard) break;

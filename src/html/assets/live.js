@@ -1,7 +1,7 @@
 // Pages refresh their live regions when the service reports a change (docs/decisions/console.md). If that would move or replace
 // something clickable, a notice offers the change instead.
 const { live } = document.body.dataset;
-const say = (text, brief = false) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, brief } }));
+const tell = (type, detail) => document.dispatchEvent(new CustomEvent(type, { detail }));
 /** How long to wait before connecting again after a refusal, in milliseconds. */
 const REFUSED_MS = 30_000;
 let source;
@@ -19,7 +19,8 @@ function connect() {
     const regions = [...document.querySelectorAll('[data-live-region]')];
     if (message.topic !== '*' && !regions.some((region) => region.dataset.liveRegion === message.topic)) return;
     later();
-    if (message.say) say(message.say);
+    // The inbox shows what has changed in its rows, and counts new requests.
+    if (message.say) tell('venue:say', { text: message.say, quiet: document.getElementById('request-news') !== null });
   });
   // The connection was refused: the session has ended, or the service cannot answer at the moment.
   source.addEventListener('error', ({ target }) => {
@@ -80,7 +81,8 @@ async function refresh() {
     // The next message tries again.
     return;
   }
-  if (response.type === 'opaqueredirect') return say('This page is no longer kept up to date. Reload it.');
+  if (response.type === 'opaqueredirect')
+    return tell('venue:say', { text: 'This page is no longer kept up to date. Reload it.', keep: true });
   if (response.status !== 200) return;
   const text = await response.text();
   // An answer to a form that was shown in the meantime is newer than this page.
@@ -98,8 +100,9 @@ function show(fresh, answered) {
     const isWanted = answered?.includes(region.id);
     if (!(isWanted || !isInUse(region)) || !replace(region, next)) held = true;
   }
-  offer(held);
-  document.dispatchEvent(new CustomEvent('venue:refreshed'));
+  document.title = fresh.title;
+  tell('venue:held', { held });
+  tell('venue:refreshed');
 }
 
 // Another script has sent a form and got this page as the answer. The regions that it answers are replaced in any case.
@@ -114,6 +117,7 @@ const essence = (element) =>
     .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
     .replace(/<input type="range"[^>]*>/g, '')
     .replace(/ data-sent="yes"/g, '')
+    .replace(/<p class="hint counter"[^>]*>[^<]*/g, '')
     .replace(/ checked(?:="")?(?=[ >])/g, '');
 
 /** Whether it is a row of a list that keeps its rows and their selection. */
@@ -139,6 +143,7 @@ const CLICKABLE = 'a[href], button, summary, select, textarea, label, input:not(
 
 /** A text that identifies what a click on an element does. */
 function doing(element) {
+  if (element.dataset.does) return element.dataset.does;
   if (element.matches('a')) return `go ${element.getAttribute('href')}`;
   if (element.matches('summary')) return `open ${element.textContent}`;
   if (element.matches('label')) return `label ${element.textContent}`;
@@ -208,7 +213,7 @@ function replace(region, next) {
   if (isRow(region))
     for (const box of region.querySelectorAll('input[type=checkbox]')) box.checked = checked.includes(doing(box));
   // What other scripts add to a region belongs to it.
-  document.dispatchEvent(new CustomEvent('venue:replaced'));
+  tell('venue:replaced');
 
   const heir = hadFocus && [...region.querySelectorAll(CLICKABLE)].find((element) => doing(element) === hadFocus);
   const keepsFocus = hadFocus === undefined || heir || region.hasAttribute('tabindex');
@@ -230,35 +235,5 @@ addEventListener('resize', () => {
   width = innerWidth;
   for (const region of document.querySelectorAll('[data-live-region]')) region.style.minHeight = '';
 });
-
-/** A notice with a link that reloads the page, in a corner without clickable elements. */
-const notice = document.createElement('p');
-notice.className = 'live-notice';
-notice.setAttribute('role', 'status');
-if (live) document.body.append(notice);
-
-const CORNERS = ['bottom right', 'bottom left', 'top right', 'bottom'];
-
-function offer(held) {
-  if (!held) return notice.replaceChildren();
-  if (notice.firstChild) return;
-  const before = clickables();
-  const show = document.createElement('a');
-  show.href = '';
-  show.textContent = 'Show';
-  show.addEventListener('click', (event) => {
-    event.preventDefault();
-    location.reload();
-  });
-  notice.append('This page has changed. ', show);
-  for (const corner of CORNERS) {
-    notice.dataset.corner = corner;
-    const box = notice.getBoundingClientRect();
-    if (!isUnderPointer(box) && !before.some((one) => overlap(one.box, box))) return;
-  }
-  // No corner is free, so announce it instead.
-  notice.replaceChildren();
-  say('This page has changed. Reload it when you are done.', true);
-}
 
 connect();

@@ -2,7 +2,7 @@
 // (docs/decisions/console.md).
 const list = document.querySelector('.requests');
 const bulk = document.querySelector('.request-bar');
-const button = bulk?.querySelector('[data-approve-selected]');
+const bulkButtons = [...(bulk?.querySelectorAll('[data-selected]') ?? [])];
 
 /** Keys do not act on a row that has appeared or moved within this time, in milliseconds. */
 const SETTLED_MS = 1000;
@@ -19,7 +19,9 @@ function start() {
   document.addEventListener('submit', onSubmit);
   list.addEventListener('focusin', ({ target }) => rove(rowOf(target)));
   list.addEventListener('keydown', onKey);
+  document.addEventListener('keydown', onPageKey);
   list.addEventListener('toggle', onToggle, true);
+  list.addEventListener('click', onCollapse);
   document.addEventListener('change', onChange);
   document.addEventListener('venue:refreshed', countSelected);
   countSelected();
@@ -38,8 +40,11 @@ const boxes = () => [...list.querySelectorAll('input[name=id]')];
 
 function countSelected() {
   const selected = boxes().filter(({ checked }) => checked).length;
-  button.disabled = selected === 0;
-  button.textContent = selected === 0 ? 'Approve selected' : `Approve selected (${selected})`;
+  for (const button of bulkButtons) {
+    const { selected: word } = button.dataset;
+    button.disabled = selected === 0;
+    button.textContent = `${word} selected${selected === 0 ? '' : ` (${selected})`}${word === 'Decline' ? '…' : ''}`;
+  }
   const all = bulk.querySelector('[data-select-all]');
   all.checked = selected > 0 && selected === boxes().length;
   all.indeterminate = selected > 0 && !all.checked;
@@ -103,7 +108,7 @@ async function send(form, submitter, concerned, row) {
     new CustomEvent('venue:answer', { detail: { page, answered: concerned.map(({ id }) => id) } }),
   );
   for (const flash of page.querySelectorAll('.flash'))
-    say(flash.textContent.trim(), { keep: !flash.classList.contains('done') });
+    say(flash.textContent.trim(), flash.classList.contains('done') ? { quiet: true } : { keep: true });
   countSelected();
   goOn(row ?? concerned.at(-1));
 }
@@ -118,14 +123,30 @@ function goOn(row) {
   if (isByKey) to.scrollIntoView({ block: 'nearest' });
 }
 
-// Forms that open inside a row.
+// Forms that open inside a row, below its buttons.
+
+/** What a summary opens, after the buttons. */
+const askOf = (details) => rowOf(details).querySelector(details.matches('.decline') ? '.to-decline' : '.to-approve');
+
+function onCollapse({ target }) {
+  if (target.matches('[data-collapse]')) collapse(rowOf(target));
+}
+
+function collapse(row) {
+  const open = row.querySelector('.decide details[open]');
+  if (!open) return false;
+  open.open = false;
+  row.focus();
+  return true;
+}
 
 function onToggle({ target }) {
   const row = rowOf(target);
-  if (!row || !target.open) return;
-  for (const other of row.querySelectorAll('details[open]')) if (other !== target) other.open = false;
-  target.querySelector('input[name=reason], .ask button').focus({ preventScroll: !isByKey });
-  if (isByKey) target.querySelector('.ask').scrollIntoView({ block: 'nearest' });
+  if (!row || !target.open || !target.closest('.decide')) return;
+  for (const other of row.querySelectorAll('.decide details[open]')) if (other !== target) other.open = false;
+  const ask = askOf(target);
+  ask.querySelector('input[name=reason], button').focus({ preventScroll: !isByKey });
+  if (isByKey) ask.scrollIntoView({ block: 'nearest' });
 }
 
 // Keys.
@@ -201,15 +222,10 @@ function onKey(event) {
   const row = rowOf(target);
   if (!row || event.defaultPrevented) return;
   if (key === 'Escape') {
-    const open = row.querySelector('details[open]');
-    if (!open) return;
-    event.preventDefault();
-    open.open = false;
-    row.focus();
+    if (collapse(row)) event.preventDefault();
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type=checkbox]), textarea, select'))
-    return;
+  if (isTyping(event)) return;
   if (target === row && key === 'ArrowDown') return act(event, () => move(row, 1));
   if (target === row && key === 'ArrowUp') return act(event, () => move(row, -1));
   if (!isOn) return;
@@ -222,9 +238,28 @@ function onKey(event) {
   });
 }
 
+/** From anywhere else on the page, `j` and `k` go to the row that had the focus last. */
+function onPageKey(event) {
+  const { target, key } = event;
+  if (!isOn || rowOf(target) || event.defaultPrevented || isTyping(event)) return;
+  if (document.querySelector(':popover-open')) return;
+  if (key === '?') return act(event, ACTIONS['?']);
+  if (key !== 'j' && key !== 'k') return;
+  const row = list.querySelector('.request-row[tabindex="0"]') ?? rows()[0];
+  if (!row) return;
+  arrived.set(row, performance.now());
+  act(event, () => {
+    row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: 'nearest' });
+  });
+}
+
+const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
+  ctrlKey || metaKey || altKey || target.matches('input:not([type=checkbox]), textarea, select');
+
 function act(event, action) {
   event.preventDefault();
   action();
 }
 
-if (list && button) start();
+if (list && bulkButtons.length > 0) start();

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import { type Html, html } from '../../html/html.ts';
+import { labelOf } from './frame.ts';
+import { addressOf } from './links.ts';
+import { Form, type Link, type Visit } from './visit.ts';
+
+/**
+ * The way back from the page of a booking to the list or calendar that the reader came from, with its filter and page. The browser
+ * says where a link was followed (`Referer`); forms and links of the page then carry it on as `via`.
+ */
+
+const FIELD = 'via';
+const LISTS =
+  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|bookings|reviews|charges)(?:\?[\w\-.~%&=:+]{0,500})?$/;
+
+/** Undefined if the reader came from another page. */
+export function cameVia(request: FastifyRequest, publicUrl: string): string | undefined {
+  const asked = new Form(request.query).text(FIELD) || new Form(request.body).text(FIELD);
+  const { referer = '' } = request.headers;
+  const path = asked || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
+  return LISTS.test(path) ? path : undefined;
+}
+
+type Came = Pick<Visit, 'via'>;
+
+/** The link back to the list. */
+export const backTo = ({ via, account }: Came & Pick<Visit, 'account'>, otherwise: Link): Link =>
+  via === undefined ? otherwise : { href: via, label: labelOf(account, via) ?? otherwise.label };
+
+/** The address of a page that keeps the way back. */
+export const keeping = ({ via }: Came, path: string): string => addressOf(path, { [FIELD]: via });
+
+/** The same for a form. */
+export const viaField = ({ via }: Came): Html | undefined =>
+  via === undefined ? undefined : html`<input type="hidden" name="${FIELD}" value="${via}">`;

@@ -1,0 +1,230 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { Account } from '../../domain/account.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { REASON, wrongText } from '../../domain/limits.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import type { Flash } from '../../html/layout.ts';
+import { isUnavailable } from '../../runtime/unavailable.ts';
+import { amount, counted, hours, shortDate } from '../parts/formats.ts';
+import { NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
+import {
+  type AccountOf,
+  type Answer,
+  type ConsoleRoutes,
+  Form,
+  idOf,
+  nothingToDo,
+  type PageDeps,
+  type Problems,
+  type Shown,
+  type Visit,
+} from '../parts/visit.ts';
+import { briefly } from './after-decision.ts';
+import { listFieldsOf, needsConfirmation } from './decision-forms.ts';
+import { recentReasons } from './reading.ts';
+import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
+import { lastStepOf, sentenceOf } from './what-happened.ts';
+
+/** More than a page has. */
+const MAX_AT_ONCE = 100;
+/** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
+const MAX_MESSAGE_BYTES = 2_200;
+
+type Outcome = { readonly request: BookingDocument; readonly refused?: string };
+type CommunityVisit = Visit<AccountOf<'Community'>>;
+
+/** Deciding several requests: each on its own, and the message names each that was refused. */
+export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
+  for (const step of ['approve', 'decline'])
+    community.get(`/console/inbox/${step}`, async () => ({ go: '/console/inbox' }));
+
+  community.post('/console/inbox/approve', async (visit) => {
+    const picked = await selectedIn(visit, 'approved');
+    if ('go' in picked) return picked;
+    const { selected, list } = picked;
+    const confirmed = new Set(visit.form.all('confirmed'));
+    const above = selected.filter((one) => one.status === 'Pending' && needsConfirmation(settings, one));
+    if (above.some(({ bookingId }) => !confirmed.has(String(bookingId))))
+      return confirmAll(visit, list, selected, above, settings);
+    return decideAll(visit, picked, 'approved', ({ bookingId }) =>
+      commands.bookings.approve({ bookingId, communityId: visit.account.id }, visit.context),
+    );
+  });
+
+  community.post('/console/inbox/decline', async (visit) => {
+    const picked = await selectedIn(visit, 'declined');
+    if ('go' in picked) return picked;
+    const reason = visit.form.lines('reason');
+    const wrong = wrongText('reason', reason, REASON);
+    // The inbox sends no reason: this page asks for it.
+    if (reason === '' || wrong !== undefined) {
+      const missing = visit.form.all('reason').length > 0 ? { reason: 'Give a reason. The brands will see it.' } : {};
+      const problems = wrong === undefined ? missing : problemOf(wrong, { reason: 'Reason' });
+      return declineAll(visit, picked, problems, await recentReasons(queries, visit.account));
+    }
+    return decideAll(visit, picked, 'declined', ({ bookingId }) =>
+      commands.bookings.cancel({ bookingId, by: visit.account, expected: 'Pending', reason }, visit.context),
+    );
+  });
+
+  /** The requests that a form selects, or where to go if there are none. */
+  async function selectedIn(
+    { account, form }: CommunityVisit,
+    verb: Verb,
+  ): Promise<(Answer & { go: string }) | Picked> {
+    const list = listOfForm(form) ?? requestList(new Form({}));
+    const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))];
+    const nothing = (text: string) => nothingToDo(inboxPath(list, list), text);
+    if (ids.length === 0) return nothing(`Nothing was selected, so nothing was ${verb}.`);
+    if (ids.length > MAX_AT_ONCE)
+      return nothing(`Nothing was ${verb}: you selected ${ids.length} requests. Select at most ${MAX_AT_ONCE}.`);
+    const selected = await queries.requests.some(account, ids);
+    if (selected.length === 0) return nothing(`Nothing was ${verb}: the selected requests are not to this account.`);
+    return { selected, list };
+  }
+
+  async function decideAll(
+    visit: CommunityVisit,
+    { selected, list }: Picked,
+    verb: Verb,
+    decide: (request: BookingDocument) => Promise<Refusal | object>,
+  ): Promise<Answer> {
+    const outcomes = await Promise.all(
+      selected.map(async (request): Promise<Outcome> => {
+        try {
+          const outcome = await decide(request);
+          if (!isRefusal(outcome)) return { request };
+          const last = await lastStepOf(queries, visit, request);
+          const isOpen = last === undefined || last.verb === 'requested';
+          return { request, refused: isOpen ? outcome.details : sentenceOf(last) };
+        } catch (error) {
+          if (!isUnavailable(error)) throw error;
+          return { request, refused: `It is not known whether it was ${verb}. Look again in a moment.` };
+        }
+      }),
+    );
+    const { flash, isWhole } = messageOf(outcomes, visit.account, verb);
+    const ids = selected.map(({ bookingId }) => bookingId);
+    const shown = list.shown.length > 0 || isWhole ? list.shown : ids;
+    return { go: inboxPath(list, { ...list, shown }), flash };
+  }
+}
+
+type Verb = 'approved' | 'declined';
+type Picked = { readonly selected: readonly BookingDocument[]; readonly list: RequestList };
+
+/** The message about all of them, and whether it names all that were refused. */
+function messageOf(
+  outcomes: readonly Outcome[],
+  account: Account,
+  verb: Verb,
+): { readonly flash: Flash; readonly isWhole: boolean } {
+  const done = outcomes.filter(({ refused }) => refused === undefined).map(({ request }) => request);
+  const refused = outcomes.filter((one) => one.refused !== undefined);
+  const summary = doneText(done, account, verb);
+  if (refused.length === 0) return { flash: { kind: 'done', text: summary }, isWhole: true };
+
+  const lines = [summary, `${counted(refused.length, 'request')} could not be ${verb}:`];
+  let named = 0;
+  for (const { request, refused: why } of refused) {
+    const line = `${briefly(request, account)}: ${why}`;
+    if (Buffer.byteLength([...lines, line].join('\n')) > MAX_MESSAGE_BYTES) break;
+    lines.push(line);
+    named += 1;
+  }
+  const isWhole = named === refused.length;
+  if (!isWhole) lines.push(`And ${counted(refused.length - named, 'other')}: see the rows below.`);
+  return { flash: { kind: 'problem', text: lines.join('\n') }, isWhole };
+}
+
+/** `2 requests approved. $230.00 were charged.` */
+function doneText(done: readonly BookingDocument[], account: Account, verb: Verb): string {
+  if (done.length === 0) return `Nothing was ${verb}.`;
+  const [only] = done;
+  const names = only !== undefined && done.length === 1 ? `: ${briefly(only, account)}` : '';
+  const text = `${counted(done.length, 'request')} ${verb}${names}.`;
+  if (verb === 'declined') return text;
+  const charged = [...Map.groupBy(done, ({ currency }) => currency)].map(([currency, list]) =>
+    amount(
+      list.reduce((sum, { totalPrice }) => sum + totalPrice, 0),
+      currency,
+    ),
+  );
+  return `${text} ${charged.join(' and ')} ${done.length === 1 ? 'was' : 'were'} charged.`;
+}
+
+/** The requests that a question is about. */
+const listed = (requests: readonly BookingDocument[]): Html =>
+  html`<ul class="bullets">${requests.map(
+    ({ totalPrice, currency, brandName, spaceName, date, startHour, freeFrom }) =>
+      html`<li><strong>${amount(totalPrice, currency)}</strong>: ${named(brandName)}, ${named(spaceName)}, ${shortDate(date)}, ${hours(startHour, freeFrom)}</li>`,
+  )}</ul>`;
+
+const idFields = (requests: readonly BookingDocument[]): Html =>
+  html`${requests.map(({ bookingId }) => html`<input type="hidden" name="id" value="${bookingId}">`)}`;
+
+/** Asks for confirmation when some of the selected requests are above the amount of the setting. */
+function confirmAll(
+  visit: Visit,
+  list: RequestList,
+  selected: readonly BookingDocument[],
+  above: readonly BookingDocument[],
+  { approveConfirmAbove }: PageDeps['settings'],
+): Shown {
+  const [first] = above;
+  const others = selected.filter((one) => !above.includes(one));
+  const back = { href: inboxPath(list, list), label: 'Requests' };
+  const form = (requests: readonly BookingDocument[], button: string, look = '') => {
+    const confirmed = requests.map(
+      ({ bookingId }) => html`<input type="hidden" name="confirmed" value="${bookingId}">`,
+    );
+    const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${look}">${button}</button>`;
+    return postForm(visit, '/console/inbox/approve', '', content);
+  };
+  const limit = amount(approveConfirmAbove ?? 0, first?.currency ?? '');
+  return {
+    title: 'Approve these requests',
+    heading: `Approve ${counted(selected.length, 'request')}?`,
+    back,
+    main: html`<section class="card narrow"><p>${counted(above.length, 'request')} of them ${above.length === 1 ? 'is' : 'are'} above ${limit}, so the approval must be confirmed:</p>
+${listed(above)}
+<div class="row">${form(selected, `Approve all ${selected.length}`)}${others.length > 0 && form(others, `Approve only the other ${others.length}`, 'quiet')}${buttonLink(back.href, 'Approve nothing yet', 'quiet')}</div></section>`,
+  };
+}
+
+/** Asks for the reason that all of the selected requests are declined for. */
+function declineAll(
+  visit: Visit,
+  { selected, list }: Picked,
+  problems: Problems = NO_PROBLEMS,
+  reasons: readonly string[] = [],
+): Shown {
+  const back = { href: inboxPath(list, list), label: 'Requests' };
+  const what = counted(selected.length, 'request');
+  const saved = reasons.map(
+    (text) =>
+      html`<li><button type="button" class="button quiet small" data-reason="${text}" hidden>${named(text)}</button></li>`,
+  );
+  const reason = textArea({
+    name: 'reason',
+    label: 'Reason',
+    hint: selected.length === 1 ? 'The brand will see it.' : 'Every brand will see it.',
+    value: visit.form.text('reason'),
+    required: true,
+    problems,
+    attributes: { maxlength: REASON.max, rows: 3 },
+  });
+  const content = html`${listFieldsOf(visit.form)}${idFields(selected)}
+${listed(selected)}
+<p>Declining is final. The times become available to others again.</p>
+${reason}${reasons.length > 0 && html`<ul class="chips" aria-label="Reasons given before">${saved}</ul>`}
+<div class="row"><button class="button danger">Decline ${what}</button>${buttonLink(back.href, 'Decline nothing', 'quiet')}</div>`;
+  return {
+    title: 'Decline these requests',
+    heading: `Decline ${what}?`,
+    back,
+    problems,
+    main: postForm(visit, '/console/inbox/decline', 'card fields narrow', content),
+  };
+}
