@@ -170,6 +170,39 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await context.close();
   });
 
+  test('on paper a day names all of its spaces, booked or not, at the width of any paper', async () => {
+    const { context, page } = await open(`/console/calendar/${MANY}`);
+    await page.getByRole('link', { name: 'Show all, to print them' }).click();
+    await page.emulateMedia({ media: 'print' });
+    const account = { kind: 'Community', id: communityId(1) } as const;
+    const spaces = await running.service.core.queries.spaces.list(account);
+    for (const width of [703, 725, 1031]) {
+      await page.setViewportSize({ width, height: 1000 });
+      expect(await page.evaluate('document.documentElement.scrollWidth'), `${width} px`).toBeLessThanOrEqual(width);
+      const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
+      expect(spaces.filter(({ name }) => !text.includes(name.replaceAll(/\s+/g, ' ')))).toEqual([]);
+    }
+    expect(await page.locator('.held a').count()).toBeGreaterThanOrEqual(500);
+    await context.close();
+  });
+
+  test('on a phone the month opens at today', async () => {
+    for (const path of ['/console/calendar', '/console/calendar#today']) {
+      const { context, page } = await open('/console/signed-out', { width: 390, script: false });
+      // A month may have few days after today; then the page is too short to be scrolled there.
+      await page.route('**/assets/base.css*', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, body: `${await response.text()} main { padding-bottom: 100vh }` });
+      });
+      await page.goto(path);
+      const top = (await page.locator('.today').boundingBox())?.y ?? 0;
+      // Below the bar with the menu.
+      expect(top, path).toBeGreaterThanOrEqual(60);
+      expect(top, path).toBeLessThan(120);
+      await context.close();
+    }
+  });
+
   test('an update leaves the schedule where the reader has scrolled it to', async () => {
     const { context, page } = await open(`/console/calendar/${MANY}`);
     await page.setViewportSize({ width: 1024, height: 600 });

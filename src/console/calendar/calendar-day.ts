@@ -32,14 +32,14 @@ export function groupTabs(
   groups: readonly Group[],
   current: number,
   total: number,
-  href: (group: number) => string,
+  href: (group: number | 'all') => string,
 ): Html | undefined {
   if (groups.length < 2) return undefined;
   const label = (index: number, { bookings }: Group) => {
     const waiting = bookings.filter(({ status }) => status === 'Pending').length;
     return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} waiting</span>`}`;
   };
-  return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.</p>${tabs(
+  return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time. <a class="on-screen" href="${href('all')}">Show all, to print them</a></p>${tabs(
     'Groups of spaces',
     groups.map((group, index) => ({
       label: label(index, group),
@@ -100,13 +100,14 @@ export function dayTable(
   const columns = spaces.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));
   const busy = new Set(bookings.map(({ startHour }) => startHour));
   const about = `Schedule for ${longDate(date)}`;
+  const free = spaces.filter(({ spaceId }) => !bySpace.has(spaceId));
   // What scrolls is not replaced by updates, only what is in it: it stays where the reader has scrolled it to.
   return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">${bookings.length === 0 && html`<p class="in-list muted">Nothing is booked here on this day.</p>`}<table class="day-table"><caption class="visually-hidden">${about}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
 <tbody>${rows.map(
     (hour) =>
       html`<tr class="${!busy.has(hour) && 'free'}${hour === hourNow && ' now'}"><th scope="row">${clock(hour)}</th>${columns.map((cells) => cells.get(hour))}</tr>`,
-  )}</tbody></table></div>`;
+  )}</tbody></table>${free.length > 0 && html`<p class="on-paper">Nothing booked: ${free.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}</p>`}</div>`;
 }
 
 const heading = (space: Space, href: ((space: Space) => string) | undefined): Html => {

@@ -37,7 +37,7 @@ function dayCell(
     ...(bookings.length === 0 ? ['free'] : []),
   ].join(' ');
   const more = bookings.length - PER_DAY;
-  return html`<td class="${where}"${day === today && html` id="today"`}><a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
+  return html`<td class="${where}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
     // Of the days of its neighbours a month shows the counts.
     inside &&
     bookings.length > 0 &&

@@ -91,7 +91,7 @@ ${
         only: chosen.space,
         bookings,
         held,
-        group: idOf(query.text('group')),
+        group: query.text('group') === 'all' ? 'all' : idOf(query.text('group')),
         hourNow: hourOn(date, now, zone),
       })
 }`,
@@ -121,15 +121,16 @@ type Day = {
   readonly bookings: readonly BookingDocument[];
   /** Those that are not cancelled. */
   readonly held: readonly BookingDocument[];
-  /** From 1. */
-  readonly group: number | undefined;
+  /** From 1; or all, of which a page may be long. */
+  readonly group: number | 'all' | undefined;
   readonly hourNow: number | undefined;
 };
 
 /** The schedule of a day, of one group of spaces at a time if there is too much for a page. */
 function schedule({ date, spaces, only, bookings, held, group: asked = 1, hourNow }: Day): Html {
-  const groups = groupsOf(only === undefined ? spaces : [only], held);
-  const current = Math.min(asked, groups.length) - 1;
+  const whole = only === undefined ? spaces : [only];
+  const groups = asked === 'all' ? [{ spaces: whole, bookings: held }] : groupsOf(whole, held);
+  const current = asked === 'all' ? 0 : Math.min(asked, groups.length) - 1;
   const group = groups[current];
   if (group === undefined)
     return emptyState(
@@ -140,7 +141,7 @@ function schedule({ date, spaces, only, bookings, held, group: asked = 1, hourNo
     );
   const shown = new Set(group.spaces.map(({ spaceId }) => spaceId));
   const cancelled = bookings.filter((booking) => !isHeld(booking) && shown.has(booking.spaceId));
-  const href = (group: number) => addressOf(`${PATH}/${date}`, { group: String(group) });
+  const href = (group: number | 'all') => addressOf(`${PATH}/${date}`, { group: String(group) });
   const spaceHref = only === undefined ? ({ spaceId }: Space) => `?space=${spaceId}` : undefined;
   return html`${groupTabs(groups, current, spaces.length, href)}
 ${dayTable(group, date, hourNow, spaceHref)}
