@@ -34,6 +34,7 @@ import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-fou
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { idOf } from './read-models/catalogue.ts';
 import { diskWarning } from './runtime/disk.ts';
+import { readForwardedFor } from './runtime/forwarded-for.ts';
 import { createLink } from './runtime/link.ts';
 import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
@@ -88,6 +89,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   answerUncommonRequests(app.server);
   answerInOrder(app);
   answerInTime(app);
+  readForwardedFor(app, logger);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // The body of a form that nothing takes is not read, either.
     request.is404 && asksForPage(request) ? sendNotFoundPage(reply) : handleError(error, request, reply),

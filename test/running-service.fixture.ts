@@ -30,13 +30,14 @@ const TERMS: SpaceTerms = {
 type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> };
 
 /** The whole service in this process, on the embedded engines, with its own folder and a clock that the test controls. */
-export async function runService(settings: Readonly<Record<string, string>> = {}) {
+export async function runService(
+  settings: Readonly<Record<string, string>> = {},
+  logger = pino({ level: process.env.LOG_LEVEL ?? 'silent' }),
+) {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   const config: Config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', WEBHOOKS_ALLOW_PRIVATE: 'true', ...settings });
   const time = { now: NOON };
-  const core: Core = await openCore(config, pino({ level: process.env.LOG_LEVEL ?? 'silent' }), {
-    clock: () => time.now,
-  });
+  const core: Core = await openCore(config, logger, { clock: () => time.now });
   const app: FastifyInstance = await createApp(core);
   core.projector.start();
   await core.projector.readable(10_000);

@@ -1,4 +1,5 @@
 import * as oidc from 'openid-client';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
@@ -141,7 +142,7 @@ test('the protected resource metadata of the API', async () => {
   });
 });
 
-test('limits count each caller behind a trusted proxy, and ignore X-Forwarded-For from anyone else', async () => {
+test('limits count each caller behind a trusted proxy, and all callers behind another proxy as one, which is logged', async () => {
   const tokenRequest = (app: RunningService['app'], from: string) =>
     app.inject({
       method: 'POST',
@@ -149,13 +150,21 @@ test('limits count each caller behind a trusted proxy, and ignore X-Forwarded-Fo
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': from },
       payload: 'grant_type=refresh_token',
     });
-  for (const [settings, left] of [
-    [{ TRUST_PROXY: '127.0.0.1' }, ['599', '599']],
-    [{}, ['599', '598']],
+  const callers = ['198.51.100.1', '198.51.100.2:5678', '198.51.100.2:5679', '2001:db8::1', '[2001:db8::1]:99'];
+  const behindTwo = '198.51.100.2:5680, 10.0.0.7:1234';
+  for (const [settings, left, warnings] of [
+    [{ TRUST_PROXY: '127.0.0.1,10.0.0.0/8' }, ['599', '599', '598', '599', '598', '597'], 0],
+    [{}, ['599', '598', '597', '596', '595', '594'], 1],
   ] as const) {
-    const behind = await runService(settings);
-    const answers = [await tokenRequest(behind.app, '198.51.100.1'), await tokenRequest(behind.app, '198.51.100.2')];
-    expect(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(left);
+    const lines: string[] = [];
+    const behind = await runService(settings, pino({ level: 'warn' }, { write: (line) => void lines.push(line) }));
+    const remaining: unknown[] = [];
+    for (const from of [...callers, behindTwo])
+      remaining.push((await tokenRequest(behind.app, from)).headers['x-ratelimit-remaining']);
+    expect(remaining).toEqual(left);
+    const warned = lines.filter((line) => line.includes('TRUST_PROXY'));
+    expect(warned).toHaveLength(warnings);
+    for (const line of warned) expect(JSON.parse(line)).toMatchObject({ level: 40, proxy: '127.0.0.1' });
     await behind.stop();
   }
 });

@@ -11,6 +11,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import type { GuardOptions } from '../../src/outbound/address-guard.ts';
+import { readForwardedFor } from '../../src/runtime/forwarded-for.ts';
 import { BY_OPERATOR, type createChangeLog, NO_LOGGER, openUsers } from '../auth/change-log.ts';
 import { freePort } from '../free-port.ts';
 
@@ -67,6 +68,7 @@ export async function runServer(
     limits: { perNetwork: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
   });
   const app = Fastify({ trustProxy: options.trustProxy ?? false });
+  readForwardedFor(app, app.log);
   await app.register(server.routes);
   await app.listen({ port, host: '127.0.0.1' });
   return {
