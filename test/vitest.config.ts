@@ -16,7 +16,7 @@ const UNIT = [
   'test/audit/{portable-event,merkle-tree,tree-tiles,signed-note,checkpoint}.test.ts',
   'test/auth/access.test.ts',
   'test/bench/report.test.ts',
-  'test/authorization-server/form-target.test.ts',
+  'test/authorization-server/redirect-uri.test.ts',
   'test/cli/print.test.ts',
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',

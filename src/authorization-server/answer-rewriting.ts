@@ -1,19 +1,19 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
+import { isUnavailable, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { isDocumentAway } from './client-documents.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
-import { formTarget } from './form-target.ts';
-import type { OidcAdapter } from './oidc-adapter.ts';
 import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from './pages.ts';
 import { PATHS } from './paths.ts';
+import { formTarget, isLoopback } from './redirect-uri.ts';
 
 /** oidc-provider's context; `oidc` is missing where no route of its own was called. */
 type Context = Omit<KoaContextWithOIDC, 'oidc'> & Partial<Pick<KoaContextWithOIDC, 'oidc'>>;
 
-type Grants = Pick<OidcAdapter, 'grantsOf'>;
+/** Whether any user has allowed an app. */
+export type IsAllowed = (clientId: string) => Promise<boolean>;
 
 /** Adapts what oidc-provider has answered, where it has no option or hook for it. */
-export async function rewriteAnswer(ctx: Context, grants: Grants): Promise<void> {
+export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise<void> {
   if (isDocumentAway(ctx) && ctx.status >= 400) {
     const told = 'The metadata document of the client cannot be fetched at the moment';
     const isPage = ctx.response.is('html') !== false;
@@ -21,7 +21,7 @@ export async function rewriteAnswer(ctx: Context, grants: Grants): Promise<void>
     ctx.status = 503;
   }
   if (ctx.status === 503) ctx.set('retry-after', String(RETRY_AFTER_SECONDS));
-  const formTargets = await dressed(ctx, grants);
+  const formTargets = await dressed(ctx, isAllowed);
   // oidc-provider may have added the hash of a script.
   const policy = ctx.response.get('content-security-policy');
   ctx.set(
@@ -38,12 +38,12 @@ const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS
  * Gives pages that are oidc-provider's own the look of ours.
  * @returns the CSP sources for where their forms may lead. Only addresses that oidc-provider has found to be the client's are named.
  */
-async function dressed(ctx: Context, grants: Grants): Promise<string[]> {
+async function dressed(ctx: Context, isAllowed: IsAllowed): Promise<string[]> {
   const own = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
   if (ctx.path === PATHS.authorization) {
     const to = own?.target ?? ctx.response.get('location');
     // Our own pages have no origin in their address.
-    if (URL.canParse(to) && !(await isTrusted(ctx, grants))) {
+    if (URL.canParse(to) && !(await mayGoTo(new URL(to), ctx.oidc?.client?.clientId, isAllowed))) {
       holdBack(ctx, to, own?.way ?? { href: to });
       return own === undefined ? [] : formTarget(to);
     }
@@ -54,18 +54,24 @@ async function dressed(ctx: Context, grants: Grants): Promise<string[]> {
   return [...formTarget(leavesFor), ...formTarget(own?.target)];
 }
 
-/** Whether a client is ours, or the user who is signed in has allowed it before. */
-async function isTrusted({ oidc }: Context, grants: Grants): Promise<boolean> {
-  const clientId = oidc?.client?.clientId;
-  if (clientId === undefined || clientId === CONSOLE_CLIENT_ID) return true;
-  const userId = oidc?.session?.accountId;
-  if (userId === undefined) return false;
-  return (await grants.grantsOf({ userId })).some(({ payload }) => payload.clientId === clientId);
+/**
+ * Whether a browser is redirected to an app's address at once. Loopback addresses lead to a program on the user's own machine, which no
+ * stranger can be behind.
+ */
+async function mayGoTo(to: URL, clientId: string | undefined, isAllowed: IsAllowed): Promise<boolean> {
+  if (clientId === undefined || clientId === CONSOLE_CLIENT_ID || isLoopback(to)) return true;
+  try {
+    return await isAllowed(clientId);
+  } catch (error) {
+    // While the store is unavailable, ask.
+    if (isUnavailable(error)) return false;
+    throw error;
+  }
 }
 
 /**
- * Shows a page before a redirect with an answer that the user has not confirmed, such as an error. Otherwise anyone could register
- * a client and use our address as an open redirector (RFC 9700, 4.11.2).
+ * Shows a page before a redirect with an answer that the user has not confirmed, such as an error, to an app that no user has allowed
+ * yet. Otherwise anyone could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
  */
 function holdBack(ctx: Context, to: string, way: Way): void {
   const { clientId: id = '', clientName: name } = ctx.oidc?.client ?? {};

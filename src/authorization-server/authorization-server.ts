@@ -12,9 +12,10 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { openAttemptCounts } from './attempt-counts.ts';
+import type { ClientDocumentDeps } from './client-documents.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
-import { type DocumentCopies, openDocumentCopies } from './document-copies.ts';
+import { openDocumentCopies } from './document-copies.ts';
 import { withOAuthErrors } from './oauth-errors.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
@@ -36,7 +37,14 @@ export type AuthorizationServer = {
   readonly signingKeys: SigningKeys;
 };
 
-const LIMITS: Limits = { perEmail: 10, perNetwork: 50, registrations: 30, authorizations: 300, tokenRequests: 600 };
+const LIMITS: Limits = {
+  perEmail: 10,
+  perNetwork: 50,
+  registrations: 30,
+  authorizations: 300,
+  tokenRequests: 600,
+  documentFetches: 30,
+};
 
 /**
  * The OAuth 2.1 / OpenID Connect authorization server: its routes, and what the console, the CLI and the resource servers
@@ -84,7 +92,14 @@ export async function createAuthorizationServer(deps: {
 
   let built: (CurrentProvider & { readonly keys: string }) | undefined;
   const copies = await openDocumentCopies({ documents, clock });
-  const loadedProvider = loadOnce(() => loadProvider({ allowPrivate: false, ...deps.clientDocuments, copies }));
+  const loadedProvider = loadOnce(() =>
+    loadProvider({
+      guard: { allowPrivate: false, ...deps.clientDocuments },
+      copies,
+      counts,
+      perHost: limits.documentFetches,
+    }),
+  );
   /** oidc-provider's keys are fixed at construction, so a changed key set needs a new provider. */
   async function current(): Promise<CurrentProvider> {
     const keySet = await signingKeys.current();
@@ -97,6 +112,7 @@ export async function createAuthorizationServer(deps: {
         secretKey,
         resources,
         clientDocument,
+        isAllowed: async (id) => (await clients.isAllowed(id)) || copies.isAllowed(id),
         signedOut,
         users: withOAuthErrors(users),
         clients: { ...clients, adapter: withOAuthErrors(clients.adapter) },
@@ -147,7 +163,7 @@ export async function createAuthorizationServer(deps: {
 }
 
 /** Loads the modules that depend on oidc-provider, on first use. */
-async function loadProvider(clientDocuments: GuardOptions & { readonly copies: DocumentCopies }) {
+async function loadProvider(clientDocuments: ClientDocumentDeps) {
   const { buildProvider, endSession } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');
   return { buildProvider, endSession, clientDocument: createClientDocuments(clientDocuments) };

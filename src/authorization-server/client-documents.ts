@@ -2,12 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import Provider from 'oidc-provider';
 import { type Dispatcher, fetch } from 'undici';
 import { ForbiddenAddress, type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
+import type { AttemptCounts } from './attempt-counts.ts';
 import type { DocumentCopies } from './document-copies.ts';
 import { withKnownGrants } from './known-grants.ts';
 import { applyRegistrationRules } from './registration.ts';
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 2_500;
+const MINUTE_MS = 60_000;
 /** For how long a copy is used before its publisher is asked again, in seconds. */
 const COPY_VALID_S = 60;
 
@@ -23,22 +25,36 @@ const away = new WeakSet<object>();
 /** Whether a request failed because the document of its client is not to be had for now. */
 export const isDocumentAway = (ctx: object): boolean => away.has(ctx);
 
+export type ClientDocumentDeps = {
+  readonly guard: GuardOptions;
+  readonly copies: Pick<DocumentCopies, 'get' | 'fetched'>;
+  readonly counts: Pick<AttemptCounts, 'add'>;
+  /** How many documents are fetched from one host in a minute, by all processes. */
+  readonly perHost: number;
+};
+
 /**
  * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to
  * registration; docs/decisions/oauth.md). The URL comes from a stranger, so only public addresses are contacted,
  * over TLS and without following redirects, and the rules of registration apply to the metadata.
  *
- * While its publisher is down, a client that users have allowed goes by the copy of its document. Of others {@link isDocumentAway}
- * tells that they are not to be judged.
+ * While its publisher is down, or has been asked too often, a client that users have allowed goes by the copy of its document. Of others
+ * {@link isDocumentAway} tells that they are not to be judged.
  */
-export function createClientDocuments(
-  options: GuardOptions & { readonly copies: Pick<DocumentCopies, 'get' | 'fetched'> },
-): (url: string) => Promise<Response> {
-  const { copies, ...guard } = options;
+export function createClientDocuments({
+  guard,
+  copies,
+  counts,
+  perHost,
+}: ClientDocumentDeps): (url: string) => Promise<Response> {
   const dispatcher: Dispatcher = guardedAgent({ ...guard, timeoutMs: TIMEOUT_MS });
 
-  /** @throws if the publisher cannot be reached */
+  /** @throws if the publisher cannot be reached, or must not be asked for now */
   async function load(url: string): Promise<Fetched> {
+    // Without a limit, strangers could send any number of requests to a host in our name.
+    const host = new URL(url).hostname.replace(/\.$/, '');
+    const wait = await counts.add(['clientDocument', host], { max: perHost, windowMs: MINUTE_MS });
+    if (wait > 0) throw new Error(`Too many client metadata documents of ${host} are requested`);
     const response = await fetch(url, {
       dispatcher,
       headers: { accept: 'application/json' },

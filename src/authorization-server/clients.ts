@@ -52,6 +52,8 @@ export type Clients = {
   nameOf(clientId: string): Promise<string | undefined>;
   /** Keeps a registered client that a user has allowed. The others are removed a day after their registration. */
   keep(clientId: string): Promise<void>;
+  /** Whether a client is registered and a user has allowed it. */
+  isAllowed(clientId: string): Promise<boolean>;
   /** Clients as oidc-provider sees them. */
   readonly adapter: Adapter;
 };
@@ -188,6 +190,11 @@ export async function createClients(deps: {
         const { expiresAt: _, ...kept } = document;
         return kept;
       });
+    },
+
+    async isAllowed(clientId) {
+      const stored = await get(clientId);
+      return stored !== undefined && stored.document.expiresAt === undefined;
     },
 
     adapter: {

@@ -19,6 +19,8 @@ export type DocumentCopies = {
    * is from its next fetch on.
    */
   keep(url: string): Promise<void>;
+  /** Whether a user has allowed the client. */
+  isAllowed(url: string): Promise<boolean>;
 };
 
 type Copy = {
@@ -52,11 +54,14 @@ export async function openDocumentCopies(deps: {
     await copies.update(keyOf(url), () => copy, { stored });
   }
 
+  async function current(url: string): Promise<Copy | undefined> {
+    const copy = (await copies.get(keyOf(url)))?.document;
+    return copy !== undefined && Date.parse(copy.expiresAt) > clock() ? copy : undefined;
+  }
+
   return {
-    async get(url) {
-      const copy = (await copies.get(keyOf(url)))?.document;
-      return copy !== undefined && Date.parse(copy.expiresAt) > clock() ? copy.text : undefined;
-    },
+    get: async (url) => (await current(url))?.text,
+    isAllowed: async (url) => (await current(url)) !== undefined,
 
     async fetched(url, text) {
       lastFetched.set(url, text);

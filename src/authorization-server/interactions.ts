@@ -12,11 +12,11 @@ import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
-import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
 import { type App, appOf, consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
+import { formTarget } from './redirect-uri.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 
 export type InteractionDeps = {

@@ -2,9 +2,10 @@ import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
-import { flag, type Html, html, named, raw } from '../html/html.ts';
+import { escapeText, flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 import { FIRST_ACCOUNT } from '../runtime/first-account.ts';
+import { isRedirectScheme } from './redirect-uri.ts';
 
 /** What is known about an app that asks for access. The rest is what the app says of itself. */
 export type App = {
@@ -230,9 +231,15 @@ const goOnPage = (title: string, told: string, { app, way }: LeavingPage): strin
       </div>
       ${facts(app)}
       <p class="small muted">Continue only if you know this address. Otherwise close this page.</p>
-      ${'form' in way ? way.form : html`<a class="button full" href="${way.href}">Continue</a>`}
+      ${'form' in way ? way.form : linkTo(way.href)}
     </div>`,
   });
+
+/** A link to an app. Templates would replace an address with a scheme of the app's own by `#`. Here the scheme is checked instead. */
+function linkTo(address: string): Html {
+  const href = isRedirectScheme(new URL(address).protocol) ? escapeText(address) : '#';
+  return raw(`<a class="button full" href="${href}">Continue</a>`);
+}
 
 /** What the pages say of a client that sends the user to an address. */
 export const appOf = (client: { readonly id: string; readonly name: string | undefined }, address: string): App => ({

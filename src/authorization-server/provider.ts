@@ -20,7 +20,7 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { keysIn, type SecretKey } from '../secrets/secret-key.ts';
-import { rewriteAnswer } from './answer-rewriting.ts';
+import { type IsAllowed, rewriteAnswer } from './answer-rewriting.ts';
 import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
 import { eachDocumentOnce } from './client-documents.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
@@ -48,6 +48,7 @@ export type ProviderDeps = {
   readonly oidcAdapter: OidcAdapter;
   /** Fetches the metadata document that a client publishes at its id. */
   readonly clientDocument: (url: string) => Promise<Response>;
+  readonly isAllowed: IsAllowed;
   /** Called with the `Cookie` header when the user of a browser has signed out, before that is answered. */
   readonly signedOut: (cookie: string) => Promise<void>;
 };
@@ -271,7 +272,7 @@ async function handle(
   ctx: RequestContext,
   next: () => Promise<unknown>,
   provider: Provider,
-  { resources, oidcAdapter, signedOut }: ProviderDeps,
+  { resources, oidcAdapter, isAllowed, signedOut }: ProviderDeps,
 ): Promise<void> {
   // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
   const { 'content-type': _, 'cache-control': __, ...headers } = pageHeaders([]);
@@ -286,7 +287,7 @@ async function handle(
   await next();
   answerSignOutOfNobody(ctx);
   if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
-  await rewriteAnswer(ctx, oidcAdapter);
+  await rewriteAnswer(ctx, isAllowed);
   if (ctx.path === PATHS.token && ctx.status === 200) await recordAnswered(ctx, oidcAdapter);
 }
 

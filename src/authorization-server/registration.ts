@@ -3,8 +3,8 @@ import { OFFLINE_SCOPE } from '../auth/scopes.ts';
 import { NAME } from '../domain/limits.ts';
 import { toAppName } from './app-name.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
+import { isLoopback, isRedirectScheme } from './redirect-uri.ts';
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const MAX_REDIRECTS = 20;
 /** The longest name that DNS can resolve (RFC 1035, 2.3.4). */
 const MAX_HOST = 253;
@@ -38,8 +38,10 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
       refuse('redirect_uris with http or https must have two slashes and a host (RFC 3986)');
     if (url.username !== '' || url.password !== '') refuse('redirect_uris must not have a user name or password');
     if (url.hostname.length > MAX_HOST) refuse(`redirect_uris must have a host of at most ${MAX_HOST} characters`);
-    if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))
+    if (url.protocol === 'http:' && !isLoopback(url))
       refuse(`redirect_uris with http must use a loopback address, not ${url.host}`);
+    if (!isRedirectScheme(url.protocol))
+      refuse(`redirect_uris must not use the scheme ${url.protocol.slice(0, -1)}, which leads to another program`);
     if (url.protocol !== 'https:') metadata.application_type = 'native';
   }
 

@@ -15,6 +15,8 @@ export type Limits = SignInLimits & {
   readonly registrations: number;
   /** Requests to the authorization and to the sign-out endpoint per IP address and minute; each may write to the store. */
   readonly authorizations: number;
+  /** Client metadata documents fetched from one host per minute, by all processes. */
+  readonly documentFetches: number;
   /** Requests to the token, revocation and introspection endpoints per IP address and minute. */
   readonly tokenRequests: number;
 };

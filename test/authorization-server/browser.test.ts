@@ -101,4 +101,35 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
+
+  test.each([
+    ['by the link on a page, at 390 px', 390, { prompt: 'none' }, 'link', 'Continue', 'login_required'],
+    ['by the link on a page, at 1440 px', 1440, { prompt: 'none' }, 'link', 'Continue', 'login_required'],
+    ['by a redirect after a form', 1440, {}, 'button', 'Cancel', 'access_denied'],
+  ] as const)('an app with a scheme of its own gets its answer %s', async (_how, width, asked, role, name, error) => {
+    const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback';
+    const app = await TestApp.register(running.url, { client_name: 'Cursor', redirect_uris: [redirect] });
+    const colorScheme = width === 390 ? 'dark' : 'light';
+    const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
+    const devTools = await context.newCDPSession(page);
+    await devTools.send('Page.enable');
+    /** Where the browser went: by a link, by a redirect. */
+    const visited: URL[] = [];
+    devTools.on('Page.frameStartedNavigating', ({ url }) => visited.push(new URL(url)));
+    page.on('request', (request) => visited.push(new URL(request.url())));
+    const answer = () => visited.find(({ protocol }) => protocol === 'cursor:')?.searchParams.get('error');
+
+    await page.goto((await app.authorizationUrl({ redirect_uri: redirect, ...asked })).url.href);
+    const way = page.getByRole(role, { name });
+    if (role === 'link') expect((await way.getAttribute('href'))?.startsWith(`${redirect}?`)).toBe(true);
+    expect(await violationsOn(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    if (process.env.SCREENSHOTS)
+      await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}-${width}.png`, fullPage: true });
+    await way.click();
+    await expect.poll(answer).toBe(error);
+    // A redirect that the Content-Security-Policy forbids would be among them.
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 });

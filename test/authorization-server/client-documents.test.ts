@@ -50,20 +50,39 @@ function publish(metadata: object): string {
   return id;
 }
 
-async function open(clientId: string, redirect: string) {
+async function open(clientId: string, redirect: string, process = running) {
   const insecure = { execute: [oidc.allowInsecureRequests] };
-  const client = await oidc.discovery(new URL(running.url), clientId, undefined, oidc.None(), insecure);
+  const client = await oidc.discovery(new URL(process.url), clientId, undefined, oidc.None(), insecure);
   const verifier = oidc.randomPKCECodeVerifier();
   const url = oidc.buildAuthorizationUrl(client, {
     redirect_uri: redirect,
     scope: 'service.mcp',
-    resource: `${running.url}/mcp`,
+    resource: `${process.url}/mcp`,
     code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   });
-  const browser = new Browser(running.url);
+  const browser = new Browser(process.url);
   return { client, verifier, browser, page: await browser.open(url) };
 }
+
+/** A client that a user has allowed. */
+async function connect(process = running) {
+  const redirect = 'http://127.0.0.1:4711/callback';
+  const grants = ['authorization_code', 'refresh_token'];
+  const id = publish({ redirect_uris: ['http://127.0.0.1/callback'], grant_types: grants });
+  const { client, verifier, browser, page } = await open(id, redirect, process);
+  const consent = await browser.send(page, '/sign-in', { email: process.user.email, password: PASSWORD });
+  const { url: callback } = await browser.send(consent, '/consent', { account: 'Brand:7' });
+  const resource = `${process.url}/mcp`;
+  const tokens = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier }, { resource });
+  return { id, token: tokens.refresh_token ?? '' };
+}
+
+const refreshAt = (process: RunningServer, client_id: string, refresh_token: string) =>
+  fetch(`${process.listensOn}/connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id, resource: 'mcp' }),
+  });
 
 test('the metadata announces support for such clients', async () => {
   const metadata = await (await fetch(`${running.url}/.well-known/oauth-authorization-server`)).json();
@@ -108,31 +127,12 @@ describe('while its publisher is down', () => {
     vi.useRealTimers();
   });
 
-  /** A client that a user has allowed. */
-  async function connect() {
-    const id = publish({
-      redirect_uris: ['http://127.0.0.1/callback'],
-      grant_types: ['authorization_code', 'refresh_token'],
-    });
-    const { client, verifier, browser, page } = await open(id, 'http://127.0.0.1:4711/callback');
-    const consent = await browser.send(page, '/sign-in', { email: running.user.email, password: PASSWORD });
-    const { url: callback } = await browser.send(consent, '/consent', { account: 'Brand:7' });
-    const resource = `${running.url}/mcp`;
-    const tokens = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier }, { resource });
-    return { id, token: tokens.refresh_token ?? '' };
-  }
-
   /** A process that has not seen the document yet. */
   async function anotherProcess<R>(work: (refresh: (id: string, token: string) => Promise<Response>) => Promise<R>) {
     const clientDocuments = { allowPrivate: true, tls: { ca: certificate } };
     const other = await runServer(await database.open(), { secretKey, url: running.url, clientDocuments });
     try {
-      return await work((client_id, refresh_token) =>
-        fetch(`${other.listensOn}/connect/token`, {
-          method: 'POST',
-          body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id, resource: 'mcp' }),
-        }),
-      );
+      return await work((id, token) => refreshAt(other, id, token));
     } finally {
       await other.close();
     }
@@ -206,6 +206,43 @@ test('a document that cannot be used is fetched once for a request, and again fo
   expect(fetched()).toBe(1);
   await open(id, 'http://127.0.0.1/callback');
   expect(fetched()).toBe(2);
+});
+
+test('one host is asked for a few documents a minute by all processes; clients that users have allowed go by their copies', async () => {
+  const own = await createSqliteDatabase();
+  const options = {
+    secretKey,
+    limits: { documentFetches: 5 },
+    clientDocuments: { allowPrivate: true, tls: { ca: certificate } },
+  };
+  const first = await runServer(await own.open(), options);
+  const second = await runServer(await own.open(), { ...options, url: first.url });
+  const sent = () => publisher.received.filter(({ path }) => path?.startsWith('/flood')).length;
+  const authorize = (process: RunningServer, host: string, path: string) => {
+    const query = new URLSearchParams({
+      client_id: `https://${host}:${publisher.port}/${path}`,
+      response_type: 'code',
+    });
+    return fetch(`${process.listensOn}/connect/authorize?${query}`, { headers: { accept: 'text/html' } });
+  };
+  const { id, token } = await connect(first);
+  for (let count = 0; count < 20; count += 1)
+    await authorize(count % 2 === 0 ? first : second, count % 3 === 0 ? 'localhost' : 'LOCALHOST', `flood-${count}`);
+  // One was for the client that was connected.
+  expect(sent()).toBe(4);
+  const before = publisher.connections();
+  const refused = await authorize(first, 'localhost.', 'flood-refused');
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
+  expect(await refused.text()).toContain('cannot be fetched at the moment');
+  expect((await refreshAt(second, id, token)).status).toBe(200);
+  expect([sent(), publisher.connections()]).toEqual([4, before]);
+
+  await authorize(first, '127.0.0.1', 'flood-of-another-host');
+  first.shift(61_000);
+  await authorize(first, 'localhost', 'flood-later');
+  expect(sent()).toBe(6);
+  await Promise.all([first.close(), second.close()]);
+  await own.remove();
 });
 
 test('redirects are not followed', async () => {

@@ -173,6 +173,45 @@ describe('the address to which the user is sent back', () => {
   });
 
   test.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'view-source:https://app.example/cb',
+    'search-ms:query=x',
+    'search:query=x',
+    'ms-msdt:/id',
+    'ms-settings:/cb',
+    'microsoft-edge:https://app.example/cb',
+    'tel:+4930123456',
+    'TEL:+4930123456',
+    'sms:+4930123456',
+    'mailto:ada@app.example',
+    'facetime:ada@app.example',
+    'facetime-audio:ada@app.example',
+    'intent://app.example/cb',
+    'itms-services://app.example/cb',
+    'chrome://settings/cb',
+    'ssh://app.example/cb',
+    'ftp://app.example/cb',
+    'x:/cb',
+  ])('cannot be registered, because another program answers its scheme: %s', async (redirect) => {
+    const scheme = new URL(redirect).protocol.slice(0, -1);
+    for (const field of ['redirect_uris', 'post_logout_redirect_uris']) {
+      const { status, body } = await register({ [field]: [redirect] });
+      expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
+      expect(body.error_description).toContain(` ${scheme}`);
+    }
+  });
+
+  test.each(['cursor://anysphere.cursor-mcp/cb', 'vscode://vscode.auth/cb', 'com.example.venue:/cb', 'claude://cb'])(
+    'can be registered with a scheme of the app’s own: %s',
+    async (redirect) => {
+      const { status, body } = await register({ redirect_uris: [redirect] });
+      expect([status, body.application_type]).toEqual([201, 'native']);
+    },
+  );
+
+  test.each([
     ['a host longer than a name can be', `https://${'a.'.repeat(130)}example/cb`],
     ['a path that turns the line round', 'https://app.example/\u202ecb'],
     ['a line feed', 'https://app.example/c\nb'],

@@ -65,7 +65,7 @@ export async function runServer(
     logger: NO_LOGGER,
     clock,
     ...(options.clientDocuments && { clientDocuments: options.clientDocuments }),
-    limits: { perNetwork: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
+    limits: { perNetwork: 1000, registrations: 1000, tokenRequests: 10_000, documentFetches: 1000, ...options.limits },
   });
   const app = Fastify({ trustProxy: options.trustProxy ?? false });
   readForwardedFor(app, app.log);

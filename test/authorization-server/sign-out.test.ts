@@ -61,6 +61,13 @@ describe('without a session', () => {
     expect(page.text).toContain(`href="${REDIRECT}?state=a+b"`);
   });
 
+  test('the page links to an app with a scheme of its own', async () => {
+    const post_logout_redirect_uri = 'cursor://anysphere.cursor-mcp/signed-out';
+    const app = await TestApp.register(running.url, { post_logout_redirect_uris: [post_logout_redirect_uri] });
+    const page = await new Browser(running.url).open(logout({ client_id: app.id, post_logout_redirect_uri }));
+    expect(page.text).toContain(`href="${post_logout_redirect_uri}"`);
+  });
+
   test.each<[string, Record<string, string>, number]>([
     ['an address that the app did not register', { post_logout_redirect_uri: 'https://evil.example/' }, 400],
     ['an unknown app', { client_id: 'nobody', post_logout_redirect_uri: 'https://evil.example/' }, 400],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BY_OPERATOR } from '../auth/change-log.ts';
-import { Browser } from '../browser.ts';
+import { Browser, type Page } from '../browser.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
@@ -151,88 +151,126 @@ describe('revocation (RFC 7009, 2.1)', () => {
   });
 });
 
-describe('no redirect goes to an address that a stranger registered (RFC 9700, 4.11.2)', () => {
-  let app: TestApp;
-  beforeEach(async () => {
-    app = await TestApp.register(running.url);
-  });
+describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.2)', () => {
+  const WEB = 'https://app.example/callback';
+  const CURSOR = 'cursor://anysphere.cursor-mcp/oauth/callback';
 
-  async function silent(browser: Browser, more: Record<string, string> = {}) {
-    const { url } = await app.authorizationUrl({ prompt: 'none', ...more });
-    return browser.request(url);
+  /** An app that no user has allowed, with one address. */
+  async function stranger(redirect: string) {
+    const app = await TestApp.register(running.url, { redirect_uris: [redirect] });
+    const ask = async (more: Record<string, string> = {}, browser = app.browser) =>
+      browser.request((await app.authorizationUrl({ redirect_uri: redirect, ...more })).url);
+    const silent = (browser: Browser, more: Record<string, string> = {}) => ask({ prompt: 'none', ...more }, browser);
+    return { app, ask, silent };
   }
 
-  test.each(['query', 'fragment', 'form_post'])(
-    'prompt=none shows a page first, with response_mode=%s',
-    async (mode) => {
-      const page = await silent(app.browser, { response_mode: mode });
-      expect(page.status).toBe(200);
-      expect(page.location).toBeUndefined();
-      expect(page.text).toContain('Continue to the app?');
-      expect(page.text).toContain('Test app');
-      expect(page.text).toContain(new URL(REDIRECT).host);
-      expect(page.text).not.toContain('<script>');
-      if (mode === 'form_post') {
-        expect(page.form(REDIRECT).body.get('error')).toBe('login_required');
-        expect(page.headers.get('content-security-policy')).toContain(
-          `form-action 'self' ${new URL(REDIRECT).origin};`,
-        );
-      } else {
-        const link = /href="([^"]*error=login_required[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
-        expect(link.startsWith(REDIRECT)).toBe(true);
-      }
-    },
-  );
+  /** Where the button of the page leads. */
+  const linkOn = ({ text }: Page) => /<a class="button full" href="([^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 
-  test.each<[string, Record<string, string>, string]>([
+  const MISTAKES: readonly [what: string, mistake: Record<string, string>, error: string][] = [
+    ['nobody is signed in', { prompt: 'none' }, 'login_required'],
     ['a scope that does not exist', { scope: 'admin' }, 'invalid_scope'],
     ['a resource that does not exist', { resource: 'other' }, 'invalid_target'],
     ['a response type that is not offered', { response_type: 'none' }, 'unsupported_response_type'],
-    ['no PKCE that we have', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a prompt that contradicts itself', { prompt: 'none login' }, 'invalid_request'],
-  ])('nor does a mistake that was made on purpose send anybody there: %s', async (_what, mistake, error) => {
-    for (const mode of ['query', 'fragment', 'form_post']) {
-      const { url } = await app.authorizationUrl({ ...mistake, response_mode: mode });
-      const page = await app.browser.request(url);
-      expect([mode, page.status, page.location]).toEqual([mode, 200, undefined]);
-      expect(page.text).toContain('Continue to the app?');
-      expect(page.text).toContain(`<bdi dir="ltr" class="host">${new URL(REDIRECT).host}</bdi>`);
+    ['another PKCE method', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a contradictory prompt', { prompt: 'none login' }, 'invalid_request'],
+  ];
+
+  test.each(MISTAKES)('waits for a click on https and on a custom scheme: %s', async (_what, mistake, error) => {
+    for (const redirect of [WEB, CURSOR])
+      for (const mode of ['query', 'fragment']) {
+        const page = await (await stranger(redirect)).ask({ ...mistake, response_mode: mode });
+        expect([mode, page.status, page.location]).toEqual([mode, 200, undefined]);
+        expect(page.title).toBe('Continue to the app? · Venue Booking');
+        expect(page.text).toContain('<bdi>Test app</bdi>');
+        expect(page.text).toContain(
+          `<bdi dir="ltr" class="host">${redirect === WEB ? 'app.example' : 'cursor:'}</bdi>`,
+        );
+        expect(page.text).not.toContain('<script>');
+        const link = linkOn(page) ?? '';
+        expect(link.startsWith(redirect)).toBe(true);
+        expect(link).toContain(`error=${error}`);
+      }
+  });
+
+  test('waits for a click with response_mode=form_post, too', async () => {
+    for (const [redirect, source] of [
+      [WEB, 'https://app.example'],
+      [CURSOR, 'cursor:'],
+    ] as const) {
+      const page = await (await stranger(redirect)).ask({ prompt: 'none', response_mode: 'form_post' });
       expect(page.text).not.toContain('<script>');
-      expect(page.text).toContain(error);
+      expect(page.form(redirect).body.get('error')).toBe('login_required');
+      expect(page.policy).toContain(`form-action 'self' ${source};`);
     }
   });
 
-  test('nor do parameters that are sent twice', async () => {
+  test.each(['http://127.0.0.1:9/callback', 'http://localhost:9/callback', 'http://[::1]:9/callback'])(
+    'is followed at once on loopback: %s',
+    async (redirect) => {
+      for (const [, mistake, error] of MISTAKES) {
+        const { location } = await (await stranger(redirect)).ask(mistake);
+        expect(location?.href.startsWith(redirect)).toBe(true);
+        expect(location?.searchParams.get('error')).toBe(error);
+      }
+      const posted = await (await stranger(redirect)).ask({ prompt: 'none', response_mode: 'form_post' });
+      expect(posted.text).toContain('<script>');
+      expect(posted.form(redirect).body.get('error')).toBe('login_required');
+    },
+  );
+
+  test.each([WEB, CURSOR])('is followed at once after an answer on our own page: %s', async (redirect) => {
+    const { app } = await stranger(redirect);
+    const { url } = await app.authorizationUrl({ redirect_uri: redirect });
+    const denied = await app.browser.send(await app.browser.open(url), '/cancel');
+    expect(denied.url.href.startsWith(redirect)).toBe(true);
+    expect(denied.url.searchParams.get('error')).toBe('access_denied');
+    const consent = await app.browser.send(await app.browser.open(url), '/sign-in', consentOf());
+    const allowed = await app.browser.send(consent, '/consent', consentOf());
+    expect(allowed.url.href.startsWith(redirect)).toBe(true);
+    expect(allowed.url.searchParams.get('code')).toBeTruthy();
+  });
+
+  test('waits for a click when parameters are sent twice', async () => {
     for (const name of ['scope', 'prompt', 'state', 'response_mode']) {
-      const { url } = await app.authorizationUrl({ [name]: 'none' });
+      const { app } = await stranger(WEB);
+      const { url } = await app.authorizationUrl({ redirect_uri: WEB, [name]: 'none' });
       url.searchParams.append(name, 'none');
       const page = await app.browser.request(url);
       expect([name, page.location]).toEqual([name, undefined]);
     }
   });
 
-  test('also for a user who is signed in and has not allowed the app', async () => {
+  test('waits for a click from a user who has allowed only another app', async () => {
     const other = await TestApp.register(running.url);
     await other.tokens(consentOf());
-    const page = await silent(other.browser);
-    expect(page.text).toContain('Continue to the app?');
+    const page = await (await stranger(WEB)).silent(other.browser);
+    expect(page.title).toBe('Continue to the app? · Venue Booking');
   });
 
-  test('an app that the user has allowed before is answered at once', async () => {
-    const WEB = 'https://app.example/callback';
-    app = await TestApp.register(running.url, { redirect_uris: [WEB] });
-    const asked = { redirect_uri: WEB, scope: 'openid service.api.read' };
-    const { url } = await app.authorizationUrl(asked);
+  test.each([WEB, CURSOR])('prompt=none shows no page once a user has allowed the app: %s', async (redirect) => {
+    const { app, silent } = await stranger(redirect);
+    const asked = { scope: 'openid service.api.read' };
+    const { url } = await app.authorizationUrl({ redirect_uri: redirect, ...asked });
     const consent = await app.browser.send(await app.browser.open(url), '/sign-in', consentOf());
     await app.browser.send(consent, '/consent', consentOf());
     const answered = await silent(app.browser, asked);
-    expect(answered.location?.href.startsWith(WEB)).toBe(true);
-    expect(answered.location?.searchParams.get('code')).toBeTruthy();
-    const refused = await silent(app.browser, { ...asked, scope: 'openid service.api.write' });
-    expect(refused.location?.searchParams.get('error')).toBe('consent_required');
+    expect(answered.location?.href.startsWith(redirect)).toBe(true);
+    // A native app's user always has to confirm (RFC 8252, 8.6), since another program may have taken its scheme.
+    if (redirect === WEB) expect(answered.location?.searchParams.get('code')).toBeTruthy();
+    else expect(answered.location?.searchParams.get('error')).toBe('interaction_required');
+    const more = await silent(app.browser, { scope: 'openid service.api.write' });
+    expect(more.location?.searchParams.get('error')).toMatch(redirect === WEB ? 'consent_required' : /_required$/);
+    // A browser in which nobody is signed in, as a third party's frame is.
+    const stranded = await silent(new Browser(running.url));
+    expect(stranded.location?.href.startsWith(redirect)).toBe(true);
+    expect(stranded.location?.searchParams.get('error')).toBe('login_required');
   });
+});
 
+describe('signing out (RP-Initiated Logout 1.0)', () => {
   test('an address of a client that is signing out is named to the browser only if it is registered', async () => {
+    const app = await TestApp.register(running.url);
     const evil = 'https://evil.example';
     for (const query of [
       `post_logout_redirect_uri=${encodeURIComponent(evil)}`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formTarget } from '../../src/authorization-server/form-target.ts';
+import { formTarget, isLoopback } from '../../src/authorization-server/redirect-uri.ts';
 
 test.each<[unknown, string[]]>([
   ['https://app.example/callback?x=1', ['https://app.example']],
@@ -12,4 +12,16 @@ test.each<[unknown, string[]]>([
   [['https://a.example', 'https://b.example'], []],
 ])('%j → %j', (redirectUri, sources) => {
   expect(formTarget(redirectUri)).toEqual(sources);
+});
+
+test.each([
+  ['http://127.0.0.1:4711/callback', true],
+  ['http://[::1]:4711/callback', true],
+  ['http://localhost/callback', true],
+  ['http://LOCALHOST/callback', true],
+  ['https://localhost.evil.example/callback', false],
+  ['https://127.0.0.1@evil.example/callback', false],
+  ['cursor://localhost/callback', false],
+])('%s leads to loopback: %s', (redirectUri, expected) => {
+  expect(isLoopback(new URL(redirectUri))).toBe(expected);
 });
