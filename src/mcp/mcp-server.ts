@@ -1,14 +1,19 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken } from '../auth/authenticate.ts';
+import { callerKey } from '../auth/caller.ts';
 import { challengeOf, type Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import type { ToolDeps } from './tool.ts';
 
-const MAX_BODY = 1024 * 1024;
+/** As for the REST API. */
+const MAX_BODY = 64 * 1024;
+/** Calls of one caller that are worked on at once. Others wait for their turn. */
+const AT_ONCE = 4;
 
 /**
  * The MCP server at /mcp: Streamable HTTP, protocol revision 2026-07-28 (stateless) and earlier ones (docs/guides/mcp.md).
@@ -34,6 +39,8 @@ export function mcpRoutes(deps: {
       .header('www-authenticate', error === undefined ? challenge : `${challenge}, error="${error}"`)
       .send({ error: error ?? 'invalid_token', error_description: description });
   }
+
+  const turns = createTurns(AT_ONCE);
 
   return async (app) => {
     // DNS rebinding, where a page makes a browser call us under another host name, is refused before anything else.
@@ -92,7 +99,10 @@ export function mcpRoutes(deps: {
       async handler(request, reply) {
         const { mcpToken } = request;
         if (mcpToken === null) throw new Error('The MCP request has no token');
-        const call = { caller: mcpToken.caller, correlationId: request.id, answerBy: request.answerBy };
+        const { caller } = mcpToken;
+        if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
+        const hasGone = () => reply.raw.destroyed;
+        const call = { caller, correlationId: request.id, answerBy: request.answerBy, hasGone };
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
     });

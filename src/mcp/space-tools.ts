@@ -133,7 +133,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     access: { permission: 'ReadAvailability' },
     writes: false,
     advice: { ResourceNotFound: SEE_SPACES },
-    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller }) {
+    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller, answerBy, hasGone }) {
       const after = cursor === undefined ? undefined : dayOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       // The earliest date that is today anywhere. Each space skips the days that are over in its zone.
@@ -148,6 +148,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
         from,
         to,
         limit,
+        isWanted: () => !hasGone() && performance.now() < answerBy,
         ...filter,
         ...(after && { after }),
       });

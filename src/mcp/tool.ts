@@ -33,6 +33,8 @@ export type ToolCall = {
   readonly correlationId: string;
   /** When it has to be answered, by `performance.now()`. */
   readonly answerBy: number;
+  /** Whether the client has gone. */
+  readonly hasGone: () => boolean;
 };
 
 export type Tool = {

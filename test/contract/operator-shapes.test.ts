@@ -335,7 +335,12 @@ async function findSpaces({ core }: RunningService): Promise<{ readonly spaces: 
   const account = { kind: 'Brand', id: 1 } as Caller['account'];
   const caller: Caller = { account, permissions: ALL_PERMISSIONS, credential: { kind: 'client', id: 'test' } };
   for (const tool of createTools({ commands, queries, clock, pricing: config }))
-    tool.register(server, { caller, correlationId: 'test', answerBy: performance.now() + 10_000 });
+    tool.register(server, {
+      caller,
+      correlationId: 'test',
+      answerBy: performance.now() + 10_000,
+      hasGone: () => false,
+    });
   const result = await call?.({});
   return JSON.parse(JSON.stringify(result?.structuredContent));
 }

@@ -169,7 +169,12 @@ function toolsOf({ core }: RunningService, account: Account) {
   } as unknown as McpServer;
   const caller: Caller = { account, permissions: ALL_PERMISSIONS, credential: { kind: 'client', id: 'test' } };
   for (const tool of createTools({ commands, queries, clock, pricing: config }))
-    tool.register(server, { caller, correlationId: 'test', answerBy: performance.now() + 10_000 });
+    tool.register(server, {
+      caller,
+      correlationId: 'test',
+      answerBy: performance.now() + 10_000,
+      hasGone: () => false,
+    });
   return async (name: string, input: object) => {
     const result = await handlers.get(name)?.(input);
     expect(result?.isError, JSON.stringify(result?.content)).toBeUndefined();
