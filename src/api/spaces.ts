@@ -1,22 +1,99 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/schemas/availability.ts';
 import { errors } from '../contract/schemas/errors.ts';
+import { SpaceDto } from '../contract/schemas/space.ts';
+import { toSpaceDto } from '../contract/space.ts';
+import type { Settings } from '../description/settings.ts';
 import { isRefusal } from '../domain/decision.ts';
+import type { NamedSpace } from '../domain/space.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createAvailabilityAnswers } from './availability-answers.ts';
-import { CacheHeaders, cacheable, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
-import { sendRefusal } from './errors.ts';
+import {
+  CacheHeaders,
+  cacheable,
+  digest,
+  digestOf,
+  entityTagsOf,
+  isHeld,
+  sendNotModified,
+  tagged,
+} from './entity-tags.ts';
+import { sendError, sendRefusal } from './errors.ts';
+import { sendList } from './json-array.ts';
+import { serializerOf } from './serializer.ts';
+
+const Spaces = Type.Array(SpaceDto);
+const stringifySpace = serializerOf(SpaceDto);
 
 export const spaceRoutes =
-  ({ queries, release }: { readonly queries: Queries; readonly release: string }): FastifyPluginAsyncTypebox =>
+  (deps: {
+    readonly queries: Queries;
+    readonly release: string;
+    /** What the prices are made of. */
+    readonly settings: Pick<Settings, 'serviceFeePercent' | 'currency'>;
+  }): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const entityTagOf = entityTagsOf(release, AvailabilityResponse);
+    const { queries, release, settings } = deps;
+    const { serviceFeePercent, currency } = settings;
+    const access = { permission: 'ReadAvailability' } as const;
+    /** Of the documents and not of the answers: those of documents that stay the same are remembered. */
+    const versionOf = ({ space, communityName }: NamedSpace): string => `${digestOf(space)} ${communityName}`;
+    const pricedRelease = `${release} ${serviceFeePercent} ${currency}`;
+    const listTagOf = entityTagsOf(pricedRelease, Spaces);
+    const spaceTagOf = entityTagsOf(pricedRelease, SpaceDto);
+    const availabilityTagOf = entityTagsOf(release, AvailabilityResponse);
     const answerOf = createAvailabilityAnswers();
+
+    app.get(
+      '/spaces',
+      {
+        config: { access },
+        schema: {
+          operationId: 'listSpaces',
+          headers: CacheHeaders,
+          response: { ...cacheable(Spaces), ...errors(401, 403, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { account } = request.caller;
+        const found = await queries.spaces.listNamed(account);
+        // A community also sees its spaces that take no bookings at the moment.
+        const listed = account.kind === 'Community' ? found : found.filter(({ space }) => space.active);
+        return sendList(request, reply, {
+          version: { id: listed.map(versionOf).join(), isShown: async () => true },
+          entityTagOf: listTagOf,
+          pages: inTurn(listed),
+          textsOf: (space) => [stringifySpace(toSpaceDto(space, settings))],
+        });
+      },
+    );
+
+    app.get(
+      '/spaces/:spaceId',
+      {
+        config: { access },
+        schema: {
+          operationId: 'getSpace',
+          params: SpaceParams,
+          headers: CacheHeaders,
+          response: { ...cacheable(SpaceDto), ...errors(400, 401, 403, 404, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { spaceId } = request.params;
+        const found = await queries.spaces.getNamed(request.caller.account, spaceId);
+        if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
+        const entityTag = spaceTagOf(request, digest(versionOf(found)));
+        if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
+        return tagged(reply, entityTag).send(toSpaceDto(found, settings));
+      },
+    );
 
     app.get(
       '/spaces/:spaceId/availability',
       {
-        config: { access: { permission: 'ReadAvailability' } },
+        config: { access },
         schema: {
           operationId: 'getAvailability',
           params: SpaceParams,
@@ -34,9 +111,13 @@ export const spaceRoutes =
         });
         if (isRefusal(found)) return sendRefusal(reply, found);
         const { version, text } = answerOf(found);
-        const entityTag = entityTagOf(request, version);
+        const entityTag = availabilityTagOf(request, version);
         if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
         return tagged(reply, entityTag).type('application/json; charset=utf-8').send(text);
       },
     );
   };
+
+async function* inTurn<T>(list: readonly T[]): AsyncGenerator<T> {
+  yield* list;
+}

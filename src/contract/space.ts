@@ -1,8 +1,8 @@
-import type { Cents, PlainDate } from '../domain/ids.ts';
+import { localDate } from '../domain/calendar.ts';
 import { picked } from '../domain/picked.ts';
-import { toAmount } from '../domain/pricing.ts';
-import type { Space } from '../domain/space.ts';
-import type { SpaceListing } from './schemas/space.ts';
+import { priceOf, toAmount } from '../domain/pricing.ts';
+import type { NamedSpace, Space } from '../domain/space.ts';
+import type { SpaceDto, SpaceListing } from './schemas/space.ts';
 
 /** A space as the command line prints it with `--json`. */
 export const toOperatorSpace = (space: Space) => ({
@@ -12,22 +12,32 @@ export const toOperatorSpace = (space: Space) => ({
   eventFee: toAmount(space.eventFee),
 });
 
-/** A space as MCP lists it, with its price and today's date there. */
-export const toSpaceListing = (
-  space: Space,
-  listed: {
-    readonly communityName: string;
-    readonly today: PlainDate;
-    readonly totalPrice: Cents;
-    readonly currency: string;
-  },
-): SpaceListing => ({
-  ...picked(space, ['spaceId', 'name', 'communityId']),
-  communityName: listed.communityName,
+type Pricing = { readonly serviceFeePercent: number; readonly currency: string };
+
+const named = ({ space, communityName }: NamedSpace) => ({
+  ...picked(space, ['name', 'communityId']),
+  communityName,
   timeZone: space.timeZone,
-  today: listed.today,
+});
+
+const terms = ({ space }: NamedSpace, { serviceFeePercent, currency }: Pricing) => ({
   ...picked(space, ['windowStart', 'windowEnd', 'durationHours']),
-  totalPrice: toAmount(listed.totalPrice),
-  currency: listed.currency,
-  active: space.active,
+  totalPrice: toAmount(priceOf(space.eventFee, serviceFeePercent).totalPrice),
+  currency,
+});
+
+export const toSpaceDto = (of: NamedSpace, pricing: Pricing): SpaceDto => ({
+  id: of.space.spaceId,
+  ...named(of),
+  ...terms(of, pricing),
+  ...picked(of.space, ['answerHours', 'active']),
+});
+
+/** A space as MCP lists it, with today's date there. */
+export const toSpaceListing = (of: NamedSpace, pricing: Pricing, now: number): SpaceListing => ({
+  spaceId: of.space.spaceId,
+  ...named(of),
+  today: localDate(now, of.space.timeZone),
+  ...terms(of, pricing),
+  active: of.space.active,
 });

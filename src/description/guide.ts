@@ -24,7 +24,7 @@ export const ERROR_MEANING: { readonly [C in ErrorCode]: string } = {
 };
 
 const PERMISSION_MEANING: { readonly [P in PermissionName]: string } = {
-  ReadAvailability: 'query available time slots',
+  ReadAvailability: 'list spaces and query available time slots',
   ReadBookings: 'list bookings and read their history',
   WriteBookings: 'create booking requests (Brand accounts)',
   ReadReviews: 'read reviews',

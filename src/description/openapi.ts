@@ -44,7 +44,7 @@ export function describeApi(routes: readonly DescribedRoute[], settings: Setting
     info: {
       title: 'Venue Booking Service',
       version: '1',
-      summary: 'Availability of spaces, booking requests, reviews and webhooks.',
+      summary: 'Spaces and their availability, booking requests, reviews and webhooks.',
       description: guide('overview', settings, examples),
       contact: { name: 'Venue Booking Service', url: settings.publicUrl },
       license: { name: 'MIT', identifier: 'MIT' },

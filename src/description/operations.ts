@@ -14,6 +14,21 @@ type Operation = {
 
 /** What the description says of each operation besides its schemas. */
 export const OPERATIONS = {
+  listSpaces: {
+    tag: 'Spaces',
+    summary: 'List spaces',
+    description:
+      'The spaces with their hours, price and community, by id. A Brand sees those that take bookings, a Community all of its own. All come back in one answer.',
+    success: 'The spaces; an empty array if there are none.',
+  },
+  getSpace: {
+    tag: 'Spaces',
+    summary: 'Get a space',
+    description:
+      'The hours, the price and the community of a space. A Community sees its own spaces, a Brand all of them, also one that takes no bookings at the moment (`active` is false).',
+    success: 'The space.',
+    failures: { 400: 'The id is not a number.', 404: 'There is no such space, or you may not see it.' },
+  },
   getAvailability: {
     tag: 'Spaces',
     summary: 'Get the availability of a space on a date',

@@ -15,6 +15,9 @@ export type Space = SpaceTerms & {
   readonly active: boolean;
 };
 
+/** A space with the name of the community that owns it. */
+export type NamedSpace = { readonly space: Space; readonly communityName: string };
+
 export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space | undefined {
   if (event.type === 'SpaceAdded') return { ...event.data, active: true };
   if (space === undefined) return undefined;

@@ -8,7 +8,6 @@ import { daysIn, daysLater, isPlainDate, localDate, WEEKDAYS } from '../domain/c
 import { isRefusal, refuse } from '../domain/decision.ts';
 import type { SpaceId } from '../domain/ids.ts';
 import { NAME } from '../domain/limits.ts';
-import { priceOf } from '../domain/pricing.ts';
 import type { OpenDaysCursor } from '../queries/open-days.ts';
 import { Cursor, Input, Limit, Next, wrongCursor } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
@@ -43,27 +42,15 @@ const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
     async run({ name, communityId, includeInactive = false, limit = SPACES.default, cursor }, { caller }) {
       const after = cursor === undefined ? undefined : idOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
-      const [spaces, communities] = await Promise.all([
-        queries.spaces.list(caller.account),
-        queries.spaces.communities(),
-      ]);
-      const names = new Map(communities.map((community) => [community.communityId, community.name]));
       const wanted = name?.trim().toLowerCase() ?? '';
-      const matching = spaces.filter(
-        (space) =>
+      const matching = (await queries.spaces.listNamed(caller.account)).filter(
+        ({ space, communityName }) =>
           (after === undefined || space.spaceId > after) &&
           (includeInactive || space.active) &&
           (communityId === undefined || space.communityId === communityId) &&
-          [space.name, names.get(space.communityId) ?? ''].some((text) => text.toLowerCase().includes(wanted)),
+          [space.name, communityName].some((text) => text.toLowerCase().includes(wanted)),
       );
-      const page = matching.slice(0, limit).map((space) =>
-        toSpaceListing(space, {
-          communityName: names.get(space.communityId) ?? '',
-          today: localDate(clock(), space.timeZone),
-          totalPrice: priceOf(space.eventFee, pricing.serviceFeePercent).totalPrice,
-          currency: pricing.currency,
-        }),
-      );
+      const page = matching.slice(0, limit).map((space) => toSpaceListing(space, pricing, clock()));
       const last = matching.length > limit ? page.at(-1) : undefined;
       return { spaces: page, ...(last && { next: String(last.spaceId) }) };
     },

@@ -5,7 +5,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
-import type { Space } from '../domain/space.ts';
+import type { NamedSpace, Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { documentsOf } from './documents.ts';
 
@@ -31,26 +31,43 @@ export const communitiesById = declareQuery(
 );
 
 export function createSpaceQueries({ readModels }: { readonly readModels: ReadModels }) {
+  /** The space, or undefined if the account may not see it. */
+  async function get(account: Account, spaceId: number): Promise<Space | undefined> {
+    const found = await readModels.collection(spaces).get(String(spaceId));
+    return found && isVisibleSpace(account, found.document) ? found.document : undefined;
+  }
+
+  /** Every space that the account may see, by id. */
+  async function list(account: Account): Promise<Space[]> {
+    const owner = account.kind === 'Community' ? account.id : undefined;
+    return documentsOf(readModels.collection(spaces).find(spacesById(owner)));
+  }
+
+  async function community(communityId: number): Promise<Community | undefined> {
+    return (await readModels.collection(communities).get(String(communityId)))?.document;
+  }
+
+  async function allCommunities(): Promise<Community[]> {
+    return documentsOf(readModels.collection(communities).find(communitiesById()));
+  }
+
   return {
-    /** The space, or undefined if the account may not see it. */
-    async get(account: Account, spaceId: number): Promise<Space | undefined> {
-      const found = await readModels.collection(spaces).get(String(spaceId));
-      return found && isVisibleSpace(account, found.document) ? found.document : undefined;
+    get,
+    list,
+    community,
+    communities: allCommunities,
+
+    /** The same as `get`, with the name of the community. */
+    async getNamed(account: Account, spaceId: number): Promise<NamedSpace | undefined> {
+      const space = await get(account, spaceId);
+      return space && { space, communityName: (await community(space.communityId))?.name ?? '' };
     },
 
-    /** Every space that the account may see, by id. */
-    async list(account: Account): Promise<Space[]> {
-      return documentsOf(
-        readModels.collection(spaces).find(spacesById(account.kind === 'Community' ? account.id : undefined)),
-      );
-    },
-
-    async community(communityId: number): Promise<Community | undefined> {
-      return (await readModels.collection(communities).get(String(communityId)))?.document;
-    },
-
-    async communities(): Promise<Community[]> {
-      return documentsOf(readModels.collection(communities).find(communitiesById()));
+    /** The same as `list`, with the names of the communities. */
+    async listNamed(account: Account): Promise<NamedSpace[]> {
+      const [found, owners] = await Promise.all([list(account), allCommunities()]);
+      const names = new Map(owners.map(({ communityId, name }) => [communityId, name]));
+      return found.map((space) => ({ space, communityName: names.get(space.communityId) ?? '' }));
     },
   };
 }

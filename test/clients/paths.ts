@@ -4,6 +4,50 @@
  */
 
 export interface paths {
+    "/spaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List spaces
+         * @description The spaces with their hours, price and community, by id. A Brand sees those that take bookings, a Community all of its own. All come back in one answer.
+         *
+         *     Needs the permission `ReadAvailability` (1), which the scope `service.api.read` grants.
+         */
+        get: operations["listSpaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/spaces/{spaceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a space
+         * @description The hours, the price and the community of a space. A Community sees its own spaces, a Brand all of them, also one that takes no bookings at the moment (`active` is false).
+         *
+         *     Needs the permission `ReadAvailability` (1), which the scope `service.api.read` grants.
+         */
+        get: operations["getSpace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/spaces/{spaceId}/availability": {
         parameters: {
             query?: never;
@@ -253,6 +297,44 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /** @description A space with its terms. */
+        SpaceDto: {
+            /** @description Space identifier: the spaceId of availability and bookings. */
+            id: number;
+            /** @description Display name of the space. */
+            name: string;
+            /** @description Community identifier. */
+            communityId: number;
+            /** @description Display name of the community that owns the space. */
+            communityName: string;
+            /** @description IANA time zone of the dates and hours of the space. */
+            timeZone: string;
+            /** @description Earliest start hour, 24-hour clock. */
+            windowStart: number;
+            /** @description Latest hour of the booking window, 24-hour clock. */
+            windowEnd: number;
+            /** @description Fixed length of an event, in hours. */
+            durationHours: number;
+            /** @description The price of an event for the brand, including the service fee. At most two decimals. */
+            totalPrice: number;
+            /** @description The currency of the service, an ISO 4217 code. */
+            currency: string;
+            /** @description Hours after which an unanswered request is cancelled. */
+            answerHours: number;
+            /** @description Whether the space takes bookings. */
+            active: boolean;
+        };
+        /**
+         * @description Machine-readable code.
+         * @enum {string}
+         */
+        ErrorCode: "InvalidApiKey" | "InsufficientPermissions" | "ResourceNotFound" | "ValidationError" | "SlotUnavailable" | "BookingNotAllowed" | "ScopeViolation" | "InternalError";
+        /** @description Why a call failed. Check the status first, then `error`. */
+        Error: {
+            error: components["schemas"]["ErrorCode"];
+            /** @description What is wrong and what to do, for people. The wording may change. */
+            details: string;
+        };
         /** @description A start hour, and whether it can be booked. */
         TimeSlot: {
             /** @description Starting hour, 24-hour clock. */
@@ -283,17 +365,6 @@ export interface components {
             durationHours: number;
             /** @description One entry per start hour. */
             timeSlots: components["schemas"]["TimeSlot"][];
-        };
-        /**
-         * @description Machine-readable code.
-         * @enum {string}
-         */
-        ErrorCode: "InvalidApiKey" | "InsufficientPermissions" | "ResourceNotFound" | "ValidationError" | "SlotUnavailable" | "BookingNotAllowed" | "ScopeViolation" | "InternalError";
-        /** @description Why a call failed. Check the status first, then `error`. */
-        Error: {
-            error: components["schemas"]["ErrorCode"];
-            /** @description What is wrong and what to do, for people. The wording may change. */
-            details: string;
         };
         /**
          * @description Pending: waiting for the community. Approved: confirmed. Cancelled: declined, expired, or cancelled by either party. Completed: the event is over.
@@ -626,6 +697,192 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listSpaces: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The spaces; an empty array if there are none. */
+            200: {
+                headers: {
+                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
+                    ETag?: string;
+                    /** @description private, no-cache: keep it, and ask each time whether it is current. */
+                    "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpaceDto"][];
+                };
+            };
+            /** @description What you have is current. */
+            304: {
+                headers: {
+                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `InvalidApiKey`: the key or token is missing, malformed, expired, revoked or for another resource. */
+            401: {
+                headers: {
+                    /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
+            403: {
+                headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InternalError`: an unexpected error, or a store that cannot be reached; trying again with exponential backoff is safe. */
+            500: {
+                headers: {
+                    /** @description Seconds to wait before trying again; present if the cause is known to pass. */
+                    "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSpace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Space identifier.
+                 * @example 1
+                 */
+                spaceId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The space. */
+            200: {
+                headers: {
+                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
+                    ETag?: string;
+                    /** @description private, no-cache: keep it, and ask each time whether it is current. */
+                    "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpaceDto"];
+                };
+            };
+            /** @description What you have is current. */
+            304: {
+                headers: {
+                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The id is not a number. */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InvalidApiKey`: the key or token is missing, malformed, expired, revoked or for another resource. */
+            401: {
+                headers: {
+                    /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
+            403: {
+                headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such space, or you may not see it. */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InternalError`: an unexpected error, or a store that cannot be reached; trying again with exponential backoff is safe. */
+            500: {
+                headers: {
+                    /** @description Seconds to wait before trying again; present if the cause is known to pass. */
+                    "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getAvailability: {
         parameters: {
             query: {

@@ -80,6 +80,8 @@ test('covers every operation, by name, with the permission that it needs', () =>
   expect(
     Object.fromEntries(operations.map(({ operationId, call, ...o }) => [operationId, [call, o['x-permission']]])),
   ).toEqual({
+    listSpaces: ['GET /spaces', 'ReadAvailability'],
+    getSpace: ['GET /spaces/{spaceId}', 'ReadAvailability'],
     getAvailability: ['GET /spaces/{spaceId}/availability', 'ReadAvailability'],
     listBookings: ['GET /bookings', 'ReadBookings'],
     createBooking: ['POST /bookings', 'WriteBookings'],
@@ -347,7 +349,7 @@ test.each([
   ['time zones', /IANA time zone/],
   ['the currency', /in USD/],
   ['the service fee and rounding', /15 %, rounded half up to a cent/],
-  ['where ids come from', /`spaceId`: in the address of a space in the console/],
+  ['where ids come from', /`spaceId`: answered by `listSpaces`/],
   ['cross-origin calls', /from any origin may call \(CORS\)/],
   ['the order of refusals', /401, 403 `InsufficientPermissions`, 403 `ScopeViolation`, 400, 404, 422/],
 ])('says what there is to know of %s', (_, fact) => {
@@ -355,7 +357,7 @@ test.each([
 });
 
 test('what has an entity tag can be asked for conditionally', () => {
-  for (const id of ['getAvailability', 'listBookings', 'getBookingHistory', 'listReviews']) {
+  for (const id of ['listSpaces', 'getSpace', 'getAvailability', 'listBookings', 'getBookingHistory', 'listReviews']) {
     const operation = operations.find(({ operationId }) => operationId === id);
     expect(operation?.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'If-None-Match' }));
     expect(Object.keys(operation?.responses['200']?.headers ?? {})).toEqual(['ETag', 'Cache-Control', 'X-Request-Id']);

@@ -29,6 +29,8 @@ type Call = {
 
 /** Where each operation is, with its parameters in braces. */
 const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE', string] } = {
+  listSpaces: ['GET', '/spaces'],
+  getSpace: ['GET', '/spaces/{spaceId}'],
   getAvailability: ['GET', '/spaces/{spaceId}/availability?date={date}'],
   listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
   createBooking: ['POST', '/bookings'],
@@ -139,6 +141,15 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   await wrong('inactive', 'BookingNotAllowed: the space takes no bookings', 422, { spaceId: barn });
   await wrong('scope', 'ScopeViolation: for Brand accounts', 403, {}, { key: harbour.key });
 
+  await record('listSpaces', 200, 'brand', 'What a brand can book', { key });
+  await record('listSpaces', 200, 'community', 'The spaces of a community, one of which takes no bookings', {
+    key: mill.key,
+  });
+  await record('getSpace', 200, 'space', 'A space', { key, parameters: { spaceId: hall } });
+  await record('getSpace', 400, 'id', 'The id is not a number', { key, parameters: { spaceId: 'hall' } });
+  const foreign = 'The space of another community';
+  await record('getSpace', 404, 'foreign', foreign, { key: mill.key, parameters: { spaceId: hall } });
+
   const there = { spaceId: hall, date: DATE };
   const slots = 'A booking from nine to one, a request from four to eight';
   await record('getAvailability', 200, 'day', slots, { key, parameters: there });
@@ -154,7 +165,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
 
   time.now = AFTERWARDS;
   accepted(await bookings.complete(completed, host));
-  await record('listReviews', 200, 'none', 'Nobody has posted one yet', {
+  await record('listReviews', 200, 'none', 'No review has been posted yet', {
     key,
     parameters: { communityId: harbour.id },
   });
@@ -206,6 +217,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
 
   // What every operation may answer.
   const valid: { readonly [O in OperationId]: Call } = {
+    ...{ listSpaces: {}, getSpace: { parameters: { spaceId: hall } } },
     ...{ getAvailability: { parameters: { ...there, date: '2026-12-20' } }, listBookings: {} },
     createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
     ...{ getBookingHistory: { parameters: { id: cancelled } }, listReviews: { parameters: where }, listWebhooks: {} },
@@ -226,7 +238,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     ] as const;
     for (const [name, summary, error] of [
       ...(ROUTES[operation][0] === 'GET' ? [] : [unknown]),
-      ['unexpected', 'Nobody expected this', new Error('An example')],
+      ['unexpected', 'An unexpected error', new Error('An example')],
       ['unavailable', 'A store cannot be reached at the moment', new Unavailable('The example store is unavailable')],
     ] as const) {
       const mend = breakAll(service, error);
@@ -237,6 +249,8 @@ async function recordStory(service: RunningService): Promise<Examples['operation
 }
 
 const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = {
+  listSpaces: 'ReadAvailability',
+  getSpace: 'ReadAvailability',
   getAvailability: 'ReadAvailability',
   listBookings: 'ReadBookings',
   createBooking: 'WriteBookings',
@@ -251,6 +265,8 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
 function breakAll({ core: { queries, commands } }: RunningService, error: Error): () => void {
   const fail = () => Promise.reject(error);
   const broken: readonly (readonly [object, string])[] = [
+    [queries.spaces, 'listNamed'],
+    [queries.spaces, 'getNamed'],
     [queries, 'availability'],
     [queries.listVersions, 'ofBookings'],
     [queries.bookingHistory, 'ofBooking'],
