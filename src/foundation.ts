@@ -12,6 +12,7 @@ import { defined } from './domain/defined.ts';
 import { closeStores, openIdentity, openStores, type Stores, sharesMachine } from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
+import { destroyKeysForgottenSince } from './personal-data/forgotten.ts';
 import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { idOf } from './read-models/catalogue.ts';
@@ -96,6 +97,7 @@ async function buildFoundation(
   const { events, documents, logThread } = stores;
   const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
+  await destroyReturnedKeys(stores, logger);
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
@@ -134,6 +136,14 @@ async function buildFoundation(
       await closeStores(stores);
     },
   };
+}
+
+/** Forgets again who the log says was forgotten, if older records brought their keys back. */
+async function destroyReturnedKeys(stores: Stores, logger: Logger): Promise<void> {
+  const subjects = await destroyKeysForgottenSince(stores);
+  if (subjects.length === 0) return;
+  await stores.documents.purge();
+  logger.warn({ subjects }, 'the records were older than the log and held keys of forgotten subjects; destroyed them');
 }
 
 /** How long a command of an operator waits for a read model to show what is in the log. */

@@ -1,22 +1,48 @@
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { SubjectForgotten } from '../domain/events.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import { upcast } from '../domain/upcast.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { destroyIn, subjectKeys } from './subject-keys.ts';
+
+/** Up to where in the log the keys of forgotten subjects have been destroyed. Beside the keys, so that a copy holds both or neither. */
+type Progress = { readonly position: Position };
+const PROGRESS: Collection<Progress> = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
+const PROGRESS_KEY = 'log';
+
+type Deps = {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly documents: Pick<DocumentStore, 'open'>;
+};
 
 /**
  * Destroys the keys of all subjects that the log says were forgotten. For a restore or an import, which bring records back from a
  * copy. Call it once log and records are there, and before any process may start.
  * @returns the subjects whose keys were there again
  */
-export async function destroyForgottenKeys(deps: {
-  readonly events: Pick<EventStore, 'readAll'>;
-  readonly documents: Pick<DocumentStore, 'open'>;
-}): Promise<Subject[]> {
-  const keys = await deps.documents.open(subjectKeys);
+export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
+  await (await deps.documents.open(PROGRESS)).delete(PROGRESS_KEY);
+  return destroyAfter(deps, LOG_START);
+}
+
+/**
+ * The same for what the log says after the position up to which these records have been compared with it. For every start: records
+ * may have been put back beside a newer log with the tools of their engine.
+ */
+export async function destroyKeysForgottenSince(deps: Deps): Promise<Subject[]> {
+  const progress = await deps.documents.open(PROGRESS);
+  const after = (await progress.get(PROGRESS_KEY))?.document.position ?? LOG_START;
+  const end = await logEnd(deps.events);
+  if (end === after) return [];
+  const destroyed = await destroyAfter(deps, after);
+  await progress.update(PROGRESS_KEY, (now) => ((now?.position ?? LOG_START) >= end ? undefined : { position: end }));
+  return destroyed;
+}
+
+async function destroyAfter({ events, documents }: Deps, after: Position): Promise<Subject[]> {
+  const keys = await documents.open(subjectKeys);
   const destroyed: Subject[] = [];
-  for await (const stored of deps.events.readAll({ types: ['SubjectForgotten'] })) {
+  for await (const stored of events.readAll({ after, types: ['SubjectForgotten'] })) {
     const { data, metadata } = upcast<SubjectForgotten>(stored);
     if ((await destroyIn(keys, data.subject, metadata.at)).isDestroyed) destroyed.push(data.subject);
   }

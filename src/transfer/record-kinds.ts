@@ -43,6 +43,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   storeIdentity: { stays: true },
   // What is left of a key that was destroyed moves with the others.
   subjectKeys: {},
+  subjectKeysProgress: { stays: true },
   users: {},
   webhookDeliveries: { ttl: 'expiresAt', positions: ['position'] },
   webhookPlaces: {},

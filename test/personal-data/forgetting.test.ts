@@ -267,6 +267,25 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect(await destroyForgottenKeys(service.core)).toEqual([]);
   });
 
+  test('nor do older records that are put beside a newer log: the next start destroys the key before anything reads', async () => {
+    const keys = await keysOf(service.core);
+    const progress = await service.core.documents.open({ name: 'subjectKeysProgress', kind: 'record', indexes: [] });
+    const restart = async () => {
+      const core = await openCore(service.config, pino({ level: 'silent' }), { clock: () => service.time.now });
+      const message = (await core.queries.bookings.get(brand.account, pending))?.message;
+      await core.close();
+      return message;
+    };
+    await keys.update(`brand:${brand.id}`, () => keyBefore);
+    await progress.delete('log');
+    expect(await restart()).toBe('erased');
+    expect((await keys.get(`brand:${brand.id}`))?.document).toEqual({ state: 'forgotten', forgottenAt });
+    // Bounded: the events before the position that the records hold are not read again.
+    await keys.update(`brand:${brand.id}`, () => keyBefore);
+    await restart();
+    expect((await keys.get(`brand:${brand.id}`))?.document).toEqual(keyBefore);
+  });
+
   test('nor does a restore, with the tools of the engines or of this service', async () => {
     const keys = await keysOf(service.core);
     await keys.update(`brand:${brand.id}`, () => keyBefore);
