@@ -54,27 +54,33 @@ export function createLines(write: (chunk: Buffer) => Promise<void>, { hash, cou
   };
 }
 
-/** A line of text and how many bytes end with it. The last one may lack its end. */
-export type TextLine = { readonly text: string; readonly end: number; readonly isWhole: boolean };
+/** A line of text. The last one may lack its end. */
+export type TextLine = { readonly text: string; readonly isWhole: boolean };
 
 /**
  * The lines of a file.
  * @throws {RangeError} if one is longer than any line of an export
+ * @throws {TypeError} if it is not text in UTF-8, which would not be hashed as it stands
  */
 export async function* textLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextLine> {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
-  let end = 0;
   for await (const chunk of chunks) {
     // Not readline, which also splits at U+2028; JSON leaves that as it is.
     const found = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = found.pop() ?? '';
     if (rest.length > LONGEST) throw new RangeError('A line is too long');
-    for (const text of found) {
-      end += Buffer.byteLength(text) + 1;
-      yield { text, end, isWhole: true };
-    }
+    for (const text of found) yield { text, isWhole: true };
   }
-  rest += decoder.decode();
-  if (rest !== '') yield { text: rest, end: end + Buffer.byteLength(rest), isWhole: false };
+  rest += lastOf(decoder);
+  if (rest !== '') yield { text: rest, isWhole: false };
+}
+
+/** What is left in a decoder: a file may have been cut within a character. */
+function lastOf(decoder: TextDecoder): string {
+  try {
+    return decoder.decode();
+  } catch {
+    return '\ufffd';
+  }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { PortableEvent } from '../audit/portable-event.ts';
+import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
@@ -19,6 +19,9 @@ export type WholeExport = {
 
 const CHUNK = 256 * 1024;
 
+/** The field by which each kind of line is recognised, in the order of the file. What follows a group is no part of the log. */
+const ORDER = ['export', 'id', 'group', 'record', 'trailer'] as const;
+
 /**
  * Reads an export to its end.
  * @throws {UnusableCopy} if it is cut off, has been changed, or is no export
@@ -28,12 +31,16 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
   const ofEvents = createHash('sha256');
   const counts: { -readonly [K in keyof Counts]: Counts[K] } = { events: 0, groups: 0, records: 0 };
   const referredTo = new Set<string>();
+  let passed = 0;
   let header: Header | undefined;
   let trailer: Trailer | undefined;
   for await (const { line, text, number } of linesOf(file)) {
     if (trailer !== undefined) throw new UnusableCopy(`${file} goes on after its last line, in line ${number}`);
     if (header === undefined) header = headerIn(file, line);
     else if ('export' in line) throw new UnusableCopy(`${file} has a second beginning in line ${number}`);
+    const kind = ORDER.findIndex((field) => field in line);
+    if (kind < passed) throw damaged(file, number, 'events, groups and records are out of order');
+    passed = kind;
     if ('trailer' in line) {
       trailer = line.trailer;
       continue;
@@ -91,6 +98,7 @@ export async function* readText(file: string): AsyncGenerator<TextLine> {
   try {
     yield* textLines(createReadStream(file, { highWaterMark: CHUNK }));
   } catch (error) {
+    if (error instanceof TypeError) throw new UnusableCopy(`${file} is damaged: it is not text in UTF-8`, error);
     if (error instanceof Error && ('code' in error || error instanceof RangeError))
       throw new UnusableCopy(`${file} cannot be read: ${error.message}`, error);
     throw error;
@@ -98,31 +106,40 @@ export async function* readText(file: string): AsyncGenerator<TextLine> {
 }
 
 function parsed(file: string, text: string, number: number): Line {
-  const problem = (why: string, cause?: unknown) =>
-    new UnusableCopy(
-      number === 1 ? `${file} is no export of this service` : `${file} is damaged in line ${number}: ${why}`,
-      cause,
-    );
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw problem('it is not JSON', error);
+    throw damaged(file, number, 'it is not JSON', error);
   }
-  if (!isLine(value)) throw problem('it is neither an event nor a record');
+  if (!isLine(value)) throw damaged(file, number, 'it is neither an event nor a record');
+  // Other programs hash the text. A repeated key, of which JSON keeps the last, would hide a second one from them.
+  if (canonicalForm(value) !== text) throw damaged(file, number, 'it is not canonical JSON (RFC 8785)');
   return value;
 }
+
+const damaged = (file: string, line: number, why: string, cause?: unknown): UnusableCopy =>
+  new UnusableCopy(
+    line === 1 ? `${file} is no export of this service` : `${file} is damaged in line ${line}: ${why}`,
+    cause,
+  );
+
+/** Id, stream, revision, type, data and metadata. */
+const EVENT_FIELDS = 6;
 
 /** Whether it has the form of a line. What it says is vouched for by the digest. */
 function isLine(value: unknown): value is Line {
   if (!isObject(value)) return false;
+  const fields = Object.keys(value).length;
   if ('id' in value)
     return (
+      fields === EVENT_FIELDS &&
       [value.id, value.stream, value.type].every((text) => typeof text === 'string') &&
       typeof value.revision === 'number' &&
       isObject(value.data) &&
       isObject(value.metadata)
     );
+  if (fields !== 1) return false;
   if (isObject(value.export)) return value.export.format === FORMAT && typeof value.export.logId === 'string';
   if (isObject(value.group)) return typeof value.group.name === 'string' && Array.isArray(value.group.parked);
   if (isObject(value.record))

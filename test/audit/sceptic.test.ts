@@ -12,6 +12,7 @@ import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { reportEngine } from '../engines.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { asExport } from '../transfer/stores.ts';
 
 /** The program that docs/guides/audit.md shows, to the letter. */
 const [, PROGRAM = ''] = /```python\n(.*?)```/s.exec(readFileSync('docs/guides/audit.md', 'utf8')) ?? [];
@@ -142,17 +143,24 @@ describe.skipIf(PYTHON === undefined)('the program of docs/guides/audit.md', () 
     const [first = 0, tenth = 0] = [events[0], events[10]];
     const altered = {
       'a word': lines.with(tenth, (lines[tenth] ?? '').replace(/"correlationId":"./, '"correlationId":"X')),
+      'a repeated key': lines.with(tenth, (lines[tenth] ?? '').replace('"data":{', '"data":{"name":"X",')),
       'a space': lines.with(tenth, (lines[tenth] ?? '').replace(':', ': ')),
       missing: lines.toSpliced(first, 1),
       'cut off': lines.slice(0, first + 8),
       'put in': lines.toSpliced(tenth, 0, lines[first] ?? ''),
       moved: lines.with(tenth, lines[tenth + 1] ?? '').with(tenth + 1, lines[tenth] ?? ''),
     };
+    const key = readFileSync(at('key.txt'), 'utf8');
     for (const [what, text] of Object.entries(altered)) {
-      writeFileSync(at('altered.ndjson'), text.join('\n'));
+      writeFileSync(at('altered.ndjson'), asExport(text.filter((line) => !/^$|^{"trailer"/.test(line))));
       expect(check('key.txt', 'seals.txt', 'altered.ndjson'), what).toEqual({
         status: 1,
         says: expect.stringMatching(/^NOT AS SEALED: the log of \d+ events\n$/),
+      });
+      const ours = ['verify', '--export', at('altered.ndjson'), '--against', at('seals.txt'), '--key', key];
+      expect(await inProcess(...ours), what).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/LogNotAsSealed: |is not canonical JSON/),
       });
     }
   });

@@ -6,7 +6,7 @@ import { everyDocument } from '../../src/document-store/queries.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import type { Header } from '../../src/transfer/format.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
-import { busyStore, emptyStore, exportTo, importFrom, POSTED, REQUESTED, temporaryFolder } from './stores.ts';
+import { asExport, busyStore, emptyStore, exportTo, importFrom, POSTED, REQUESTED, temporaryFolder } from './stores.ts';
 
 const linesOf = (text: string) =>
   text
@@ -220,4 +220,69 @@ test('a file that is cut off or changed anywhere is refused', { timeout: 60_000 
   expect(await refusal(whole.subarray(0, -1))).toBe('accepted');
   await expect(readWholeExport(join(folder, 'none'))).rejects.toThrow(/none cannot be read: ENOENT/);
   expect(await importFrom(join(folder, 'whole'), await emptyStore())).toBeUndefined();
+});
+
+describe('an export with the right counts and digest is refused', () => {
+  async function altered(change: (lines: string[]) => readonly string[]): Promise<string> {
+    const store = await busyStore(6);
+    const file = join(await temporaryFolder(), 'store');
+    const lines = (await exportTo(file, store, store.header)).trimEnd().split('\n').slice(0, -1);
+    await writeFile(file, asExport(lines));
+    await readWholeExport(file);
+    await writeFile(file, asExport(change(lines)));
+    return readWholeExport(file).then(
+      () => 'accepted',
+      (error: Error) => error.message.slice(file.length),
+    );
+  }
+  const inLine3 = (change: (line: string) => string) => altered((lines) => lines.with(2, change(lines[2] ?? '')));
+
+  test.each<[string, (line: string) => string]>([
+    ['repeats a key', (line) => line.replace('"b":', '"b":99,"b":')],
+    ['repeats a key of the event itself', (line) => line.replace('{', '{"type":"BookingApproved",')],
+    ['has blanks', (line) => line.replace(':', ': ')],
+    ['ends as on Windows', (line) => `${line}\r`],
+    ['writes a number in another way', (line) => line.replace('"b":0', '"b":0.0')],
+    ['writes a character as an escape', (line) => line.replace('ü', '\\u00fc')],
+    ['has its keys in another order', (line) => line.replace(/("a":"[^}]*),("b":\d+)/, '$2,$1')],
+  ])('if a line %s', async (_, change) => {
+    expect(await inLine3(change)).toBe(' is damaged in line 3: it is not canonical JSON (RFC 8785)');
+  });
+
+  test('if a line is of two kinds', async () => {
+    const says = ' is damaged in line 3: it is neither an event nor a record';
+    expect(await inLine3((line) => line.replace('"id"', '"group":{"name":"x","parked":[]},"id"'))).toBe(says);
+    const header = await altered(([first = '', second = '', ...rest]) => [
+      `${first.slice(0, -1)},${second.slice(1)}`,
+      ...rest,
+    ]);
+    expect(header).toBe(' is no export of this service');
+  });
+
+  test('if an event comes after a group or a record, or a group after a record', async () => {
+    const move = (from: number, to: number) =>
+      altered((lines) => {
+        const [moved = ''] = lines.splice(from, 1);
+        return lines.toSpliced(to, 0, moved);
+      });
+    // The header, seven events, two groups, then records.
+    for (const [from, to, found] of [
+      [7, 9, 10],
+      [7, 12, 13],
+      [9, 12, 13],
+    ] as const)
+      expect(await move(from, to)).toBe(` is damaged in line ${found}: events, groups and records are out of order`);
+  });
+
+  test('if it is not text in UTF-8', async () => {
+    const file = join(await temporaryFolder(), 'store');
+    const store = await busyStore(6);
+    const lines = (await exportTo(file, store, store.header)).trimEnd().split('\n').slice(0, -1);
+    // What a lenient reader takes for the same text.
+    const replaced = asExport(lines.with(2, (lines[2] ?? '').replace('ü', '\ufffd')));
+    const bytes = Buffer.from(replaced);
+    const at = bytes.indexOf('\ufffd');
+    await writeFile(file, Buffer.concat([bytes.subarray(0, at), Buffer.of(0xff), bytes.subarray(at + 3)]));
+    await expect(readWholeExport(file)).rejects.toThrow('is damaged: it is not text in UTF-8');
+  });
 });

@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { canonicalForm } from '../../src/audit/portable-event.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../src/event-store/event-store.ts';
@@ -105,6 +106,15 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
     await out.close();
   }
   return readFile(file, 'utf8');
+}
+
+/** Lines as an export, with counts and digest as they should be: its author can compute them. */
+export function asExport(lines: readonly string[]): string {
+  const content = lines.map((line) => `${line}\n`).join('');
+  const count = (field: string) => lines.filter((line) => field in JSON.parse(line)).length;
+  const counts = { events: count('id'), groups: count('group'), records: count('record') };
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  return `${content}${canonicalForm({ trailer: { ...counts, sha256 } })}\n`;
 }
 
 export const importFrom = async (file: string, store: TestStore): Promise<void> =>
