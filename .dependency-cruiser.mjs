@@ -20,7 +20,7 @@ export const MAY_IMPORT = {
   html: ['runtime'],
 
   // The two ports and their adapters. Only engines.ts knows which adapter serves.
-  'event-store': [],
+  'event-store': ['runtime'],
   'event-store/sqlite': ['event-store', 'sqlite', 'runtime'],
   'event-store/eventstoredb': ['event-store', 'runtime'],
   'document-store': ['runtime'],
@@ -38,7 +38,7 @@ export const MAY_IMPORT = {
   audit: ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
-  credentials: ['domain', 'event-store', 'document-store', 'runtime'],
+  credentials: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
   'personal-data': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
@@ -151,7 +151,7 @@ export const MAY_IMPORT = {
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
     'webhooks/fan-out/positions.ts',
   ],
-  'logger.ts': ['config.ts', 'domain'],
+  'logger.ts': ['config.ts', 'domain', 'runtime'],
   // The parts are put together in these: what every thread needs, the roles that run beside the one that answers requests, and
   // the whole.
   'foundation.ts': 'anything above',

@@ -30,6 +30,7 @@ import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import { defined } from './domain/defined.ts';
 import { isEmbedded } from './engines.ts';
+import { askLog } from './event-store/outage.ts';
 import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { idOf } from './read-models/catalogue.ts';
@@ -45,6 +46,8 @@ import { startWorker, type WorkerThread } from './worker/start-worker.ts';
 
 /** How long a start waits for read models that are being built. */
 const READABLE_WITHIN_MS = 5_000;
+/** How long the log may take to answer when `/readyz` is asked. */
+const LOG_ANSWERS_WITHIN_MS = 1_500;
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
 /** How long an answer may wait for its client to read on. Then its connection is closed. */
@@ -111,7 +114,10 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   );
   await app.register(
     healthRoutes({
-      ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
+      ping: {
+        eventStore: () => askLog(core.events, LOG_ANSWERS_WITHIN_MS),
+        documentStore: () => core.documents.ping(),
+      },
       readModels: projector.status,
       ...(isEmbedded(config) && { disk: () => diskWarning(config.dataDir) }),
       clock: core.clockWatch.problem,

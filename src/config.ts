@@ -45,8 +45,6 @@ export type Config = {
   readonly clockShift: number;
   /** Tells this machine from others of the same host name; `runtime/machine.ts` reads it, too. */
   readonly place: string | undefined;
-  /** How long API keys that were valid keep working while the event log cannot be read. */
-  readonly credentialsGraceMs: number;
   /** How long the service still takes requests after SIGTERM, so that balancers can learn from `/readyz` to send no more. */
   readonly drainMs: number;
   /** Where every checkpoint of the log is sent to. */
@@ -110,7 +108,6 @@ export function readConfig(env: Environment): Config {
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
     clockShift: clockShift(value('CLOCK_SHIFT')),
     place: place(value('PLACE')),
-    credentialsGraceMs: duration(value, 'CREDENTIALS_GRACE', 'PT60S', 'PT1H'),
     drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
     sealWebhook: httpUrl(value, 'SEAL_WEBHOOK'),
     sealFile: value('SEAL_FILE'),

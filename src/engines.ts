@@ -8,6 +8,7 @@ import type { DocumentsElsewhere } from './document-store/sqlite/document-store.
 import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
+import type { OutageOptions } from './event-store/outage.ts';
 import type { AppendsElsewhere } from './event-store/sqlite/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
 import type { Link } from './runtime/link.ts';
@@ -52,15 +53,17 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
-  elsewhere?: AppendsElsewhere,
+  { elsewhere, tell }: { readonly elsewhere?: AppendsElsewhere } & Pick<OutageOptions, 'tell'> = {},
 ): Promise<OperatedEventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere }) });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere, tell }) });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
-  return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
+  return openEventStoreDb({ url: eventStoreUrl, ...names, logger, ...defined({ tell }) }).catch(
+    inOneLine('EVENTSTORE_URL'),
+  );
 }
 
 type Expiry = {
@@ -143,7 +146,11 @@ export async function openStores(
   mkdirSync(config.dataDir, { recursive: true });
   const isThreaded = inThread && isEmbedded(config);
   const writer = isThreaded ? createLogClient({ isTold: false }) : log;
-  const events = await openEvents(config, logger, writer?.appends);
+  // Of this process, only the thread that answers requests reports outages.
+  const topic = link?.open<string>('outage of the log', (reason) => events.outage.suspect(reason));
+  const events = await openEvents(config, logger, {
+    ...defined({ elsewhere: writer?.appends, tell: log && topic?.tell }),
+  });
   try {
     const documents = await openDocuments(config, logger, {
       ...expiry,

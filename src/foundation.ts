@@ -163,7 +163,7 @@ export type Acting = {
 
 export async function openCommands(foundation: Foundation): Promise<Acting> {
   const { config, clock, events, documents, projector, personalData, logger } = foundation;
-  const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
+  const credentials = await openCredentials({ events, documents, readModels: projector.readModels });
   const commandsAt = (at: Clock, shownWithinMs?: number, pendingLimit?: number) =>
     createCommands({
       ...defined({ shownWithinMs }),

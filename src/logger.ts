@@ -1,13 +1,27 @@
 import { hostname } from 'node:os';
 import { isMainThread, threadName } from 'node:worker_threads';
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from './config.ts';
 import { defined } from './domain/defined.ts';
+import { isLogAway } from './runtime/unavailable.ts';
+
+const DEBUG = pino.levels.values.debug ?? 20;
+
+/** What fails because the event log is away is logged only for debugging: the outage has lines of its own. */
+export const hooks: NonNullable<LoggerOptions['hooks']> = {
+  logMethod(args, method, level) {
+    const [first]: unknown[] = args;
+    const error = typeof first === 'object' && first !== null && 'err' in first ? first.err : undefined;
+    if (level > DEBUG && isLogAway(error)) this.debug(...args);
+    else method.apply(this, args);
+  },
+};
 
 /** The logger of the service: JSON lines to standard output, which name the thread if it is not the main one. */
 export const createLogger = ({ logLevel: level, place }: Config): Logger =>
   pino({
     level,
+    hooks,
     base: defined({
       pid: process.pid,
       hostname: hostname(),

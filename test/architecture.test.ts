@@ -25,7 +25,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/clock-watch': `import type { Scheduler } from '../scheduler/scheduler.ts';`,
   'src/audit': `import type { Projector } from '../projector/projector.ts';`,
   'src/read-models': `import type { Projector } from '../projector/projector.ts';`,
-  'src/credentials': `import type { ReadModels } from '../read-models/read-models.ts';`,
+  'src/credentials': `import type { Projector } from '../projector/projector.ts';`,
   'src/personal-data': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/projector': `import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';`,
   'src/commands': `import type { Caller } from '../auth/caller.ts';`,

@@ -34,7 +34,6 @@ test('unset, every setting has its default', () => {
     demo: true,
     logLevel: 'info',
     clockShift: 0,
-    credentialsGraceMs: 60_000,
     drainMs: 1_000,
     retireAfterMs: 24 * 3_600_000,
   });

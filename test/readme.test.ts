@@ -55,7 +55,6 @@ test('the table of settings lists exactly those that are read, with their defaul
   expect(defaults.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
   expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);
   const duration = (name: string) => Temporal.Duration.from(defaults.get(name) ?? '').total('milliseconds');
-  expect(duration('CREDENTIALS_GRACE')).toBe(config.credentialsGraceMs);
   expect(duration('RETIRE_AFTER')).toBe(config.retireAfterMs);
   expect(duration('DRAIN')).toBe(config.drainMs);
 });

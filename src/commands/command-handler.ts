@@ -66,7 +66,7 @@ export function createCommandHandler(deps: {
   /** Waits until the read models have reached a position: those that fold events of these types, or all. */
   readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
   /** Is called for each stream that was appended to, before the command is answered. */
-  readonly appended?: (stream: string) => void;
+  readonly appended?: (stream: string, types: readonly string[]) => void;
   /** Seals what people wrote (docs/decisions/personal-data.md). Not needed where events hold no such text. */
   readonly seal?: PersonalData['sealEvent'];
 }): CommandHandler {
@@ -99,7 +99,10 @@ export function createCommandHandler(deps: {
     const { revision, position } = await log.append(stream, records, { expectedRevision });
     const state = events.reduce<S>(aggregate.evolve, current.state);
     states.set(stream, aggregate, { state, revision, position });
-    appended?.(stream);
+    appended?.(
+      stream,
+      events.map(({ type }) => type),
+    );
     return { state, events, at, position };
   }
 

@@ -3,6 +3,7 @@ import type { ApiKeyId } from '../domain/ids.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
+import { LogAway } from '../runtime/unavailable.ts';
 
 type IndexedKey = { readonly apiKeyId: ApiKeyId };
 const KEYS: Collection<IndexedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
@@ -20,7 +21,10 @@ const CACHED_KEYS = 10_000;
 export type ApiKeyIndex = {
   /** Notes a key that is about to be issued. */
   add(hash: string, id: ApiKeyId): Promise<void>;
-  /** @returns undefined for a hash under which no key was issued */
+  /**
+   * @returns undefined for a hash under which no key was issued
+   * @throws {LogAway} if the key is not known and the log cannot be searched
+   */
   idOf(hash: string): Promise<ApiKeyId | undefined>;
 };
 
@@ -32,9 +36,11 @@ export async function forgetKeySearch(documents: Pick<DocumentStore, 'open'>): P
 /** Keys that the index lacks, because the records were restored from an older copy than the log, are found in the log. */
 export async function openApiKeyIndex(deps: {
   readonly documents: DocumentStore;
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'readAll' | 'outage'>;
+  /** The id that the read model shows for a hash, asked while the log is away. */
+  readonly shown: (hash: string) => Promise<ApiKeyId | undefined>;
 }): Promise<ApiKeyIndex> {
-  const { events } = deps;
+  const { events, shown } = deps;
   const keys = await deps.documents.open(KEYS);
   const progress = await deps.documents.open(PROGRESS);
   const cached = createLruCache<string, ApiKeyId>(CACHED_KEYS);
@@ -74,6 +80,11 @@ export async function openApiKeyIndex(deps: {
       const id = cached.get(hash) ?? (await lookUp(hash));
       if (id !== undefined) return id;
       if (performance.now() - searchedAt < SEARCH_EVERY_MS) return undefined;
+      if (events.outage.since() !== undefined) {
+        const shownId = await shown(hash);
+        if (shownId === undefined) throw new LogAway('The event log cannot be searched for an API key');
+        return shownId;
+      }
       searching ??= search().finally(() => {
         searching = undefined;
       });

@@ -1,18 +1,26 @@
+import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
+import { webhooks as registrations } from '../../projections/webhooks.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type ApiKey, evolveApiKey } from '../domain/api-key.ts';
 import type { Recorded, WebhookEvent } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import { type ApiKeyIndex, openApiKeyIndex } from './api-key-index.ts';
 import { createLiveStates } from './live-states.ts';
 
 /** A registration, and where in the log it was made or, if later, last enabled. */
 type LiveWebhook = Webhook & { readonly activeSince: Position };
 
+/** Keys of which this process remembers their hash, or that it has revoked them. */
+const REMEMBERED_KEYS = 10_000;
+
 /**
  * Whether API keys and webhook registrations still hold, as the log itself says: a key that was revoked, or a registration that
- * was disabled or removed, stops within 2 s in every process, also while read models lag (docs/decisions/credentials.md).
+ * was disabled or removed, stops within 2 s in every process, also while read models lag. While the log is away, the last known state
+ * and the read models are asked instead (docs/decisions/credentials.md).
  */
 export type Credentials = {
   /** The key with this hash. @throws {Unavailable} if the log cannot be read */
@@ -24,29 +32,44 @@ export type Credentials = {
   /** A registration, removed ones included. @throws {Unavailable} if the log cannot be read */
   webhook(webhookId: string): Promise<LiveWebhook | undefined>;
   readonly keyIndex: Pick<ApiKeyIndex, 'add'>;
-  /** This process has appended to a stream: what it did counts here at once. */
-  appended(stream: string): void;
+  /** This process has appended events of these types to a stream: what it did counts here at once. */
+  appended(stream: string, types: readonly string[]): void;
 };
 
 export async function openCredentials(deps: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  /** How long a key or registration that was good goes on while the log cannot be read. */
-  readonly graceMs: number;
+  readonly readModels: Pick<ReadModels, 'collection'>;
 }): Promise<Credentials> {
-  const { events, graceMs } = deps;
-  const keyIndex = await openApiKeyIndex(deps);
+  const { events, readModels } = deps;
+  const shownKeys = readModels.collection(apiKeys);
+  const shownWebhooks = readModels.collection(registrations);
+  const hashes = createLruCache<string, string>(REMEMBERED_KEYS);
+  const revokedHere = createLruCache<string, true>(REMEMBERED_KEYS);
+  const keyIndex = await openApiKeyIndex({
+    ...deps,
+    shown: async (hash) => (await shownKeys.get(hash))?.document.apiKeyId,
+  });
   const keys = createLiveStates({
     events,
     evolve: evolveApiKey,
-    standsIn: ({ revoked }: ApiKey) => (revoked ? 'final' : 'grace'),
-    graceMs,
+    async elsewhere(stream, last): Promise<ApiKey | undefined> {
+      if (last !== undefined && revokedHere.has(stream)) return { ...last, revoked: true };
+      const hash = last?.hash ?? hashes.get(stream);
+      if (hash === undefined) return undefined;
+      const shown = await shownKeys.get(hash);
+      return shown && keyOf(shown.document, hash, revokedHere.has(stream));
+    },
+    worth: ({ revoked }: ApiKey) => (revoked ? 'final' : 'holds'),
   });
   const webhooks = createLiveStates({
     events,
     evolve: evolveLiveWebhook,
-    standsIn: ({ status }: LiveWebhook) => (status === 'removed' ? 'final' : status === 'enabled' ? 'grace' : 'none'),
-    graceMs,
+    async elsewhere(_stream, last): Promise<LiveWebhook | undefined> {
+      const shown = last && (await shownWebhooks.get(last.webhookId));
+      return shown && { ...last, status: shown.document.status };
+    },
+    worth: ({ status }: LiveWebhook) => (status === 'removed' ? 'final' : status === 'enabled' ? 'holds' : 'unsure'),
   });
   const key = (id: string) => keys.get(streamOf.apiKey(id));
 
@@ -55,15 +78,23 @@ export async function openCredentials(deps: {
     freshKey: (id) => keys.fresh(streamOf.apiKey(id)),
     async keyByHash(hash) {
       const id = await keyIndex.idOf(hash);
-      return id === undefined ? undefined : key(id);
+      if (id === undefined) return undefined;
+      hashes.set(streamOf.apiKey(id), hash);
+      return key(id);
     },
     webhook: (id) => webhooks.get(streamOf.webhook(id)),
     keyIndex,
-    appended(stream) {
+    appended(stream, types) {
+      if (types.includes('ApiKeyRevoked')) revokedHere.set(stream, true);
       keys.forget(stream);
       webhooks.forget(stream);
     },
   };
+}
+
+function keyOf(shown: ApiKeyDocument, hash: string, isRevoked: boolean): ApiKey {
+  const { apiKeyId, owner: account, permissions, label, preview, revokedAt } = shown;
+  return { apiKeyId, account, permissions, label, preview, hash, revoked: isRevoked || revokedAt !== undefined };
 }
 
 function evolveLiveWebhook(webhook: LiveWebhook | undefined, event: Recorded<WebhookEvent>): LiveWebhook | undefined {

@@ -3,6 +3,8 @@
  * `eventstoredb/` (EventStoreDB / KurrentDB); `test/contract/event-store.ts` runs one contract suite against both.
  */
 
+import type { Outage } from './outage.ts';
+
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
@@ -131,6 +133,8 @@ export type EventStore = {
 
   /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
+
+  readonly outage: Outage;
 
   close(): Promise<void>;
 };

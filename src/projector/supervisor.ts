@@ -6,6 +6,7 @@ import type { Lease, Leases } from '../document-store/lease.ts';
 import { roomProblem } from '../document-store/room.ts';
 import { defined } from '../domain/defined.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
+import { askLog } from '../event-store/outage.ts';
 import {
   type Catalogue,
   type CatalogueEvent,
@@ -21,7 +22,6 @@ import {
 import type { NodeStatus } from '../read-models/node-status.ts';
 import type { LiveReadModels } from '../read-models/read-models.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
-import { within } from '../runtime/within.ts';
 import type { Building, StepOptions } from './bulk-build.ts';
 import { CollectionCleanup } from './cleanup.ts';
 import { createTarget, ProjectionFailed } from './fold.ts';
@@ -323,7 +323,7 @@ export class ProjectionSupervisor {
   #probe(): void {
     if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
     this.#probedAt = Number.POSITIVE_INFINITY;
-    within(PROBE_WITHIN_MS, this.#deps.events.ping())
+    askLog(this.#deps.events, PROBE_WITHIN_MS)
       .then(
         () => {
           this.#failedProbes = 0;

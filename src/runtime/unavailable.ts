@@ -21,6 +21,18 @@ export class OutcomeUnknown extends Unavailable {
   }
 }
 
+/** The event log does not answer. The service reports that once, when an outage begins and when it ends. */
+export class LogAway extends Unavailable {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause);
+    this.name = 'LogAway';
+  }
+}
+
+/** Whether something failed because the event log does not answer. */
+export const isLogAway = (error: unknown): boolean =>
+  error instanceof LogAway || (error instanceof Error && isLogAway(error.cause));
+
 /** {@link Unavailable}, or an error of the rules that says of itself what a caller may be told. */
 export type UnavailableError = Error & { readonly publicMessage: string | undefined };
 

@@ -3,19 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import { createApiKeyAuthentication } from '../../src/auth/authenticate.ts';
 import { createApiKeyCommands } from '../../src/commands/api-keys.ts';
 import { createCommandHandler } from '../../src/commands/command-handler.ts';
 import { type Credentials, openCredentials } from '../../src/credentials/credentials.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import { OPERATOR } from '../../src/domain/account.ts';
-import { apiKeyId, brandId } from '../../src/domain/ids.ts';
+import { accountKey, OPERATOR } from '../../src/domain/account.ts';
+import { type ApiKeyId, apiKeyId, brandId, type Timestamp } from '../../src/domain/ids.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
+import { type Outage, watchOutage } from '../../src/event-store/outage.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import type { ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { hashApiKey, makeApiKey, previewApiKey } from '../../src/secrets/api-key-format.ts';
+import { eventually } from '../eventually.ts';
 
 const context = { actor: OPERATOR, correlationId: 'test' };
 const account = { kind: 'Brand', id: brandId(1) } as const;
@@ -24,20 +28,46 @@ let folder: string;
 let documents: DocumentStore;
 let log: EventStore;
 /** While this is set, the log cannot be read. */
-let outage: Error | undefined;
+let unreachable: Error | undefined;
+let watch: Outage;
+let closing: AbortController;
+/** How often the log was asked. */
+let reads: number;
+/** What the read model shows, by the hash of a key. */
+let shownKeys: Map<string, ApiKeyDocument>;
 
 const events = (): EventStore =>
   new Proxy(log, {
     get(target, name: keyof EventStore) {
-      if (outage !== undefined && (name === 'readStream' || name === 'readAll')) throw outage;
+      if (name === 'outage') return watch;
+      if (name === 'readStream' || name === 'readAll') {
+        reads += 1;
+        if (unreachable !== undefined) throw unreachable;
+      }
       const value = target[name];
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 
+/** Of the read models, only the keys. */
+const readModels = {
+  collection: () => ({
+    get: async (hash: string) => {
+      const document = shownKeys.get(hash);
+      return document && { document };
+    },
+  }),
+} as unknown as ReadModels;
+
+const show = ({ key, apiKeyId: id }: { key: string; apiKeyId: ApiKeyId }, change: Partial<ApiKeyDocument>) =>
+  shownKeys.set(hashApiKey(key), {
+    ...{ apiKeyId: id, owner: account, account: accountKey(account), permissions: 31, label: 'Test', preview: '' },
+    ...{ issuedAt: '2026-01-01T00:00:00.000Z' as Timestamp, ...change },
+  });
+
 /** A process. Neither it nor any other projects. */
-async function openProcess(graceMs = 60_000) {
-  const credentials: Credentials = await openCredentials({ events: events(), documents, graceMs });
+async function openProcess() {
+  const credentials: Credentials = await openCredentials({ events: events(), documents, readModels });
   const handler = createCommandHandler({
     events: events(),
     clock: Date.now,
@@ -62,9 +92,17 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'venue-credentials-'));
   documents = await openSqliteDocumentStore({ folder });
   log = await openSqliteEventStore({ path: join(folder, 'events.db') });
-  outage = undefined;
+  unreachable = undefined;
+  reads = 0;
+  shownKeys = new Map();
+  closing = new AbortController();
+  const ask = async () => {
+    if (unreachable !== undefined) throw unreachable;
+  };
+  watch = watchOutage(ask, closing.signal, {});
 });
 afterEach(async () => {
+  closing.abort();
   await log.close();
   await documents.close();
   await rm(folder, { recursive: true });
@@ -101,28 +139,73 @@ describe('an API key, while nothing projects', () => {
   });
 });
 
-describe('while the log cannot be read', () => {
-  test('a key that was valid stays valid for the configured time, then causes an error, not a refusal', async () => {
-    const { authenticate, issue } = await openProcess(1_400);
-    const { key } = await issue();
-    expect(await authenticate(key)).toBeDefined();
-    outage = new Error('No route to host');
-    await delay(1_100);
-    expect(await authenticate(key)).toBeDefined();
-    await delay(400);
-    await expect(authenticate(key)).rejects.toThrow(Unavailable);
-    outage = undefined;
-    expect(await authenticate(key)).toBeDefined();
+describe('while the log is away', () => {
+  /** Until the log has been away for as long as a request may wait for it. */
+  const beAway = () => {
+    unreachable = new Error('No route to host');
+    watch.suspect(unreachable, performance.now() - 1_500);
+  };
+
+  test('a key that was valid stays valid, a revoked one revoked, and nothing asks the log', async () => {
+    const { authenticate, issue, revoke } = await openProcess();
+    const [valid, revoked] = [await issue(), await issue()];
+    await revoke(revoked.apiKeyId);
+    expect(await authenticate(valid.key)).toBeDefined();
+    expect(await authenticate(revoked.key)).toBeUndefined();
+    beAway();
+    reads = 0;
+    for (let second = 0; second < 2; second += 1) {
+      await delay(1_050);
+      expect(await authenticate(valid.key)).toMatchObject({ permissions: 31 });
+      expect(await authenticate(revoked.key)).toBeUndefined();
+    }
+    expect(reads).toBe(0);
   });
 
-  test('a revoked key stays revoked, and one never seen causes an error', async () => {
+  test('the first read finds that out, and the log is asked again once it answers', async () => {
+    const { authenticate, issue } = await openProcess();
+    const { key } = await issue();
+    expect(await authenticate(key)).toBeDefined();
+    unreachable = new Error('No route to host');
+    await delay(1_050);
+    expect(await authenticate(key)).toBeDefined();
+    expect(watch.since()).toBeDefined();
+    unreachable = undefined;
+    await eventually(() => expect(watch.since()).toBeUndefined());
+    reads = 0;
+    await eventually(async () => {
+      await authenticate(key);
+      expect(reads).toBe(1);
+    });
+  });
+
+  test('a key not seen before is what the read model shows, and it is not taken for invalid if that shows nothing', async () => {
+    const { authenticate, issue } = await openProcess();
+    const [unseen, unshown, revokedBefore] = [await issue(), await issue(), await issue()];
+    show(unseen, {});
+    show(revokedBefore, { revokedAt: '2026-01-01T00:00:00.000Z' as Timestamp });
+    beAway();
+    expect(await authenticate(unseen.key)).toMatchObject({
+      permissions: 31,
+      credential: { kind: 'apiKey', id: unseen.apiKeyId },
+    });
+    expect(await authenticate(revokedBefore.key)).toBeUndefined();
+    await expect(authenticate(unshown.key)).rejects.toThrow(Unavailable);
+    await expect(authenticate(makeApiKey())).rejects.toThrow(Unavailable);
+  });
+
+  test('a revocation counts that only the read model shows, or that only this process knows of', async () => {
     const { authenticate, issue, revoke } = await openProcess();
-    const [revoked, unseen] = [await issue(), await issue()];
-    await revoke(revoked.apiKeyId);
-    expect(await authenticate(revoked.key)).toBeUndefined();
-    outage = new Error('No route to host');
-    await delay(1_100);
-    expect(await authenticate(revoked.key)).toBeUndefined();
-    await expect(authenticate(unseen.key)).rejects.toThrow(Unavailable);
+    const [shown, ours] = [await issue(), await issue()];
+    for (const { key } of [shown, ours]) expect(await authenticate(key)).toBeDefined();
+    show(ours, {});
+    await revoke(ours.apiKeyId);
+    beAway();
+    await delay(1_050);
+    expect(await authenticate(shown.key)).toBeDefined();
+    show(shown, { revokedAt: '2026-01-01T00:00:00.000Z' as Timestamp });
+    await delay(1_050);
+    expect(await authenticate(shown.key)).toBeUndefined();
+    expect(await authenticate(ours.key)).toBeUndefined();
   });
 });

@@ -3,6 +3,9 @@ import { expect, test } from 'vitest';
 import { createLiveStates } from '../../src/credentials/live-states.ts';
 import type { WebhookEvent } from '../../src/domain/events.ts';
 import type { StoredEvent } from '../../src/event-store/event-store.ts';
+import type { Outage } from '../../src/event-store/outage.ts';
+
+const NEVER_AWAY: Outage = { since: () => undefined, suspect() {} };
 
 test('a read that began before a stream was forgotten does not bring the old state back', async () => {
   const stored: StoredEvent[] = [];
@@ -12,6 +15,7 @@ test('a read that began before a stream was forgotten does not bring the old sta
   const release: (() => void)[] = [];
   const states = createLiveStates<string, WebhookEvent>({
     events: {
+      outage: NEVER_AWAY,
       async *readStream(_stream, { from = 0 } = {}) {
         const found = stored.slice(from);
         await new Promise<void>((resolve) => release.push(resolve));
@@ -19,8 +23,8 @@ test('a read that began before a stream was forgotten does not bring the old sta
       },
     },
     evolve: (_, event) => event.type,
-    standsIn: () => 'none',
-    graceMs: 0,
+    elsewhere: async () => undefined,
+    worth: () => 'unsure',
   });
 
   append('WebhookRegistered');
@@ -44,13 +48,14 @@ test('an event of a newer release may be what ends a credential: what was known 
     stored.push({ type, revision: stored.length, data: {}, metadata: { schema: 1 } } as never);
   const states = createLiveStates<string, WebhookEvent>({
     events: {
+      outage: NEVER_AWAY,
       async *readStream(_stream, { from = 0 } = {}) {
         yield* stored.slice(from);
       },
     },
     evolve: (_, event) => event.type,
-    standsIn: () => 'grace',
-    graceMs: 3_600_000,
+    elsewhere: async () => undefined,
+    worth: () => 'holds',
   });
   append('WebhookRegistered');
   expect(await states.get('webhook-1')).toBe('WebhookRegistered');

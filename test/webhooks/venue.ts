@@ -50,6 +50,7 @@ export const changedStore = (events: OperatedEventStore, changes: Partial<Operat
   consume: (...args) => events.consume(...args),
   now: () => events.now(),
   ping: () => events.ping(),
+  outage: events.outage,
   close: () => events.close(),
   ...changes,
 });
@@ -107,7 +108,7 @@ export async function openVenue({
   });
   projector.start();
   await projector.readable(10_000);
-  const credentials = await openCredentials({ events, documents, graceMs: 60_000 });
+  const credentials = await openCredentials({ events, documents, readModels: projector.readModels });
   const personalData = createPersonalData({ documents, secretKey: SECRET_KEY, clock });
   const commands: Commands = await createCommands({
     events,

@@ -1,6 +1,6 @@
 import { WrongExpectedVersionError } from '@eventstore/db-client';
 import pRetry from 'p-retry';
-import { OutcomeUnknown, Unavailable } from '../../runtime/unavailable.ts';
+import { LogAway, OutcomeUnknown } from '../../runtime/unavailable.ts';
 import { checkEvents, checkStreamName } from '../check-event.ts';
 import {
   type Appended,
@@ -87,12 +87,16 @@ export class Appends {
         factor: 3,
         randomize: true,
         shouldRetry: ({ error }) =>
-          isTransient(error) && !(error instanceof WrongExpectedRevision) && !this.#closing.aborted,
+          isTransient(error) &&
+          !(error instanceof WrongExpectedRevision) &&
+          performance.now() < givesUpAt &&
+          !this.#closing.aborted,
       },
     ).catch((error: unknown) => {
       if (error instanceof WrongExpectedRevision || !isServerUnavailable(error, this.#closing)) throw error;
       // What was sent may have been stored, or be stored yet.
-      throw isSent ? new OutcomeUnknown(error.message, error) : new Unavailable(error.message, error);
+      const away = new LogAway(error.message, error);
+      throw isSent ? new OutcomeUnknown(error.message, away) : away;
     });
   }
 

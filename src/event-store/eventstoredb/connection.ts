@@ -12,10 +12,11 @@ import {
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
-import { Unavailable } from '../../runtime/unavailable.ts';
+import { LogAway } from '../../runtime/unavailable.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { within } from '../../runtime/within.ts';
+import type { Outage } from '../outage.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
 import { addressOf } from './gossip.ts';
 import { Leader } from './leader.ts';
@@ -30,6 +31,10 @@ const MAX_BACKOFF_MS = 2_000;
 export const RECONNECT_DELAY_MS = 50;
 /** How long `close` waits for calls in flight. */
 const CLOSE_TIMEOUT_MS = 1_000;
+/** How long an outage lasts before calls do not wait for its end any more: an election takes less (docs/decisions/event-log.md). */
+const PATIENCE_MS = 15_000;
+/** How long a call is tried once an outage has lasted longer. */
+const LAST_TRY_MS = 1_000;
 /** Once a node has left a call without an answer for so long, the leader is looked for: the call goes on waiting. */
 const SILENCE_MS = 1_000;
 
@@ -57,6 +62,8 @@ export type ConnectionOptions = NamesOptions & {
   readonly deadlineMs?: number;
   /** How long a start waits for the server, in milliseconds. Default 30 s. */
   readonly startWithinMs?: number;
+  /** How long an outage lasts before calls do not wait for its end any more, in milliseconds. Default 15 s. */
+  readonly patienceMs?: number;
 };
 
 /** Creates clients of the node that leads, and replaces them when it fails or another one does. */
@@ -64,6 +71,8 @@ export class Connection {
   readonly deadlineMs: number;
   readonly names: Names;
   readonly #startWithinMs: number;
+  readonly #patienceMs: number;
+  readonly #outage: Outage;
   /** Passed to every append of the client's own, which makes it use the plain append (docs/decisions/eventstoredb.md). */
   readonly credentials: Credentials;
   readonly #settings: Settings;
@@ -75,23 +84,28 @@ export class Connection {
   readonly #appends = new Map<NodeClient, AppendStream>();
 
   /** @throws {TypeError} if the URL cannot be used */
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, outage: Outage) {
+    this.#outage = outage;
     this.#settings = readSettings(options.url);
     this.names = new Names(options);
     this.#logger = options.logger;
     this.deadlineMs = options.deadlineMs ?? 5_000;
     this.#startWithinMs = options.startWithinMs ?? 30_000;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
     this.credentials = this.#settings.credentials ?? { username: '', password: '' };
     this.#leader = new Leader({
       settings: this.#settings,
-      logger: options.logger,
       moved: (leader) => this.#follow(leader),
+      missing: (error) => outage.suspect(error),
     });
   }
 
   /** Until when a call may be repeated that begins now. */
   givesUpAt(): number {
-    return performance.now() + 2 * this.deadlineMs;
+    const now = performance.now();
+    const usual = now + 2 * this.deadlineMs;
+    const since = this.#outage.since();
+    return since === undefined ? usual : Math.min(usual, Math.max(now, since + this.#patienceMs) + LAST_TRY_MS);
   }
 
   /** The deadline of one attempt of a call that is given up at a point in time. */
@@ -212,6 +226,7 @@ export class Connection {
    */
   failed(client: NodeClient, error: unknown): void {
     if (!isTransient(error)) return;
+    this.#outage.suspect(error);
     if (error instanceof NotLeaderError) this.#leader.isNotAlone();
     this.#leader.suspect(client.node, 'failed');
     for (const [use, shared] of this.#shared) {
@@ -268,7 +283,7 @@ export class Connection {
     try {
       return await this.#retry(what, kept, { signal, shouldRetry: isTransient });
     } catch (error) {
-      if (isTransient(reason)) throw new Unavailable(`${what} failed`, reason);
+      if (isTransient(reason)) throw new LogAway(`${what} failed`, reason);
       throw reason ?? error;
     }
   }
@@ -291,13 +306,20 @@ export class Connection {
       signal,
       shouldRetry: ({ error }) => shouldRetry(error.cause),
       onFailedAttempt: ({ error }) => {
-        if (!signal.aborted && shouldRetry(error.cause)) this.warn(error, `${what} failed; retrying`);
+        if (!signal.aborted && shouldRetry(error.cause)) this.warn(error.cause, `${what} failed; retrying`);
       },
     });
   }
 
+  /** Reports what went wrong, unless it is an outage, which has lines of its own. */
   warn(error: unknown, message: string): void {
-    this.#logger?.warn({ err: error }, message);
+    if (isTransient(error)) this.#outage.suspect(error);
+    else this.#logger?.warn({ reason: error instanceof Error ? error.message : error }, message);
+  }
+
+  /** Reports what a handler of events threw, unless an outage is why. */
+  warnOfObstacle(error: unknown, message: string): void {
+    if (this.#outage.since() === undefined) this.#logger?.warn({ err: error }, message);
   }
 
   async close(): Promise<void> {

@@ -200,7 +200,7 @@ class GroupConsumer {
       else if (why === 'obstacle') await Promise.race([Promise.all(this.#running), pause(LEAVE_WITHIN_MS, stop)]);
       await membership.leave();
       if (why === 'obstacle') {
-        this.#connection.warn(error, `Consumer group ${this.#group}: cannot go on; leaving it for now`);
+        this.#connection.warnOfObstacle(error, `Consumer group ${this.#group}: cannot go on; leaving it for now`);
         await this.#backoff.wait();
       } else if (why === 'broken') {
         this.#connection.warn(error, `Consumer group ${this.#group}: connection lost; rejoining`);

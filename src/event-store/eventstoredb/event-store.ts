@@ -16,6 +16,7 @@ import {
   type StoredEvent,
   type Subscribe,
 } from '../event-store.ts';
+import { type Outage, type OutageOptions, watchOutage } from '../outage.ts';
 import { Appends } from './appends.ts';
 import { CatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions, pause, RECONNECT_DELAY_MS } from './connection.ts';
@@ -26,10 +27,11 @@ import { readOf } from './rights.ts';
 import { ServerClock } from './server-clock.ts';
 import { serverPosition } from './stored-event.ts';
 
-export type EventStoreDbOptions = ConnectionOptions & {
-  /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
-  readonly messageTimeoutMs?: number;
-};
+export type EventStoreDbOptions = ConnectionOptions &
+  Pick<OutageOptions, 'tell'> & {
+    /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
+    readonly messageTimeoutMs?: number;
+  };
 
 /**
  * The event log in EventStoreDB / KurrentDB.
@@ -53,9 +55,11 @@ class EventStoreDb implements OperatedEventStore {
   readonly #appends: Appends;
   readonly #clock: ServerClock;
   readonly #closing = new AbortController();
+  readonly outage: Outage;
 
   constructor(options: EventStoreDbOptions) {
-    this.#connection = new Connection(options);
+    this.outage = watchOutage(() => this.ping(), this.#closing.signal, options);
+    this.#connection = new Connection(options, this.outage);
     this.#groups = new ConsumerGroups(this.#connection, options.messageTimeoutMs ?? 60_000);
     this.#reads = new Reads(this.#connection, this.#closing.signal);
     this.#appends = new Appends(this.#connection, this.#reads, this.#closing.signal);

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BaseLogger } from 'pino';
 import { within } from '../../runtime/within.ts';
 import { addressOf, GossipRefused, type Member, readGossip, resolveSeed } from './gossip.ts';
 import { unknownUser } from './rights.ts';
@@ -7,8 +6,6 @@ import type { Endpoint, Settings } from './settings.ts';
 
 /** The pause between two rounds of asking doubles up to this. */
 const MAX_PAUSE_MS = 500;
-/** How often the log says that the leader is still being looked for. */
-const WARN_EVERY_MS = 5_000;
 /** A node that has just said that it leads is not asked again because one call takes long. */
 const TRUSTED_FOR_MS = 1_000;
 
@@ -22,9 +19,10 @@ export class NoLeader extends Error {
 
 type Deps = {
   readonly settings: Settings;
-  readonly logger: Pick<BaseLogger, 'warn'> | undefined;
   /** Another node leads than before. */
   readonly moved: (leader: Endpoint) => void;
+  /** A round of asking has found no leader. */
+  readonly missing: (error: NoLeader) => void;
 };
 
 /**
@@ -87,8 +85,7 @@ export class Leader {
   }
 
   async #askUntilFound(): Promise<Endpoint> {
-    const { logger, moved, settings } = this.#deps;
-    let warnAt = performance.now() + settings.gossipTimeoutMs;
+    const { missing, moved, settings } = this.#deps;
     for (let pauseMs = settings.discoveryIntervalMs; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       if (this.#closed.signal.aborted) throw new Error('The event store is closed');
       const found = await this.#ask();
@@ -100,10 +97,7 @@ export class Leader {
         if (before !== undefined && addressOf(before) !== addressOf(found)) moved(found);
         return found;
       }
-      if (performance.now() >= warnAt) {
-        warnAt = performance.now() + WARN_EVERY_MS;
-        logger?.warn({ findings: this.#findings }, 'EventStoreDB has no leader that answers; looking for it');
-      }
+      missing(new NoLeader(this.#findings));
       await sleep(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
     }
   }

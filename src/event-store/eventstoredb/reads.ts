@@ -8,7 +8,7 @@ import {
   type StreamingRead,
   StreamNotFoundError,
 } from '@eventstore/db-client';
-import { Unavailable } from '../../runtime/unavailable.ts';
+import { LogAway } from '../../runtime/unavailable.ts';
 import { LOG_START, type Position, type ReadAll, type ReadStream, type StoredEvent } from '../event-store.ts';
 import { CatchUp } from './catch-up.ts';
 import { type Connection, isTransient } from './connection.ts';
@@ -168,11 +168,11 @@ export class Reads {
 
   /**
    * Waits before a read is resumed; longer after each failure in a row.
-   * @throws {Unavailable} if it has been given up; the error itself if another attempt is no use
+   * @throws {LogAway} if it has been given up; the error itself if another attempt is no use
    */
   async #pauseBeforeRetry(error: unknown, failures: number, { retries, givesUpAt }: RetryLimit): Promise<void> {
     if (!isServerUnavailable(error, this.#closing)) throw error;
-    if (failures > retries || performance.now() > givesUpAt) throw new Unavailable(error.message, error);
+    if (failures > retries || performance.now() > givesUpAt) throw new LogAway(error.message, error);
     await sleep(50 * 3 ** failures * (0.5 + Math.random()));
   }
 

@@ -22,6 +22,7 @@ import {
   type Subscribe,
   WrongExpectedRevision,
 } from '../event-store.ts';
+import { type Outage, type OutageOptions, watchOutage } from '../outage.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
@@ -42,7 +43,7 @@ const WINDOW = 8_192;
 /** Delay before a subscription retries a failed read. */
 const RETRY_DELAY_MS = 250;
 
-export type SqliteEventStoreOptions = {
+export type SqliteEventStoreOptions = Pick<OutageOptions, 'tell'> & {
   readonly path: string;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
@@ -72,12 +73,14 @@ class SqliteEventStore implements OperatedEventStore {
   readonly #writer: LogWriter;
   readonly #elsewhere: AppendsElsewhere | undefined;
   readonly #closing = new AbortController();
+  readonly outage: Outage;
   readonly #groups: ConsumerGroups;
   readonly #onError: (error: unknown) => void;
   readonly #statements;
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
+    this.outage = watchOutage(() => this.ping(), this.#closing.signal, options);
     this.#tail = new LogTail(database);
     this.#writer = new LogWriter({ database, committed: (group) => this.#tail.take(group) });
     this.#elsewhere = options.elsewhere;

@@ -2,6 +2,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { EventStore } from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { OutcomeUnknown, Unavailable } from '../../../src/runtime/unavailable.ts';
+import { eventually } from '../../eventually.ts';
 import { EventStoreDbServer } from './server.ts';
 
 const MADE = { type: 'Made', data: {}, metadata: {} };
@@ -37,4 +38,17 @@ test('a read that is never answered says that the log cannot be read, not that t
     expect(error).not.toBeInstanceOf(OutcomeUnknown);
   }
   server.unresponsive = false;
+});
+
+test('once an outage is older than an election takes, calls fail instead of waiting for its end', async () => {
+  const patient = await openEventStoreDb({ url: server.url, deadlineMs: 600_000, patienceMs: 200 });
+  onTestFinished(() => patient.close());
+  await server.disconnect();
+  patient.outage.suspect('disconnected', performance.now() - 200);
+  expect(await failed(patient.append('other', [MADE], { expectedRevision: 'none' }))).toBeInstanceOf(Unavailable);
+  for (const read of [patient.readStream('thing'), patient.readAll()])
+    expect(await failed(Array.fromAsync(read))).toBeInstanceOf(Unavailable);
+  await server.connect();
+  await eventually(() => expect(patient.outage.since()).toBeUndefined());
+  await patient.append('third', [MADE], { expectedRevision: 'none' });
 });

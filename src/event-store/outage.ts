@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import { LogAway } from '../runtime/unavailable.ts';
+import { within } from '../runtime/within.ts';
+
+/** Whether the log answers, as far as this thread knows (docs/decisions/event-log.md). */
+export type Outage = {
+  /** Since when the log has not answered (monotonic); undefined while it does. */
+  since(): number | undefined;
+  /** A call has had no answer. From now on one probe asks the log in the background, until it answers. */
+  suspect(reason: unknown, since?: number): void;
+};
+
+export type OutageOptions = {
+  readonly logger?: Pick<BaseLogger, 'warn'>;
+  /** Is told instead of the logger that an outage may have begun: another thread of this process reports it. */
+  readonly tell?: (reason: string) => void;
+};
+
+/** An outage that is shorter is reported in one line. */
+const REPORTED_AFTER_MS = 1_000;
+const PROBE_EVERY_MS = 250;
+
+/** @param ask rejects if the log does not answer */
+export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { logger, tell }: OutageOptions): Outage {
+  let since: number | undefined;
+  let reason = '';
+
+  async function probe(): Promise<void> {
+    while (!closing.aborted) {
+      try {
+        return await ask();
+      } catch (error) {
+        reason = messageOf(error);
+        await sleep(PROBE_EVERY_MS, undefined, { signal: closing }).catch(() => {});
+      }
+    }
+  }
+
+  async function follow(began: number): Promise<void> {
+    let isReported = false;
+    const report = () => {
+      isReported = true;
+      logger?.warn({ reason }, 'The event log does not answer; reads go on, commands wait');
+    };
+    const timer = tell === undefined ? setTimeout(report, REPORTED_AFTER_MS) : undefined;
+    await probe();
+    clearTimeout(timer);
+    since = undefined;
+    if (tell !== undefined || closing.aborted) return;
+    const milliseconds = Math.round(performance.now() - began);
+    if (isReported) logger?.warn({ milliseconds }, 'The event log answers again');
+    else logger?.warn({ milliseconds, reason }, 'The event log did not answer for a moment');
+  }
+
+  return {
+    since: () => since,
+    suspect(error, at = performance.now()) {
+      reason = messageOf(error);
+      if (since !== undefined || closing.aborted) return;
+      since = at;
+      tell?.(reason);
+      void follow(at);
+    },
+  };
+}
+
+/**
+ * Resolves if the log answers.
+ * @throws {LogAway} if it does not within a time, or has not for as long
+ */
+export async function askLog(
+  events: { readonly ping: () => Promise<void>; readonly outage: Outage },
+  withinMs: number,
+): Promise<void> {
+  const began = performance.now();
+  const since = events.outage.since();
+  if (since !== undefined && began - since > withinMs) throw new LogAway('The event log does not answer');
+  await within(withinMs, events.ping()).catch((error: unknown) => {
+    events.outage.suspect(error, began);
+    throw new LogAway('The event log does not answer', error);
+  });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

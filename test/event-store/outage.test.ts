@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { askLog, watchOutage } from '../../src/event-store/outage.ts';
+import { hooks } from '../../src/logger.ts';
+import { LogAway, OutcomeUnknown } from '../../src/runtime/unavailable.ts';
+import { eventually } from '../eventually.ts';
+
+function watched(tell?: (reason: string) => void) {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino(
+    { level: 'info', hooks, base: null },
+    { write: (line: string) => void lines.push(JSON.parse(line)) },
+  );
+  const log = { isAway: false, asked: 0 };
+  const closing = new AbortController();
+  onTestFinished(() => closing.abort());
+  const ping = async () => {
+    log.asked += 1;
+    if (log.isAway) throw new Error('No route to host');
+  };
+  const outage = watchOutage(ping, closing.signal, { logger, ...(tell && { tell }) });
+  return { lines, logger, log, outage, ping };
+}
+
+test('an outage is one line when it begins and one when it ends, whatever fails meanwhile', async () => {
+  const { lines, logger, log, outage, ping } = watched();
+  log.isAway = true;
+  for (let call = 0; call < 10; call += 1) {
+    const cause = await askLog({ ping, outage }, 1_000).catch((error: unknown) => error);
+    expect(cause).toBeInstanceOf(LogAway);
+    logger.error({ err: new OutcomeUnknown('An append', cause) }, 'unavailable');
+    await sleep(120);
+  }
+  log.isAway = false;
+  await eventually(() => expect(outage.since()).toBeUndefined());
+  logger.error({ err: new Error('Another failure') }, 'unexpected');
+  expect(lines).toMatchObject([
+    { level: 40, reason: 'No route to host', msg: expect.stringContaining('does not answer') },
+    { level: 40, milliseconds: expect.any(Number), msg: 'The event log answers again' },
+    { msg: 'unexpected', err: { stack: expect.any(String) } },
+  ]);
+  expect(lines.slice(0, 2)).not.toContainEqual(expect.objectContaining({ err: expect.anything() }));
+});
+
+test('one probe asks until the log answers, however many calls fail; a short outage is one line', async () => {
+  const { lines, log, outage } = watched();
+  log.isAway = true;
+  for (let call = 0; call < 100; call += 1) outage.suspect(new Error('Connection lost'));
+  expect(log.asked).toBe(1);
+  log.isAway = false;
+  await eventually(() => expect(outage.since()).toBeUndefined());
+  expect(log.asked).toBe(2);
+  expect(lines).toMatchObject([{ msg: 'The event log did not answer for a moment', reason: 'No route to host' }]);
+});
+
+test('a worker leaves the report to the thread that answers requests', async () => {
+  const told: string[] = [];
+  const { lines, outage } = watched((reason) => void told.push(reason));
+  outage.suspect(new Error('Connection lost'));
+  await eventually(() => expect(outage.since()).toBeUndefined());
+  expect([told, lines]).toEqual([['Connection lost'], []]);
+});
