@@ -254,6 +254,16 @@ export class Connection {
     }
   }
 
+  /**
+   * Waits until the server can be reached.
+   * @throws {Unavailable} if it cannot within `startWithinMs`
+   * @throws {UnusableStore} if it never will with this URL
+   */
+  async reach(ping: () => Promise<void>): Promise<void> {
+    await this.retryWhileStarting('Connecting to EventStoreDB', ping);
+    this.#leader.started();
+  }
+
   /** Retries until `attempt` succeeds. @returns undefined if `stop` is aborted */
   async retryForever<Result>(
     what: string,

@@ -36,6 +36,7 @@ export type EventStoreDbOptions = ConnectionOptions &
 /**
  * The event log in EventStoreDB / KurrentDB.
  * @throws {Unavailable} if the server cannot be reached within `startWithinMs`
+ * @throws {UnusableStore} if it never will with this URL
  */
 export async function openEventStoreDb(options: EventStoreDbOptions): Promise<OperatedEventStore> {
   const store = new EventStoreDb(options);
@@ -132,7 +133,7 @@ class EventStoreDb implements OperatedEventStore {
   }
 
   reach(): Promise<void> {
-    return this.#connection.retryWhileStarting('Connecting to EventStoreDB', () => this.ping());
+    return this.#connection.reach(() => this.ping());
   }
 
   async now(): Promise<number> {

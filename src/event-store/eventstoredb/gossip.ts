@@ -90,6 +90,8 @@ function ask(
     .on('trailers', refusedBy)
     .on('data', (chunk: Buffer) => received.push(chunk))
     .on('end', () => {
+      // As from a server that expects TLS: the stream then ends as if the answer were empty.
+      if (received.length === 0) return reject(new Error('it answered nothing'));
       const message = Buffer.concat(received).subarray(PREFIX_BYTES);
       try {
         resolve(responseDeserialize(message).getMembersList().flatMap(memberOf));

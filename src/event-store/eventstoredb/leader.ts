@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { within } from '../../runtime/within.ts';
 import { addressOf, GossipRefused, type Member, readGossip, resolveSeed } from './gossip.ts';
+import { misconfiguration } from './misconfiguration.ts';
 import { unknownUser } from './rights.ts';
 import type { Endpoint, Settings } from './settings.ts';
 
@@ -37,6 +39,7 @@ export class Leader {
   #known: Endpoint | undefined;
   #last: Endpoint | undefined;
   #confirmedAt = Number.NEGATIVE_INFINITY;
+  #hasStarted = false;
   #looking: Promise<Endpoint> | undefined;
   #findings: readonly string[] = [];
 
@@ -52,7 +55,7 @@ export class Leader {
    * The node that leads, as soon as there is one.
    * @param withinMs how long to wait; without it, as long as it takes
    * @throws {NoLeader} with what each node said
-   * @throws {UnusableStore} if the nodes do not know the user
+   * @throws {UnusableStore} if the nodes do not know the user, or at the start if no node can be reached with this URL
    */
   async find(withinMs?: number): Promise<Endpoint> {
     if (this.#known !== undefined) return this.#known;
@@ -71,6 +74,11 @@ export class Leader {
   /** The one address in the URL turned out to be that of a node that does not lead: there are others. */
   isNotAlone(): void {
     this.#isCluster = true;
+  }
+
+  /** The nodes could be reached: from now on, whatever is wrong with them may pass. */
+  started(): void {
+    this.#hasStarted = true;
   }
 
   close(): void {
@@ -109,6 +117,7 @@ export class Leader {
     const name = settings.isName ? seed?.host : undefined;
     const answers = new Map<string, readonly Member[]>();
     const findings = new Map<string, string>();
+    const misconfigured = new Map<string, string>();
     const found = Promise.withResolvers<Endpoint | undefined>();
     const asked = new Set<string>();
     let open = 0;
@@ -124,11 +133,14 @@ export class Leader {
             findings.set(address, `${address} leads ${leadersOf(members).join(' and ') || 'no node'}`);
             if (this.#isCluster) for (const member of members) ask(member.endpoint);
           },
-          (error: unknown) => {
+          async (error: unknown) => {
             // Any answer of a single node proves that it is there.
             if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
             else if (error instanceof GossipRefused && error.knowsNotUser) found.reject(unknownUser(error));
             findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);
+            if (this.#hasStarted || error instanceof GossipRefused) return;
+            const wrong = await misconfiguration(error, endpoint, settings);
+            if (wrong !== undefined) misconfigured.set(address, wrong);
           },
         )
         .finally(() => {
@@ -146,6 +158,8 @@ export class Leader {
     }
     const leader = await found.promise;
     this.#findings = [...findings.values()];
+    const [wrong] = misconfigured.values();
+    if (wrong !== undefined && misconfigured.size === asked.size) throw new UnusableStore(`EVENTSTORE_URL: ${wrong}`);
     return leader;
   }
 }

@@ -5,7 +5,7 @@ import { EventStoreDbServer, type Right, type ServerOptions } from './server.ts'
 const USER = { username: 'venue', password: 'p@ss:w/rd' };
 const AS_USER = 'venue:p%40ss%3Aw%2Frd@';
 
-const file = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
+export const file = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
 /** `node` is for localhost and 127.0.0.1, as EventStoreDB's own tool makes them; `named` for localhost only. */
 type Certificate = 'node' | 'named';
 

@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
-import { startSecured } from './secured-server.ts';
+import { file, startSecured } from './secured-server.ts';
+import { EventStoreDbServer } from './server.ts';
 
 const secured: typeof startSecured = async (...args) => {
   const started = await startSecured(...args);
@@ -63,9 +64,41 @@ test('a wrong password is told at once, whichever node is asked', async () => {
   await expect(openEventStoreDb({ url: urlAt('localhost', 'venue:wrong@') })).rejects.toThrow('not by this password');
 });
 
-test('the certificate has to be for the address', async () => {
-  const { urlAt } = await secured('named');
-  await use(urlAt('localhost'));
-  const opening = openEventStoreDb({ url: urlAt('127.0.0.1'), startWithinMs: 1_000 });
-  await expect(opening).rejects.toMatchObject({ cause: { message: expect.stringContaining('altnames') } });
+describe('a start that no waiting helps ends at once with a line that says what to change', () => {
+  /** Longer than a test may take. */
+  const open = (url: string) => openEventStoreDb({ url, startWithinMs: 600_000 });
+  const refused = (line: RegExp) => ({ name: 'UnusableStore', message: expect.stringMatching(line) });
+  const NAMED = /tlsCAFile=.*$/;
+
+  test.for([1, 3] as const)('without TLS to a secure server of %i nodes', async (nodes) => {
+    const { urlAt } = await secured('node', { nodes });
+    const line = /^EVENTSTORE_URL: EventStoreDB at localhost:\d+ uses TLS: remove tls=false, .*tlsCAFile$/;
+    await expect(open(urlAt('localhost').replace(NAMED, 'tls=false'))).rejects.toMatchObject(refused(line));
+  });
+
+  test.for([1, 3] as const)('with a certificate that no given authority has signed, of %i nodes', async (nodes) => {
+    const { urlAt } = await secured('node', { nodes });
+    const line = /^EVENTSTORE_URL: the certificate of .* is not signed by a known authority \(.*\): .* tlsCAFile$/;
+    for (const authority of [`tlsCAFile=${encodeURIComponent(file('named.crt'))}`, 'tls=true'])
+      await expect(open(urlAt('localhost').replace(NAMED, authority))).rejects.toMatchObject(refused(line));
+  });
+
+  test('with TLS to a server that has none', async () => {
+    const server = await EventStoreDbServer.start();
+    onTestFinished(() => server.stop());
+    const line = /^EVENTSTORE_URL: EventStoreDB at .* does not use TLS: add tls=false$/;
+    await expect(open(server.url.replace('tls=false', 'tls=true'))).rejects.toMatchObject(refused(line));
+  });
+
+  test('with a certificate for another address', async () => {
+    const { urlAt } = await secured('named');
+    await use(urlAt('localhost'));
+    const line = /is for another name \(.*altnames.*\): name the node as its certificate does$/;
+    await expect(open(urlAt('127.0.0.1'))).rejects.toMatchObject(refused(line));
+  });
+});
+
+test('of a cluster, one node that can be reached is enough', async () => {
+  const { urlAt } = await secured('named', { nodes: 3, advertised: 'localhost' });
+  await use(urlAt('localhost').replace('localhost', '127.0.0.1'));
 });
