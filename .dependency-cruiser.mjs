@@ -66,6 +66,7 @@ export const MAY_IMPORT = {
   // Copies log and records, restores them, and makes one store of what was restored.
   backup: [
     ...[
+      'audit',
       'commands',
       'credentials',
       'personal-data',

@@ -16,6 +16,8 @@ export type Audit = {
   makeKey(): Promise<string>;
   /** The same, undefined if there is none. */
   publishedKey(): Promise<string | undefined>;
+  /** Signed notes of how the log came to have its origin, if it was forked, the latest last. */
+  forks(): Promise<readonly string[]>;
   /**
    * Proves that the events of a booking are in the log, as of the newest checkpoint.
    * @param streams that tell of it
@@ -42,6 +44,7 @@ export function createAudit(deps: SealingDeps): Audit {
       const key = await (await keys()).obtainSealKey(await records(), deps);
       return (await notes()).verifierKeyText(key);
     },
+    forks: async () => (await keys()).forksIn(await records()),
     async publishedKey() {
       const key = await (await keys()).publishedKey(await records());
       return key && (await notes()).verifierKeyText(key);

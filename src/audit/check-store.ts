@@ -4,7 +4,7 @@ import { checkLog, type KeptLeaf, type LogCheck } from './check-log.ts';
 import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import type { Consistency } from './growth.ts';
 import { consistencyProof, isConsistent } from './merkle-tree.ts';
-import { type PortableEvent, portableEvent } from './portable-event.ts';
+import { portableEvents } from './portable-event.ts';
 import { publishedKey } from './seal-key.ts';
 import { openSealRecords, type SealRecords } from './seal-records.ts';
 import { nodesOf } from './tree-tiles.ts';
@@ -40,7 +40,7 @@ export async function checkStore(deps: {
   const sealed = own.checkpoints.at(-1)?.size ?? 0;
   const total = Math.max(sealed, ...deps.checkpoints.map(({ size }) => size));
   const checked = await checkLog({
-    events: portable(deps.events),
+    events: portableEvents(deps.events),
     checkpoints: [...deps.checkpoints, ...(deps.seals ? own.checkpoints : [])],
     kept: deps.kept,
     ...(deps.seals && { tile: { size: sealed, read: records.tile } }),
@@ -74,12 +74,8 @@ async function consistencyOf(
   records: SealRecords,
 ): Promise<Consistency | undefined> {
   const from = kept.toSorted((a, b) => b.size - a.size).find(({ size }) => head !== undefined && size <= head.size);
-  if (from === undefined || head === undefined) return undefined;
+  if (from === undefined || head === undefined || from.origin !== head.origin) return undefined;
   const proof = from.size === 0 ? [] : await consistencyProof(from.size, head.size, nodesOf(records.tile));
   if (!isConsistent({ from, to: head, proof })) return undefined;
   return { from: from.note, to: head.note, proof: proof.map((hash) => hash.toString('base64')) };
-}
-
-async function* portable(events: Pick<EventStore, 'readAll'>): AsyncGenerator<PortableEvent> {
-  for await (const event of events.readAll()) yield portableEvent(event);
 }

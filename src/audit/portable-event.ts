@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { unicodeProblem } from '../domain/unicode.ts';
-import type { JsonObject, StoredEvent } from '../event-store/event-store.ts';
+import type { EventStore, JsonObject, StoredEvent } from '../event-store/event-store.ts';
 
 /**
  * An event as every engine holds it: as it was stored, never upcast and never opened. Its stream has no prefix. The position
@@ -17,6 +17,11 @@ export const portableEvent = ({ id, stream, revision, type, data, metadata }: St
   data,
   metadata,
 });
+
+/** All events of a log. */
+export async function* portableEvents(events: Pick<EventStore, 'readAll'>): AsyncGenerator<PortableEvent> {
+  for await (const event of events.readAll()) yield portableEvent(event);
+}
 
 /**
  * The one text of an event, or of another JSON object: its canonical JSON (RFC 8785), on one line. Two have the same text only if they are the same.

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
+import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import { leafLine, readSealFile, UnreadableSealFile } from './seal-file.ts';
 import type { SealRecord, SealRecords } from './seal-records.ts';
+import type { Problem, VerifierKey } from './signed-note.ts';
 import { TILE_WIDTH } from './tree-tiles.ts';
 
 /** Keeps checkpoints elsewhere. A missed copy is made up for the next time. */
@@ -10,7 +12,13 @@ export type SealCopy = {
   /** The setting that asks for it. */
   readonly setting: string;
   /** @throws if not everything could be kept */
-  bringUpToDate(head: SealRecord): Promise<void>;
+  bringUpToDate(head: SealRecord, key: VerifierKey): Promise<void>;
+};
+
+/** A file of checkpoints, which shows what was signed before. */
+export type SealFile = SealCopy & {
+  /** The newest checkpoint that the key has signed; undefined if there is none, or the file cannot be read. */
+  newest(key: VerifierKey): Promise<Checkpoint | undefined>;
 };
 
 const ANSWERS_WITHIN_MS = 10_000;
@@ -78,9 +86,19 @@ export function createSealFile(deps: {
   readonly file: string;
   readonly leaves: boolean;
   readonly records: SealRecords;
-}): SealCopy {
+}): SealFile {
   const { file, records } = deps;
   let known: Held | undefined;
+
+  /** Reads the file, unless it ends where this process has left it. Another store may append to it, too. */
+  async function current(origin: string): Promise<Held> {
+    const size = await stat(file).then(
+      (found) => found.size,
+      () => undefined,
+    );
+    if (known === undefined || known.end !== size) known = await hold(origin);
+    return known;
+  }
 
   async function textFrom(start: number): Promise<string> {
     return Buffer.concat(await Array.fromAsync(createReadStream(file, { start }))).toString();
@@ -93,8 +111,7 @@ export function createSealFile(deps: {
       for await (const item of readSealFile(createReadStream(file))) {
         if ('leaf' in item) leaves += 1;
         else {
-          const [of, size] = item.note.split('\n');
-          held = { origin: of, size: Number(size), leaves, end: item.end };
+          held = { note: item.note, size: Number(item.note.split('\n')[1]), leaves, end: item.end };
         }
       }
     } catch (error) {
@@ -136,7 +153,8 @@ export function createSealFile(deps: {
       if (deps.leaves) for await (const lines of linesOf(held.leaves, sealed.size)) await write(lines);
       await write(sealed.note);
       await handle.sync();
-      known = { ...held, size: sealed.size, leaves: deps.leaves ? sealed.size : held.leaves, end };
+      const { note, size } = sealed;
+      known = { note, size, leaves: deps.leaves ? size : held.leaves, end };
     } finally {
       await handle.close();
     }
@@ -144,12 +162,18 @@ export function createSealFile(deps: {
 
   return {
     setting: 'SEAL_FILE',
-    async bringUpToDate(head) {
-      const held = known ?? (await hold(head.note.slice(0, head.note.indexOf('\n'))));
+    async newest(key) {
+      const held = await current(key.name).catch(() => undefined);
+      const checkpoint = held && checkpointIn(held, key);
+      return checkpoint === undefined || 'problem' in checkpoint ? undefined : checkpoint;
+    },
+    async bringUpToDate(head, key) {
+      const held = await current(key.name);
       // Read again after a failure, which may have left a part.
       known = undefined;
-      const problem = heldProblem(held, head);
-      if (problem !== undefined) throw new Error(`${file} ${problem}`);
+      const last = checkpointIn(held, key);
+      if (last !== undefined && 'problem' in last)
+        throw new Error(`${file} ends with a checkpoint that ${last.problem}. Name another file`);
       if (held.size === 0) await append(held, head);
       else {
         known = held;
@@ -165,9 +189,9 @@ export function createSealFile(deps: {
 
 /** What a file holds, once it has been read. */
 type Held = {
-  /** The log of the last checkpoint in it; absent in a new file. */
-  readonly origin?: string | undefined;
-  /** How many events that checkpoint is of. */
+  /** The last checkpoint in it, not checked; absent in a new file. */
+  readonly note?: string;
+  /** How many events that is of. */
   readonly size: number;
   /** The hashes of how many events come before it. */
   readonly leaves: number;
@@ -175,13 +199,8 @@ type Held = {
   readonly end: number;
 };
 
-/** Why checkpoints cannot be appended to a file. Phrased to follow its name. */
-function heldProblem({ origin, size }: Held, head: SealRecord): string | undefined {
-  if (origin !== undefined && !head.note.startsWith(`${origin}\n`)) return `is of another log, ${origin}`;
-  if (size > head.size)
-    return `holds a checkpoint of ${size} events, and only ${head.size} of this log are sealed. It may have been cut. Find out more with: venue verify --against FILE`;
-  return Number.isSafeInteger(size) ? undefined : 'holds something else than checkpoints';
-}
+const checkpointIn = ({ note }: Held, key: VerifierKey): Checkpoint | Problem | undefined =>
+  note === undefined ? undefined : openCheckpoint(note, key);
 
 /** Whether a text is the beginning of hashes and a checkpoint of this log, cut off anywhere. */
 function isBegun(text: string, origin: string): boolean {

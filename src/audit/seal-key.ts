@@ -11,10 +11,11 @@ const RECORD = 'log';
 type KeyRecords = Pick<SealRecords, 'key'>;
 
 /** How the log is called in its checkpoints, by which one store's are told from another's. Kept in a move. */
-const originOf = (logId: string): string => `venue-booking-service/${logId}`;
+export const originOf = (logId: string): string => `venue-booking-service/${logId}`;
 
-/** Whether a key signs the checkpoints of a log, by its name. */
-export const isKeyOf = ({ name }: VerifierKey, logId: string): boolean => name === originOf(logId);
+/** Whether a key signs the checkpoints of a log, or did so before it was restored, by its name. */
+export const isKeyOf = ({ name }: VerifierKey, logId: string): boolean =>
+  name === originOf(logId) || name.startsWith(`${originOf(logId)}/`);
 
 /**
  * The key that signs checkpoints, made on first use. Of processes that make one at the same time, the first one decides.
@@ -24,15 +25,43 @@ export async function obtainSealKey(
   records: KeyRecords,
   deps: { readonly secretKey: SecretKey; readonly logId: () => Promise<string> },
 ): Promise<SignerKey> {
-  const { secretKey } = deps;
+  const stored = await storedSealKey(records, deps.secretKey);
+  if (stored !== undefined) return stored;
+  const { key, record } = newKey(originOf(await deps.logId()), deps.secretKey);
+  if (await records.key.insert(RECORD, record)) return key;
+  return obtainSealKey(records, deps);
+}
+
+/** The same, undefined if there is none. */
+export async function storedSealKey(records: KeyRecords, secretKey: SecretKey): Promise<SignerKey | undefined> {
   const found = await records.key.get(RECORD);
-  if (found !== undefined) return opened(found.document, secretKey);
-  const origin = originOf(await deps.logId());
+  return found && opened(found.document, secretKey);
+}
+
+/**
+ * Puts a new key in place of the stored one, which is gone then.
+ * @param noteOf makes the note of the fork, which is kept
+ */
+export async function replaceSealKey(
+  records: KeyRecords,
+  { origin, secretKey }: { readonly origin: string; readonly secretKey: SecretKey },
+  noteOf: (key: SignerKey) => string,
+): Promise<string> {
+  const { key, record } = newKey(origin, secretKey);
+  const note = noteOf(key);
+  await records.key.update(RECORD, (stored) => ({ ...record, forks: [...(stored?.forks ?? []), note] }));
+  return note;
+}
+
+/** Signed notes of how the log came to have its origin, the latest last. */
+export const forksIn = async (records: KeyRecords): Promise<readonly string[]> =>
+  (await records.key.get(RECORD))?.document.forks ?? [];
+
+function newKey(origin: string, secretKey: SecretKey): { readonly key: SignerKey; readonly record: SealKeyRecord } {
   const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const key = signerKey(origin, jwk);
   const sealedKey = seal(secretKey, purposes.sealKey(origin), JSON.stringify(jwk));
-  if (await records.key.insert(RECORD, { origin, verifierKey: verifierKeyText(key), sealedKey })) return key;
-  return obtainSealKey(records, deps);
+  return { key, record: { origin, verifierKey: verifierKeyText(key), sealedKey } };
 }
 
 const opened = ({ origin, sealedKey }: SealKeyRecord, secretKey: SecretKey): SignerKey =>

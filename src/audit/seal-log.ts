@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { type Checkpoint, openCheckpoint, signCheckpoint } from './checkpoint.ts';
+import { type Hash, rootHash } from './merkle-tree.ts';
 import { NotAsSealed } from './not-as-sealed.ts';
 import { leafHash, portableEvent } from './portable-event.ts';
 import type { EventName, SealRecord, SealRecords } from './seal-records.ts';
 import type { SignerKey } from './signed-note.ts';
-import { continueTree, type GrowingTree, MissingHashes, TILE_WIDTH, type Tile } from './tree-tiles.ts';
+import { continueTree, type GrowingTree, MissingHashes, nodesOf, TILE_WIDTH, type Tile } from './tree-tiles.ts';
 
 /** Tiles collected before they are written, so that a long log does not pile up in memory. */
 const KEEP_AT_ONCE = 64;
@@ -21,6 +22,8 @@ type SealDeps = {
   readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
   readonly records: SealRecords;
   readonly key: SignerKey;
+  /** The newest checkpoint in `SEAL_FILE`. Nothing is signed that contradicts it. */
+  readonly kept?: Checkpoint;
   readonly onProgress?: (progress: { readonly done: number }) => void;
   /** Ends it between two events, without a checkpoint. */
   readonly signal?: AbortSignal;
@@ -28,8 +31,8 @@ type SealDeps = {
 
 /** What a seal was not written for: it would not go on from what was sealed before. */
 class Unsealable extends NotAsSealed {
-  constructor(problem: string) {
-    super(`${problem}. Nothing is sealed until that is explained. Find out more with: venue verify --seals`);
+  constructor(problem: string, hint = 'Find out more with: venue verify --seals') {
+    super(`${problem}. Nothing is sealed until that is explained. ${hint}`);
     this.name = 'Unsealable';
   }
 }
@@ -38,12 +41,16 @@ class Unsealable extends NotAsSealed {
  * Seals the events that have been appended since the last checkpoint, at most {@link EVENTS_PER_CHECKPOINT} of them, from what is kept
  * of the tree (docs/decisions/seals.md). Several processes may do it at the same time: the log has one order, so they write the same.
  * @returns the checkpoint that was written; undefined if nothing has been appended
- * @throws {Unsealable} if the log or what is kept of the tree is not what the last checkpoint says
+ * @throws {Unsealable} if the log or what is kept of the tree is not what the last checkpoint says, or what `SEAL_FILE` does
  */
 export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
   const { events, records, key, onProgress, signal } = deps;
   const head = await records.head();
   const tree = await treeAt(head, deps);
+  const kept = createKeptComparison(deps.kept);
+  if (deps.kept !== undefined && deps.kept.size <= tree.size())
+    kept.compare(await rootHash(deps.kept.size, nodesOf(records.tile)));
+  const limit = Math.max(EVENTS_PER_CHECKPOINT, (deps.kept?.size ?? 0) - tree.size());
   const after = head === undefined ? LOG_START : await positionOf(events, head.last);
   let last: EventName | undefined;
   /** The events of the first leaves of the tiles that are not kept yet. */
@@ -53,17 +60,19 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     await records.keep(tiles.map((tile) => ({ ...tile, ...firstOf(tile, firsts) })));
   };
 
-  for await (const event of events.readAll({ after, limit: EVENTS_PER_CHECKPOINT })) {
+  for await (const event of events.readAll({ after, limit })) {
     signal?.throwIfAborted();
     last = { stream: event.stream, revision: event.revision, eventId: event.id };
     if (tree.size() % TILE_WIDTH === 0) firsts.set(tree.size() / TILE_WIDTH, last);
     full.push(...tree.add(leafHash(portableEvent(event))));
+    if (tree.size() === deps.kept?.size) kept.compare(await tree.root());
     if (tree.size() % TELL_EVERY === 0) onProgress?.({ done: tree.size() });
     if (tree.size() % TURN === 0) await nextTurn();
     if (full.length < KEEP_AT_ONCE) continue;
     await keep(full);
     full = [];
   }
+  kept.end();
   if (last === undefined) return undefined;
   onProgress?.({ done: tree.size() });
   await keep([...full, ...tree.unfinished()]);
@@ -72,6 +81,28 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
   // Another process may have been quicker. What it has written is the same.
   await records.add(sealed);
   return sealed;
+}
+
+/** Compares the log with the checkpoint in `SEAL_FILE`. @throws {Unsealable} if the log does not begin with it */
+function createKeptComparison(kept: Checkpoint | undefined) {
+  let isConfirmed = kept === undefined;
+  const refuse = (size: number): never => {
+    throw new Unsealable(
+      `SEAL_FILE holds a checkpoint of ${size} events with which this log does not begin`,
+      'Find out more with: venue verify --against FILE. If the store is a restored copy, give it another origin with: venue restore --adopt',
+    );
+  };
+  return {
+    /** @param root of as many events */
+    compare(root: Hash): void {
+      if (kept !== undefined && !root.equals(kept.root)) refuse(kept.size);
+      isConfirmed = true;
+    },
+    /** Call after the last event. */
+    end(): void {
+      if (kept !== undefined && !isConfirmed) refuse(kept.size);
+    },
+  };
 }
 
 /** The tree as it was sealed last. */

@@ -30,6 +30,8 @@ export type SealKeyRecord = {
   readonly verifierKey: string;
   /** The private key, sealed under the secret key. */
   readonly sealedKey: string;
+  /** Signed notes of how the log came to have another origin than before; absent if it never did. */
+  readonly forks?: readonly string[];
 };
 
 /** How far the checkpoints are that were sent to a receiver. */
@@ -45,6 +47,9 @@ const SEALS_SENT: Collection<SentRecord> = { name: 'sealsSent', kind: 'record', 
  * that leaves some of it behind ends the seals of the store.
  */
 export const SEAL_COLLECTIONS: readonly string[] = [SEALS, SEAL_TILES, SEAL_KEYS, SEALS_SENT].map(({ name }) => name);
+
+/** What is void once the log has another origin. */
+export const SEALS_OF_AN_ORIGIN: readonly string[] = [SEALS, SEAL_TILES, SEALS_SENT].map(({ name }) => name);
 
 const newest = declareQuery(
   SEALS,
@@ -70,7 +75,7 @@ export type SealRecords = {
   firstOf(index: number): Promise<EventName | undefined>;
   /** Keeps tiles. Writes nothing over a tile that has grown in the meantime. */
   keep(tiles: readonly KeptTile[]): Promise<void>;
-  key: Pick<Documents<SealKeyRecord>, 'get' | 'insert'>;
+  key: Pick<Documents<SealKeyRecord>, 'get' | 'insert' | 'update'>;
   sent: Pick<Documents<SentRecord>, 'get' | 'insert' | 'update'>;
 };
 

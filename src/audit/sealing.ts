@@ -2,6 +2,7 @@ import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type Lease, openLeases } from '../document-store/lease.ts';
+import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -9,6 +10,7 @@ import { createSealFile, createSealWebhook, type SealCopy } from './seal-copies.
 import { obtainSealKey } from './seal-key.ts';
 import { EVENTS_PER_CHECKPOINT, sealLog } from './seal-log.ts';
 import { openSealRecords, type SealRecord } from './seal-records.ts';
+import type { VerifierKey } from './signed-note.ts';
 
 export type SealSettings = {
   /** Where every checkpoint is sent to. */
@@ -59,36 +61,38 @@ export async function openSealing(deps: SealingDeps): Promise<Sealing> {
   const records = await openSealRecords(documents);
   const leases = await openLeases({ ...deps, collection: 'sealLeases', durationMs: LEASE_MS });
   const { sealWebhook: url, sealFile: file, sealFileLeaves: leaves } = settings;
+  const kept = file === undefined ? undefined : createSealFile({ file, leaves, records });
   const copies: readonly SealCopy[] = [
     ...(url === undefined ? [] : [createSealWebhook({ url, records })]),
-    ...(file === undefined ? [] : [createSealFile({ file, leaves, records })]),
+    ...(kept === undefined ? [] : [kept]),
   ];
   const copyProblems = new Map<string, string>();
 
   async function sealWith(lease: Lease, options: SealOptions): Promise<SealRecord | undefined> {
     try {
       const key = await obtainSealKey(records, deps);
+      const newest = await kept?.newest(key);
       let head = await records.head();
       // Only a long log takes several steps. What is appended meanwhile is for the next time: else a busy store would never be done.
       for (let isWhole = false; !isWhole; ) {
         options.signal?.throwIfAborted();
         if (!lease.isHeld()) throw new Error('Another process has taken over sealing');
-        const sealed = await sealLog({ events, records, key, ...options });
+        const sealed = await sealLog({ events, records, key, ...defined({ kept: newest }), ...options });
         isWhole = sealed === undefined || sealed.size - (head?.size ?? 0) < EVENTS_PER_CHECKPOINT;
         head = sealed ?? head;
       }
-      if (head !== undefined) await copy(head);
+      if (head !== undefined) await copy(head, key);
       return head;
     } finally {
       await lease.release();
     }
   }
 
-  async function copy(head: SealRecord): Promise<void> {
+  async function copy(head: SealRecord, key: VerifierKey): Promise<void> {
     for (const { setting, bringUpToDate } of copies) {
       const known = copyProblems.get(setting);
       try {
-        await bringUpToDate(head);
+        await bringUpToDate(head, key);
         copyProblems.delete(setting);
         if (known !== undefined) logger.warn({}, `${setting}: checkpoints are kept there again`);
       } catch (error) {

@@ -54,9 +54,12 @@ export function parseVerifierKey(text: string): VerifierKey | undefined {
  * Signs a text (https://c2sp.org/signed-note).
  * @param text one or more lines, each with its end
  */
-export function signNote(text: string, key: SignerKey): string {
-  const signature = Buffer.concat([key.id, sign(null, Buffer.from(text), key.privateKey)]);
-  return `${text}\n— ${key.name} ${signature.toString('base64')}\n`;
+export function signNote(text: string, ...keys: readonly SignerKey[]): string {
+  const signatures = keys.map((key) => {
+    const signature = Buffer.concat([key.id, sign(null, Buffer.from(text), key.privateKey)]);
+    return `— ${key.name} ${signature.toString('base64')}\n`;
+  });
+  return `${text}\n${signatures.join('')}`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { type Fork, forkUnlessContinued, type KeptElsewhere } from '../audit/fork.ts';
 import { skipIds } from '../commands/sequence.ts';
 import { forgetKeySearch } from '../credentials/api-key-index.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
@@ -8,7 +9,7 @@ import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
-import { readLogId } from '../store-identity/log-id.ts';
+import { ensureLogId, readLogId } from '../store-identity/log-id.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
@@ -22,31 +23,36 @@ export type FinishDeps = {
   readonly clock: Clock;
   /** How many ids of each kind are never handed out. */
   readonly skippedIds: number;
+  /** Where checkpoints of the store were kept. */
+  readonly kept: KeptElsewhere;
 };
 
 /**
  * Makes what has been restored one store: sets the consumer groups, skips ids, destroys the keys of those who were forgotten, drops
  * the read models, and lets the records remember the log as it is now. Can be repeated.
+ * @returns the fork, if the log has another origin now
  */
-export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<void> {
-  const { documents, skippedIds } = deps;
+export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<Fork | undefined> {
+  const { events, documents, skippedIds } = deps;
+  const fork = await forkUnlessContinued({ ...deps, logId: await ensureLogId(events, deps.clock) });
   await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
+  return fork;
 }
 
 /**
  * Makes log and records that were restored with the engines' own tools one store. Either may be older than the other.
- * @returns what receivers may know of and the log does not hold
+ * @returns what receivers may know of and the log does not hold, and the fork, if the log has another origin now
  */
 export async function adoptStore(
   deps: FinishDeps & {
     /** How messages name the parts of the store. */
     readonly locations: { readonly log: string; readonly records: string };
   },
-): Promise<LostDelivery[]> {
+): Promise<{ readonly lost: LostDelivery[]; readonly fork: Fork | undefined }> {
   const { events, documents, locations } = deps;
   const memory = await readMemory(deps);
   const standstill = memory?.standstill;
@@ -56,8 +62,8 @@ export async function adoptStore(
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
   await forgetKeySearch(documents);
-  await finish(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
-  return lost;
+  const fork = await finish(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
+  return { lost, fork };
 }
 
 const deliverable = (events: OperatedEventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });

@@ -1,6 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Fork } from '../audit/fork.ts';
+import { UnusableCheckpoints } from '../audit/retained-checkpoints.ts';
 import { backUp, countOf, SECRET_KEY_FILE, verifyFiles } from '../backup/back-up.ts';
 import { checkFillable } from '../backup/fill-log.ts';
 import { adoptStore, finish } from '../backup/finish.ts';
@@ -67,22 +69,27 @@ export function backupCommands(venue: Command): void {
     .argument('[dir]', 'the folder of a backup')
     .option('--adopt', 'use log and records as they are; the read models are rebuilt')
     .option('--overwrite', 'replace the contents of the store: embedded files are moved aside, collections are dropped')
+    .option('--checkpoint <file>', 'a checkpoint of the store that was kept elsewhere, besides those in SEAL_FILE')
     .option('--skip-ids <count>', 'number of ids of each kind to skip', skippedIds, SKIPPED_IDS)
     .addHelpText(
       'after',
       `
 The service must be stopped. Webhooks may be sent again, with the same webhook-id.
+Checkpoints keep their origin and key only if the restored log begins with the newest one in SEAL_FILE or --checkpoint. Otherwise both
+are replaced, because one key must not sign two histories, and a signed note says so.
 
 Examples:
   venue restore /backups/2026-11-21
   venue restore /backups/2026-11-21 --overwrite
+  venue restore /backups/2026-11-21 --overwrite --checkpoint checkpoint.txt
   venue restore --adopt`,
     )
-    .action(async (dir, { adopt = false, overwrite = false, skipIds }, command) => {
+    .action(async (dir, { adopt = false, overwrite = false, checkpoint, skipIds }, command) => {
       if (adopt === (dir !== undefined)) command.error('name the folder of a backup, or --adopt');
       if (adopt && overwrite) command.error('--overwrite goes with the folder of a backup: --adopt replaces nothing');
-      if (dir === undefined) printAnswer(command, await adoptAsItIs(operatorConfig(), skipIds));
-      else printAnswer(command, await restoreFrom(dir, { overwrite, skipIds }, command));
+      const options = { overwrite, checkpoint, skipIds };
+      const answer = dir === undefined ? adoptAsItIs(operatorConfig(), options) : restoreFrom(dir, options, command);
+      printAnswer(command, await answer.catch(refuseCheckpoints));
     });
 }
 
@@ -92,24 +99,38 @@ function skippedIds(text: string): number {
   return count;
 }
 
-async function adoptAsItIs(config: Config, skipIds: number): Promise<Answer> {
+type RestoreOptions = {
+  readonly overwrite: boolean;
+  readonly checkpoint: string | undefined;
+  readonly skipIds: number;
+};
+
+function refuseCheckpoints(error: unknown): never {
+  if (error instanceof UnusableCheckpoints)
+    throw new UnusableCopy(`${error.message}. Run the command again without it, or with another`, error);
+  throw error;
+}
+
+const keptOf = ({ sealFile }: Config, { checkpoint }: RestoreOptions) => ({ sealFile, checkpointFile: checkpoint });
+
+async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Answer> {
+  const { skipIds } = options;
   // Before the files are opened: damaged read models must not stand in the way.
   await discardReadModels(config);
-  const lost = await onStores(config, (stores, deps) =>
+  const { lost, fork } = await onStores(config, (stores, deps) =>
     adoptStore({
-      ...{ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds },
+      ...{ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds, kept: keptOf(config, options) },
       locations: locationsOf(config),
     }),
   );
   return {
-    json: { adopted: true, skippedIds: skipIds, lost },
-    text: ['Log and records now form one store.', ...afterwards(skipIds, lost)].join('\n'),
+    json: { adopted: true, skippedIds: skipIds, lost, ...forkJson(fork) },
+    text: ['Log and records now form one store.', ...afterwards(skipIds, lost), ...forkText(fork)].join('\n'),
   };
 }
 
-type RestoreOptions = { readonly overwrite: boolean; readonly skipIds: number };
-
-async function restoreFrom(dir: string, { overwrite, skipIds }: RestoreOptions, command: Invoked): Promise<Answer> {
+async function restoreFrom(dir: string, options: RestoreOptions, command: Invoked): Promise<Answer> {
+  const { overwrite, skipIds } = options;
   const manifest = readManifest(dir);
   await verifyFiles(dir, manifest);
   provideSecretKey(dir, manifest);
@@ -121,17 +142,30 @@ async function restoreFrom(dir: string, { overwrite, skipIds }: RestoreOptions, 
   await checkStopped(config);
   const { lost, aside } = overwrite ? await replaceStore(config, dir, manifest) : { lost: [], aside: undefined };
   const locations = locationsOf(config);
-  await onStores(config, async (stores, deps) => {
+  const fork = await onStores(config, async (stores, deps) => {
     const bar = progressBarOf(command);
     await checkFillable(fillingOf(config, dir, manifest, stores.events));
     const groups = await restore({ ...stores, folder: dir, manifest, locations, onProgress: bar.show });
     bar.end();
-    await finish({ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds }, groups);
+    const { secretKey } = config;
+    return finish({ ...stores, ...deps, secretKey, skippedIds: skipIds, kept: keptOf(config, options) }, groups);
   });
   const moved = aside === undefined ? [] : [`The former files are in ${aside}.`];
   return {
-    json: { dir, ...summaryOf(manifest), skippedIds: skipIds, ...(aside !== undefined && { aside }), lost },
-    text: [`Restored ${textOf(manifest)} of ${manifest.startedAt}.`, ...moved, ...afterwards(skipIds, lost)].join('\n'),
+    json: {
+      dir,
+      ...summaryOf(manifest),
+      skippedIds: skipIds,
+      ...(aside !== undefined && { aside }),
+      lost,
+      ...forkJson(fork),
+    },
+    text: [
+      `Restored ${textOf(manifest)} of ${manifest.startedAt}.`,
+      ...moved,
+      ...afterwards(skipIds, lost),
+      ...forkText(fork),
+    ].join('\n'),
   };
 }
 
@@ -196,6 +230,17 @@ const summaryOf = ({ logId, startedAt, records, log }: Manifest) => ({
 
 const textOf = ({ records, log }: Manifest): string =>
   `${countOf(log).toLocaleString('en')} events and ${countOf(records).toLocaleString('en')} records`;
+
+const forkJson = (fork: Fork | undefined) => (fork === undefined ? {} : { fork });
+
+const forkText = (fork: Fork | undefined): string[] =>
+  fork === undefined
+    ? []
+    : [
+        `Checkpoints have the new origin ${fork.origin}: ${fork.reason}. Name another SEAL_FILE, and give the auditors the new key (venue seal-key) and this note:`,
+        '',
+        fork.note.trimEnd(),
+      ];
 
 function afterwards(skipIds: number, lost: readonly LostDelivery[]): string[] {
   const lines = [

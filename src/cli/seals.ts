@@ -45,6 +45,7 @@ Examples:
       'after',
       `
 It is also public at /.well-known/seal-key. An auditor should take it at the start, and not from the store under audit.
+With --json, it also prints the signed notes of forks: a restore can give the log another origin and key.
 
 Example:
   venue seal-key`,
@@ -53,7 +54,7 @@ Example:
       operate(command, async ({ audit }) => {
         const key = await audit.makeKey();
         const [origin = ''] = key.split('+', 1);
-        return { json: { origin, key }, text: key };
+        return { json: { origin, key, forks: await audit.forks() }, text: key };
       }),
     );
 

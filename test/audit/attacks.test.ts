@@ -176,7 +176,8 @@ test.each(Object.entries(ATTACKS))('an attacker who holds everything and %s is f
   // The same when the log goes on, and later checkpoints of the altered log hold.
   await store.attack(append150);
   expect(await byOne(), 'one kept checkpoint after more events').toEqual(['changed']);
-  const later = await store.seal();
+  await expect(store.seal(), 'with SEAL_FILE').rejects.toThrow('with which this log does not begin');
+  const later = await (await store.sealing()).seal();
   const file = join(store.folder, 'with-later.txt');
   writeFileSync(file, `${readFileSync(store.files.several, 'utf8')}\n${later?.note}`);
   const { confirmedUpTo, findings } = await check(store, file);

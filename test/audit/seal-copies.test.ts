@@ -95,13 +95,15 @@ describe('SEAL_FILE', () => {
       writeFileSync(store.file, text);
       await store.sealNext();
       expect(store.text()).toBe(text);
-      expect(store.copyProblems.get('SEAL_FILE')).toMatch(/^.*seals\.txt (holds something else|is of another log)/);
+      expect(store.copyProblems.get('SEAL_FILE')).toMatch(
+        /^.*seals\.txt (holds something else|ends with a checkpoint that is not a signed note)/,
+      );
     }
     expect(store.warnings.at(-1)).toMatch(/^SEAL_FILE: checkpoints could not be kept there; retrying\. /);
     expect((await store.records.head())?.size).toBe(4);
   });
 
-  test('of another log, or with more than was sealed, is left as it is', async () => {
+  test('of another log, or signed with another key, is left as it is', async () => {
     const [store, other] = [await storeWithFile(), await storeWithFile()];
     await other.sealNext(5);
     const text = other.text().replace('4444', '9999');
@@ -113,7 +115,7 @@ describe('SEAL_FILE', () => {
     writeFileSync(store.file, other.text());
     await store.sealNext();
     expect(store.copyProblems.get('SEAL_FILE')).toContain(
-      'holds a checkpoint of 5 events, and only 2 of this log are sealed',
+      'ends with a checkpoint that is not signed with the key venue-booking-service/11111111',
     );
     expect(store.text()).toBe(other.text());
     // It is said once, and it is said when it is over.

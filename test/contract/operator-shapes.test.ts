@@ -103,7 +103,7 @@ const PRINTS: { readonly [command: string]: string } = {
   verify:
     'position events documents differences.projection differences.key differences.expected.*? differences.actual.*? notVerified',
   seal: 'size checkpoint',
-  'seal-key': 'origin key',
+  'seal-key': 'origin key forks',
   proof: 'checkpoint events.index events.event events.proof',
 };
 

@@ -61,23 +61,38 @@ test('after a brand was forgotten, everything verifies as before, and no proof s
   expect(await json('verify', '--against', kept)).toMatchObject({ confirmedUpTo: size, findings: [] });
 });
 
-test('a store that was restored goes on sealing, and a checkpoint that is newer than the backup is not confirmed', async () => {
+test('a store that was restored keeps its origin only if it begins with the newest checkpoint that was kept', async () => {
   const { dataDir, service, kept, size } = await booked();
   const backup = join(dataDir, 'backup');
   expect((await inProcess('backup', backup)).code).toBe(0);
   await json('brand', 'add', '--name', 'Later');
   const { checkpoint: newer } = await json('seal');
-  writeFileSync(join(dataDir, 'newer.txt'), newer);
+  const newest = join(dataDir, 'newer.txt');
+  writeFileSync(newest, newer);
   await service.end('SIGTERM');
-  const restored = await inProcess('restore', backup, '--overwrite');
-  expect(restored.code, restored.stderr).toBe(0);
-  expect(await json('verify', '--seals', '--against', kept)).toMatchObject({ findings: [], problems: [] });
+  const { origin, key } = await json('seal-key');
+  const restore = async (checkpoint: string) => {
+    const args = ['restore', backup, '--overwrite', '--checkpoint', checkpoint, '--json'];
+    const { code, stdout, stderr } = await inProcess(...args);
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout);
+  };
+  const none = await inProcess('restore', backup, '--overwrite', '--checkpoint', join(dataDir, 'none.txt'));
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('ValidationError: ') });
+  expect((await restore(kept)).fork).toBeUndefined();
   expect((await json('seal')).size).toBeGreaterThan(size);
-  expect(await json('verify', '--seals', '--against', kept)).toMatchObject({
-    findings: [],
-    problems: [],
-    confirmed: 3,
-  });
-  const lost = await inProcess('verify', '--against', join(dataDir, 'newer.txt'));
+  const same = await json('verify', '--seals', '--against', kept);
+  expect(same).toMatchObject({ findings: [], problems: [], confirmed: 3 });
+
+  const { fork } = await restore(newest);
+  expect(fork.note).toContain(`${origin}\nfork\n${fork.origin}+`);
+  const sealed = await json('seal');
+  expect(sealed.checkpoint).toMatch(new RegExp(`^${fork.origin}\n`));
+  expect(await json('seal-key')).toMatchObject({ origin: fork.origin, forks: [fork.note] });
+  expect((await inProcess('verify', '--seals')).code).toBe(0);
+  // With the former key, earlier checkpoints are confirmed and lost ones are found.
+  const earlier = await json('verify', '--against', kept, '--key', key);
+  expect(earlier).toMatchObject({ findings: [], confirmedUpTo: size });
+  const lost = await inProcess('verify', '--against', newest, '--key', key);
   expect(lost).toMatchObject({ code: 1, stderr: expect.stringContaining('The log is not what was sealed.') });
 });
