@@ -7,6 +7,7 @@ import { brands } from './brands.ts';
 import { communities } from './communities.ts';
 import { communityChanges } from './community-changes.ts';
 import { reviews } from './reviews.ts';
+import { spaceRatings } from './space-ratings.ts';
 import { spaces } from './spaces.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -18,6 +19,7 @@ export const projections = [
   availability,
   bookings,
   reviews,
+  spaceRatings,
   apiKeys,
   webhooks,
   communityChanges,

@@ -18,6 +18,7 @@ import { createOperatorQueries } from './operator.ts';
 import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
+import { createSpaceRatingQueries } from './space-ratings.ts';
 import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
@@ -52,6 +53,7 @@ export function createQueries(deps: {
     charges: createCharges({ events, clock }),
     monthCharges: createMonthCharges({ readModels }),
     reviews: createReviewQueries({ readModels, personalData }),
+    spaceRatings: createSpaceRatingQueries({ readModels, personalData }),
     webhooks: createWebhookQueries({ readModels }),
     listVersions: createListVersions({ readModels, personalData }),
     operator: createOperatorQueries({ readModels, personalData }),

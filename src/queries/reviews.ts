@@ -70,6 +70,10 @@ type OverviewQuery = {
   /** The page that ends before this one. Takes precedence. */
   readonly after?: number;
   readonly limit: number;
+  /** Only those of one space. */
+  readonly spaceId?: number;
+  /** Only those with this rating. The figures count every rating. */
+  readonly rating?: number;
 };
 
 export type ReviewOverview = {
@@ -78,7 +82,7 @@ export type ReviewOverview = {
   readonly previous: number | undefined;
   /** What is `before` for the next page. Undefined on the last page. */
   readonly next: number | undefined;
-  /** How many there are of each rating, 1 to 5. */
+  /** How many there are of each rating, 1 to 5; of the space only, if one is asked for. */
   readonly byRating: ReadonlyMap<number, number>;
   /** The bookings that have been reviewed. */
   readonly reviewed: ReadonlySet<BookingId>;
@@ -86,6 +90,13 @@ export type ReviewOverview = {
 
 /** How many reviews have their texts opened together. */
 const OPENED_TOGETHER = 200;
+
+/** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
+export async function mayReadReviews(readModels: ReadModels, account: Account, communityId: number): Promise<boolean> {
+  if (account.kind === 'Community') return account.id === communityId;
+  const completed = anyCompleted(account.id, toCommunityId(communityId));
+  return isAny(readModels.collection(bookings).find(completed));
+}
 
 export function createReviewQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
@@ -95,16 +106,9 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
       yield* await personalData.openReviews(page.map(({ document }) => document));
   }
 
-  async function mayRead(account: Account, communityId: number): Promise<boolean> {
-    if (account.kind === 'Community') return account.id === communityId;
-    const completed = anyCompleted(account.id, toCommunityId(communityId));
-    return isAny(readModels.collection(bookings).find(completed));
-  }
-
-  /** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
   async function refuseReading(account: Account, communityId: number): Promise<Refusal | undefined> {
     const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
-    return exists && (await mayRead(account, communityId))
+    return exists && (await mayReadReviews(readModels, account, communityId))
       ? undefined
       : refuse('ResourceNotFound', `There are no reviews of community ${communityId} for this caller.`);
   }
@@ -147,7 +151,7 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
 /** Reads all reviews, newest first, and keeps those of the page. */
 async function overviewOf(
   found: AsyncIterable<Stored<ReviewDocument>>,
-  { before, after, limit }: OverviewQuery,
+  { before, after, limit, ...only }: OverviewQuery,
 ): Promise<Omit<ReviewOverview, 'reviews'> & { readonly page: readonly ReviewDocument[] }> {
   const byRating = new Map<number, number>();
   const reviewed = new Set<BookingId>();
@@ -156,9 +160,11 @@ async function overviewOf(
   const older: ReviewDocument[] = [];
   const newer: ReviewDocument[] = [];
   for await (const { document } of found) {
-    const { rating, bookingId, reviewId } = document;
-    byRating.set(rating, (byRating.get(rating) ?? 0) + 1);
+    const { rating, bookingId, reviewId, spaceId } = document;
     reviewed.add(bookingId);
+    if (only.spaceId !== undefined && spaceId !== only.spaceId) continue;
+    byRating.set(rating, (byRating.get(rating) ?? 0) + 1);
+    if (only.rating !== undefined && rating !== only.rating) continue;
     if (newest.length <= limit) newest.push(document);
     if (before !== undefined && reviewId < before && older.length <= limit) older.push(document);
     if (after !== undefined && reviewId > after && newer.push(document) > limit + 1) newer.shift();

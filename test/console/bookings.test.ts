@@ -58,6 +58,19 @@ test('a community approves a request from its inbox', async () => {
   expect((await community.open('/console/inbox')).text).not.toContain('Coffee for forty.');
 });
 
+test('reviews are filtered by space and rating', async () => {
+  const shown = async (query: string) => {
+    const page = await community.open(`/console/reviews${query}`);
+    return [page.status, page.text.includes('Light, space, quiet'), page.text.includes('No reviews match')];
+  };
+  for (const query of ['', `?space=${hall}`, '?rating=5', `?space=${hall}&rating=5`])
+    expect(await shown(query), query).toEqual([200, true, false]);
+  for (const query of ['?space=2', '?rating=4']) expect(await shown(query), query).toEqual([200, false, true]);
+  expect((await shown('?space=999999'))[0]).toBe(422);
+  // One's own reviews are few.
+  expect((await brand.open('/console/reviews?rating=4')).text).toContain('Light, space, quiet');
+});
+
 test('a double click on approve approves once', async () => {
   const id = await requested();
   const inbox = await community.open('/console/inbox');

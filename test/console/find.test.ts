@@ -60,6 +60,26 @@ const approve = async (bookingId: number) =>
     await running.service.core.commands.bookings.approve({ bookingId, communityId: communityId(community) }, CONTEXT),
   );
 
+test('a space shows its rating and reviews to brands that may read them, and to no others', async () => {
+  const [northwind, juniper] = running.demo.brands;
+  const [harbour, union] = running.demo.communities;
+  const seen = async (user: typeof northwind.user) => {
+    const own = new Browser(running.url);
+    await own.signIn(user);
+    const found = [harbour.spaces[0], union.spaces[0]].map(async ({ id, name }) => {
+      const list = await own.open(`/console/find?date=${freshDate()}&name=${encodeURIComponent(name)}`);
+      const page = textOf((await own.open(`/console/find/${id}`)).text);
+      const row = textOf(/<li class="find.*?<\/li>/s.exec(list.text)?.[0] ?? '');
+      return [/Rated [\d.]+ \(\d+ reviews?\)/.exec(row)?.[0], /Light, space, quiet|Lovely yard/.exec(page)?.[0]];
+    });
+    return Promise.all(found);
+  };
+  const none = [undefined, undefined];
+  // Each has completed a booking with one of the two communities (docs/decisions/bookings.md).
+  expect(await seen(northwind.user)).toEqual([['Rated 5.0 (1 review)', 'Light, space, quiet'], none]);
+  expect(await seen(juniper.user)).toEqual([none, ['Rated 4.0 (1 review)', 'Lovely yard']]);
+});
+
 describe('from Find to the page of a space and back', () => {
   test('an hour that was clicked is chosen, what is left is a link, and the way back keeps the filter', async () => {
     const date = freshDate();

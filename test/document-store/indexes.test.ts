@@ -46,6 +46,7 @@ test('queries on all these collections are declared', () => {
       'oauthClients',
       'reviews',
       'seals',
+      'spaceRatings',
       'spaces',
       'subjectKeys',
       'users',

@@ -8,6 +8,7 @@ import { communities } from '../../projections/communities.ts';
 import { communityChanges } from '../../projections/community-changes.ts';
 import { projections } from '../../projections/index.ts';
 import { reviews } from '../../projections/reviews.ts';
+import { spaceRatings } from '../../projections/space-ratings.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
@@ -117,7 +118,7 @@ test('communities and brands', () => {
   expect(documentsOf(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
 });
 
-test('reviews', () => {
+test('reviews, and the figures of a space', () => {
   const data = {
     reviewId: reviewId(5),
     bookingId: bookingId(1),
@@ -133,6 +134,11 @@ test('reviews', () => {
   };
   expect(documentsOf(reviews, { type: 'ReviewPosted', data })).toEqual({
     5: { ...data, createdAt: '2026-12-01T12:00:00.000Z' },
+  });
+  const posted = (id: number, rating: number) =>
+    ({ type: 'ReviewPosted', data: { ...data, reviewId: reviewId(id), rating } }) as const;
+  expect(documentsOf(spaceRatings, posted(5, 5), posted(6, 3), posted(8, 4), posted(7, 1))).toEqual({
+    7: { spaceId: 7, communityId: 1, count: 4, sum: 13, latest: [7, 8, 6] },
   });
 });
 

@@ -10,6 +10,7 @@ import { priceView, stateOf, statusBadge } from '../parts/booking-views.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { NO_PROBLEMS, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
+import { reviewText } from '../parts/review-views.ts';
 import {
   type Answer,
   type ConsoleRoutes,
@@ -25,7 +26,7 @@ import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts
 import { decisionForms } from '../requests/decision-forms.ts';
 import { canEnd } from '../requests/decisions.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
-import { canReview, reviewForm, reviewText } from './review-form.ts';
+import { canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {

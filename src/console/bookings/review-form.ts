@@ -1,24 +1,11 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
-import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
-import { type Html, html, named, written } from '../../html/html.ts';
-import { momentIn, zoneName } from '../parts/formats.ts';
+import { REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
+import { type Html, html } from '../../html/html.ts';
 import { choices, field, postForm, textArea } from '../parts/forms.ts';
 import type { Problems, Visit } from '../parts/visit.ts';
 import { viaField } from '../parts/way-back.ts';
-
-/** A rating as stars, with a text alternative. */
-export const stars = (rating: number): Html =>
-  html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
-
-/** @param zone of the space */
-export const reviewText = (
-  review: ReadableReview,
-  zone: string,
-): Html => html`<p>${stars(review.rating)} <strong>${named(review.title)}</strong></p>
-${written(review.content)}
-<p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${momentIn(zone, review.createdAt)} ${zoneName(zone)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
 
 /** Whether to offer the review form. The decider checks again. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>

@@ -1,14 +1,16 @@
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
+import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { ReviewOverview } from '../../queries/reviews.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
+import { NO_PROBLEMS, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { cursorPager, noticeOf } from '../parts/links.ts';
-import { idOf, type PageDeps, type Routes } from '../parts/visit.ts';
-import { reviewText, stars } from './review-form.ts';
+import { addressOf, cursorPager, type Fields, noticeOf } from '../parts/links.ts';
+import { reviewText, stars } from '../parts/review-views.ts';
+import { type Form, idOf, NO_SUCH_SPACE, type PageDeps, type Problems, type Routes } from '../parts/visit.ts';
 
 const PATH = '/console/reviews';
 const PER_PAGE = 20;
@@ -19,7 +21,9 @@ const CHECKED = 50;
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async ({ account, query, zone }) => {
     const cursors = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
-    const overview = await queries.reviews.overview(account, { ...cursors, limit: PER_PAGE });
+    const spaces = account.kind === 'Community' ? await queries.spaces.list(account) : [];
+    const { filter, problems } = account.kind === 'Community' ? filterOf(query, spaces) : NO_FILTER;
+    const overview = await queries.reviews.overview(account, { ...cursors, ...filter, limit: PER_PAGE });
     const { reviews, previous, next } = overview;
     const zones = new Map<number, string>();
     for (const id of new Set(reviews.map(({ communityId }) => communityId)))
@@ -28,13 +32,14 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     return {
       title: 'Reviews',
       lead: isCommunity ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.',
+      problems,
       flash: noticeOf(query, cursors),
       main: html`${!isCommunity && (await awaitingReview(account, overview))}
-<div class="stack full" id="reviews" data-live-region>${
+<div class="stack full" id="reviews" data-live-region>${isCommunity && overview.reviewed.size > 0 && html`${summary(overview, filter)}${filterForm(filter, spaces, problems)}`}${
         reviews.length === 0
-          ? empty(account)
-          : html`${isCommunity && summary(overview)}${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
-      }${cursorPager(PATH, {}, { previous: previous?.toString(), next: next?.toString() })}</div>`,
+          ? empty(account, filter)
+          : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
+      }${cursorPager(PATH, fieldsOf(filter), { previous: previous?.toString(), next: next?.toString() })}</div>`,
     };
   });
 
@@ -56,16 +61,49 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
 const reviewCard = (review: ReadableReview, zone: string): Html =>
   html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review, zone)}</article>`;
 
-function summary({ byRating }: ReviewOverview): Html {
-  const of = (rating: number) => byRating.get(rating) ?? 0;
-  const ratings = [5, 4, 3, 2, 1];
-  const count = ratings.reduce((sum, rating) => sum + of(rating), 0);
-  const average = ratings.reduce((sum, rating) => sum + rating * of(rating), 0) / count;
-  return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p><div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
-<dl class="facts">${ratings.map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
+/** Which reviews a community wants to see. */
+type Filter = { readonly spaceId?: number; readonly rating?: number };
+
+const NO_FILTER = { filter: {}, problems: NO_PROBLEMS };
+
+function filterOf(query: Form, spaces: readonly Space[]): { readonly filter: Filter; readonly problems: Problems } {
+  const spaceId = idOf(query.text('space'));
+  const rating = RATINGS.find((known) => query.text('rating') === String(known));
+  const isKnown = query.text('space') === '' || spaces.some((space) => space.spaceId === spaceId);
+  return { filter: defined({ spaceId, rating }), problems: isKnown ? NO_PROBLEMS : { space: NO_SUCH_SPACE } };
 }
 
-function empty({ kind }: Account): Html {
+const fieldsOf = ({ spaceId, rating }: Filter): Fields => ({ space: spaceId?.toString(), rating: rating?.toString() });
+
+function filterForm({ spaceId, rating }: Filter, spaces: readonly Space[], problems: Problems): Html {
+  const names = spaces.map((space) => ({ value: String(space.spaceId), label: namedText(space.name) }));
+  const ratings = RATINGS.map((one) => ({ value: String(one), label: counted(one, 'star') }));
+  return html`<form class="search short" method="get" action="${PATH}">
+${select({ name: 'space', label: 'Space', value: spaceId ?? '', problems, options: [{ value: '', label: 'All spaces' }, ...names] })}
+${select({ name: 'rating', label: 'Rating', value: rating ?? '', options: [{ value: '', label: 'Any rating' }, ...ratings] })}
+<button class="button quiet">Show</button>
+</form>`;
+}
+
+const RATINGS = [5, 4, 3, 2, 1] as const;
+
+function summary({ byRating }: ReviewOverview, filter: Filter): Html | undefined {
+  const of = (rating: number) => byRating.get(rating) ?? 0;
+  const count = RATINGS.reduce((sum, rating) => sum + of(rating), 0);
+  if (count === 0) return undefined;
+  const average = RATINGS.reduce((sum, rating) => sum + rating * of(rating), 0) / count;
+  return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p><div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
+<dl class="facts">${RATINGS.map((rating) => html`<dt>${of(rating) === 0 ? counted(rating, 'star') : html`<a href="${addressOf(PATH, fieldsOf({ ...filter, rating }))}">${counted(rating, 'star')}</a>`}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
+}
+
+function empty({ kind }: Account, filter: Filter): Html {
+  if (Object.keys(filter).length > 0)
+    return emptyState(
+      'star',
+      'No reviews match',
+      'Choose another space or rating.',
+      buttonLink(PATH, 'Show all reviews'),
+    );
   const past = buttonLink('/console/bookings?when=past', 'View past bookings', 'quiet');
   return kind === 'Community'
     ? emptyState(

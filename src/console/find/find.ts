@@ -1,3 +1,4 @@
+import type { Rating } from '../../../projections/space-ratings.ts';
 import type { Account } from '../../domain/account.ts';
 import { daysLater } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
@@ -8,10 +9,12 @@ import { priceOf } from '../../domain/pricing.ts';
 import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { onlyZone } from '../parts/booking-views.ts';
 import { amount, clock, counted, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
 import { dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { pager } from '../parts/links.ts';
+import { ratingText } from '../parts/review-views.ts';
 import type { ConsoleRoutes, PageDeps, Problems, Visit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, findQuery, readFilter } from './find-filter.ts';
 import { spacePath } from './space-page.ts';
@@ -30,7 +33,13 @@ type Search = {
 };
 
 /** A space that the filter finds, with the hours at which an event can start on its date. */
-type Found = { readonly space: Space; readonly total: number; readonly openHours: readonly number[] };
+type Found = {
+  readonly space: Space;
+  readonly total: number;
+  readonly openHours: readonly number[];
+  /** Undefined if it has no reviews that the brand may read. */
+  readonly rating: Rating | undefined;
+};
 
 /** Where a brand finds a space: by date, start time, community, price and name. */
 export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageDeps): void {
@@ -42,7 +51,7 @@ export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageD
     const search = { account: visit.account, filter, communities };
     return {
       title: 'Find a space',
-      lead: `Start times on ${longDate(filter.date)}, in each space’s local time.`,
+      lead: `Start times on ${longDate(filter.date)}.`,
       problems,
       main: html`${filterForm(visit, filter, communities, problems, currency)}
 ${
@@ -61,9 +70,10 @@ ${
     return found.length === 0 ? nothingFound(search, all) : resultList(found, search, currency);
   }
 
-  /** The price of each space, and when an event can start there on the date. */
+  /** The price and rating of each space, and when an event can start there on the date. */
   async function openOn({ account, filter: { date } }: Search, spaces: readonly Space[]): Promise<readonly Found[]> {
     const hours = new Map<number, readonly number[]>();
+    const rated = queries.spaceRatings.list(account, spaces);
     const wanted = { account, from: date, to: date, limit: spaces.length + 1 };
     let after: Parameters<typeof queries.openDays>[0]['after'];
     do {
@@ -72,8 +82,10 @@ ${
       for (const { space, openHours } of page.days) hours.set(space.spaceId, openHours);
       after = page.next;
     } while (after !== undefined);
+    const ratings = await rated;
     return spaces.map((space) => ({
       space,
+      rating: ratings.get(space.spaceId),
       total: priceOf(space.eventFee, serviceFeePercent).totalPrice,
       openHours: hours.get(space.spaceId) ?? [],
     }));
@@ -152,21 +164,27 @@ function resultList(found: readonly Found[], { filter, communities }: Search, cu
   const shown = found.slice((page - 1) * PER_PAGE, page * PER_PAGE);
   const byId = new Map(communities.map((one) => [one.communityId, one]));
   const to = (wanted: number) => findPath({ ...filter, page: wanted });
+  const pageZone = onlyZone(shown.map(({ space }) => space));
   const at = filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`;
-  return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first, by price.</p>
-<ul class="finds">${shown.map((one) => row(one, byId.get(one.space.communityId), { ...filter, page }, currency))}</ul>
+  return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first, by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
+<ul class="finds">${shown.map((one) => row(one, byId.get(one.space.communityId), { ...filter, page }, { currency, pageZone }))}</ul>
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
 )}`;
 }
 
-function row(found: Found, community: Community | undefined, filter: FindFilter, currency: string): Html {
-  const { space, total, openHours } = found;
+function row(
+  found: Found,
+  community: Community | undefined,
+  filter: FindFilter,
+  { currency, pageZone }: { readonly currency: string; readonly pageZone: string | undefined },
+): Html {
+  const { space, total, openHours, rating } = found;
   const to = (start: number | undefined) =>
     spacePath(space.spaceId, { date: filter.date, start, back: findQuery(filter) });
   return html`<li class="find${openHours.length === 0 && ' none'}">${initialOf(space)}
-<div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2><p class="muted small">${community && html`${named(community.name)}, `}${zoneName(space.timeZone)}</p>
+<div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2><p class="muted small">${community && named(community.name)}${space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`}${rating && html` · ${ratingText(rating)}`}</p>
 ${
   openHours.length === 0
     ? html`<p class="muted small">${space.active ? 'No free time on this day.' : 'Not taking bookings at the moment.'}</p>`

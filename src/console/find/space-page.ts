@@ -17,6 +17,7 @@ import { priceView } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../parts/formats.ts';
 import { csrfField, dateField, NO_PROBLEMS, onceField, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf, linkItem } from '../parts/links.ts';
+import { ratingText, reviewText } from '../parts/review-views.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import {
   type AccountOf,
@@ -170,11 +171,12 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries, sett
     // A form carries in a field what an address carries in its query.
     const carried = (visit.restored ?? visit.form).text('origin');
     const query = carried === '' ? visit.query : Form.ofQuery(carried);
-    const [times, communities, before, free] = await Promise.all([
+    const [times, communities, before, free, rated] = await Promise.all([
       startTimes(account, spaceId, date),
       queries.spaces.communities(),
       bookingToRepeat(visit, space, query),
       freeTimes(account, spaceId, date),
+      queries.spaceRatings.ofSpace(account, space),
     ]);
     const community = communities.find(({ communityId }) => communityId === space.communityId);
     const chosen = typed.integer('startHour');
@@ -188,7 +190,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries, sett
     const typedDate = problem === undefined ? date : asked;
     return {
       title: namedText(space.name),
-      lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.`,
+      lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`}`,
       back: before
         ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
         : { href: results, label: 'Find a space' },
@@ -203,10 +205,16 @@ ${dayForm(space, origin, typedDate, localDate(now, space.timeZone), wrong)}
           ? startTimeField(space, times, start, problems)
           : html`<p>This space is not taking bookings at the moment.</p>`
       }</div></section></div>
-${requestForm(visit, space, origin, date, priceFor(space), typed, problems)}</div>`,
+${requestForm(visit, space, origin, date, priceFor(space), typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
     };
   }
 }
+
+type Rated = NonNullable<Awaited<ReturnType<PageDeps['queries']['spaceRatings']['ofSpace']>>>;
+
+const reviewsOf = ({ rating, latest }: Rated, { timeZone }: Space): Html =>
+  html`<section class="card" id="reviews" aria-labelledby="reviews-title"><div class="row apart"><h2 id="reviews-title">${latest.length < rating.count ? 'Latest reviews' : 'Reviews'}</h2>${ratingText(rating)}</div>
+${latest.map((review) => html`<article class="stack tight">${reviewText(review, timeZone)}</article>`)}</section>`;
 
 const SENT_BEFORE =
   'This form was already sent, and its request is in My bookings. Nothing was sent this time. To request this as well, send it again.';

@@ -4,7 +4,7 @@ import type { Space } from '../../domain/space.ts';
 import { type ClosedKind, type TimeSlot, usageEnd } from '../../domain/time-slots.ts';
 import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import { clock, duration, shortDate, zoneName } from '../parts/formats.ts';
+import { clock, duration, shortDate } from '../parts/formats.ts';
 import { errorText } from '../parts/forms.ts';
 import type { Problems } from '../parts/visit.ts';
 
@@ -58,7 +58,7 @@ export function startTimeField(space: Space, times: StartTimes, chosen: number |
   if (firstOpen === undefined)
     return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${tiles}${error}`;
   const isHeld = slots.some(({ hour }) => HELD.has(closed(hour)));
-  return html`<fieldset class="field"><legend>Start time</legend><p class="hint">${zoneName(space.timeZone)}.${isHeld && space.durationHours > 1 && ` An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.`}</p>${tiles}${error}</fieldset>`;
+  return html`<fieldset class="field"><legend>Start time</legend>${isHeld && space.durationHours > 1 && html`<p class="hint">An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.</p>`}${tiles}${error}</fieldset>`;
 }
 
 /** @param isFirst the tile that the list of problems links to */

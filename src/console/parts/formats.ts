@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.ts';
 import { type Html, html } from '../../html/html.ts';
 
 /** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
@@ -52,12 +53,14 @@ type Moment = string | number;
 export const momentIn = (zone: string, moment: Moment): string => formatted(zone, 'short', moment);
 /** A moment in a time zone, to the second: `20 Nov 2026, 09:30:05` */
 const secondIn = (zone: string, moment: Moment): string => formatted(zone, 'medium', moment);
+/** The day of a moment in a time zone: `20 Nov 2026` */
+export const dayIn = (zone: string, moment: Moment): string => formatted(zone, undefined, moment);
 
-function formatted(zone: string, timeStyle: 'short' | 'medium', moment: Moment): string {
+function formatted(zone: string, timeStyle: 'short' | 'medium' | undefined, moment: Moment): string {
   const known = `${timeStyle} ${zone}`;
   let format = moments.get(known);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle });
+    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', ...defined({ timeStyle }) });
     moments.set(known, format);
   }
   return format.format(new Date(moment));

@@ -1,0 +1,21 @@
+import type { ReadableReview } from '../../../projections/reviews.ts';
+import type { Rating } from '../../../projections/space-ratings.ts';
+import { RATING } from '../../domain/limits.ts';
+import { type Html, html, named, written } from '../../html/html.ts';
+import { counted, dayIn } from './formats.ts';
+
+/** A rating as stars, with a text alternative. */
+export const stars = (rating: number): Html =>
+  html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
+
+/** `★ 4.6 (23 reviews)` */
+export const ratingText = ({ average, count }: Rating): Html =>
+  html`<span class="rating"><span class="stars" aria-hidden="true">★</span> <span class="visually-hidden">Rated </span>${average.toFixed(1)} <span class="muted">(${counted(count, 'review')})</span></span>`;
+
+/** @param zone of the space */
+export const reviewText = (
+  review: ReadableReview,
+  zone: string,
+): Html => html`<p>${stars(review.rating)} <strong>${named(review.title)}</strong></p>
+${written(review.content)}
+<p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${dayIn(zone, review.createdAt)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
