@@ -42,6 +42,24 @@ const shown = (url: string | URL, what: RegExp): Promise<Page> =>
     return page;
   });
 
+test('the call that a new key is tried with is one that it may make', async () => {
+  const northwind = new Browser(running.url);
+  await northwind.signIn(running.demo.brands[0].user);
+  const called = async (browser: Browser, permission: string) => {
+    const made = await browser.send(await browser.open('/console/keys'), '/console/keys', { label: 'Try', permission });
+    const [, command = ''] = /<pre>(.*?)<\/pre>/s.exec(made.text) ?? [];
+    const text = command.replaceAll('&#39;', "'").replaceAll('&quot;', '"');
+    const [url = '', body] = [/'(http[^']*)'/, /-d '([^']*)'/].map((part) => part.exec(text)?.[1]);
+    const headers = { authorization: `Bearer ${secretIn(made)}`, 'content-type': 'application/json' };
+    return (await fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })).status;
+  };
+  for (const permission of ['ReadAvailability', 'ReadBookings', 'ReadReviews', 'Webhooks']) {
+    expect(await called(community, permission), permission).toBe(200);
+    expect(await called(northwind, permission), permission).toBe(200);
+  }
+  expect(await called(northwind, 'WriteBookings')).toBe(201);
+});
+
 test('a key has the chosen permissions, is shown once, and stops working when it is revoked', async () => {
   const form = await community.open('/console/keys');
   const made = await community.send(form, '/console/keys', { label: '<b>Door</b>', permission: ['ReadBookings'] });

@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)('what opens on a page', { timeout: 60_000 }, () =>
       red.push(...(await page.locator('.danger').allTextContents()));
     }
     expect(red).toEqual([
-      ...['Remove…', 'Remove webhook', 'Remove…', 'Remove client'],
+      ...['Remove…', 'Remove webhook', 'Revoke…', 'Revoke key', 'Remove…', 'Remove client'],
       ...['Decline request', 'Cancel booking'],
     ]);
     await context.close();

@@ -1,6 +1,7 @@
 import type { ApiKeyDocument } from '../../../projections/api-keys.ts';
 import type { AccountKind } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { LABEL } from '../../domain/limits.ts';
 import { Permission, type PermissionName, permissionNames, usablePermissions } from '../../domain/permissions.ts';
@@ -12,6 +13,7 @@ import { dataTable } from '../parts/tables.ts';
 import { type Answer, done, missing, type PageDeps, type Problems, type Routes, type Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
 import { secretPage } from './secret-page.ts';
+import { tryKey } from './try-key.ts';
 
 const PATH = '/console/keys';
 
@@ -42,15 +44,19 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, se
       .reduce((mask, name) => mask | Permission[name], 0);
     const outcome = await commands.apiKeys.issue({ account, permissions, label }, context);
     if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
+    const { key } = outcome;
+    const more = await tryKey(
+      { queries, account, now: visit.now },
+      { key, permissions, publicUrl: settings.publicUrl },
+    );
     return secretPage({
       title: 'New API key',
       heading: html`API key “${named(label)}” created`,
       back: { href: PATH, label: 'API keys' },
-      secret: outcome.key,
+      secret: key,
       advice:
         'Copy the key now and store it like a password. It will not be shown again, and anyone who has it can do what you allowed.',
-      more: html`<div class="card"><h2>Try it</h2><pre>curl -H 'Authorization: Bearer ${outcome.key}' \\
-  '${settings.publicUrl}/api/v1/bookings'</pre></div>`,
+      ...defined({ more }),
     });
   });
 
@@ -136,4 +142,5 @@ const revokeButton = (visit: Visit, { apiKeyId, label }: ApiKeyDocument): Html =
     open: 'Revoke…',
     question: `Revoke “${namedText(label)}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This cannot be undone.`,
     submit: 'Revoke key',
+    removes: true,
   });

@@ -188,7 +188,7 @@ export type Confirmation = {
   readonly submit: string;
   readonly fields?: Interpolated;
   readonly small?: boolean;
-  /** Whether it removes something: only that is red. */
+  /** Whether it cannot be undone: only that is red. */
   readonly removes?: boolean;
 };
 
