@@ -322,6 +322,24 @@ test('however many attempts there were and whatever came back, the page stays sm
   expect(seen.size).toBe(50);
 });
 
+test('the page of a delivery leads back to the list that it was opened from', async () => {
+  const webhookId = await registered(1);
+  await booked();
+  const { deliveryId } = await arrived(webhookId, 'BookingRequested');
+  const webhook = `/console/webhooks/${webhookId}`;
+  const path = `${webhook}/deliveries/${encodeURIComponent(deliveryId)}`;
+  const backOf = ({ text }: Page) => /<p class="back"><a href="([^"]*)".*? ([^<>]*)<\/a>/s.exec(text)?.slice(1);
+  for (const [list, label] of [
+    ['/console/webhooks/deliveries?state=Delivered', 'Deliveries'],
+    [`${webhook}?event=BookingRequested`, receiver.url],
+  ] as const) {
+    const page = await community.request(path, { headers: { referer: `${running.url}${list}` } });
+    expect(backOf(page)).toEqual([list, label]);
+    expect(backOf(await community.send(page, /\/resend\?/))).toEqual([list, label]);
+  }
+  expect(backOf(await community.open(path))).toEqual([webhook, receiver.url]);
+});
+
 test("moments of the account are by the reader's clock, which is named, also in what is typed", async () => {
   const webhookId = await registered(1);
   await booked();
@@ -336,11 +354,9 @@ test("moments of the account are by the reader's clock, which is named, also in 
   expect(local.text).not.toMatch(/[ >(]UTC/);
   expect((await community.open('/console/keys')).text).toMatch(/created <time[^>]*>[^<]* <span[^>]*>Tokyo time/);
   // What concerns a space keeps its clock, whoever reads it.
-  for (const own of ['/console/reviews', '/console/history']) {
-    const page = await community.open(own);
-    expect(page.text).toContain('Berlin time');
-    expect(page.text).not.toMatch(/[ >(]UTC|Tokyo/);
-  }
+  const history = await community.open('/console/history');
+  expect(history.text).toContain('Berlin time');
+  expect(history.text).not.toMatch(/[ >(]UTC|Tokyo/);
   const { body } = local.form(`${path}/recover`);
   expect(body.get('zone')).toBe('Asia/Tokyo');
 

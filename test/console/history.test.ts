@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const rows = (text: string) => [...text.matchAll(/<tr><td data-label="When".*?<\/tr>/gs)].map(([row]) => row);
+const rows = (text: string) => [...text.matchAll(/<tr><td.*?<\/tr>/gs)].map(([row]) => row);
 const text = (row = '') => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
 
 test('a change on a page of the console is in the history: what it was, what it is, and who did it', async () => {
@@ -35,7 +35,7 @@ test('a change on a page of the console is in the history: what it was, what it 
   expect(history.text).not.toContain('<script>alert');
   const [newest] = rows(history.text);
   expect(text(newest)).toContain('Space “ Harbour Hall ” was changed');
-  expect(text(newest)).toContain('Fee $420.00 → $500.00');
+  expect(text(newest)).toContain('Event fee $420.00 → $500.00');
   expect(text(newest)).toContain('harbour@demo.example');
   expect(newest).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
@@ -49,6 +49,16 @@ test('there is one for each kind of thing, and for a single one', async () => {
   expect(ofHall.length).toBeGreaterThan(1);
   expect(ofHall.at(-1)).toContain('was added');
   expect((await community.open(`/console/spaces/${hall}`)).text).toContain(`/console/history?of=space%3A${hall}`);
+});
+
+test('an entry is one line, and opens where there is more to say', async () => {
+  const history = await community.open(`/console/history?of=space:${hall}`);
+  const [changed = '', ...older] = rows(history.text);
+  // Two terms were changed, and all are those of a new space.
+  expect(/<summary>(.*?)<\/summary>/s.exec(changed)?.[1]?.replace(/<[^>]+>/g, '')).toMatch(
+    /was changed Name, Event fee$/,
+  );
+  expect(older.at(-1)).toMatch(/<summary>.*was added<\/strong><\/summary><dl/s);
 });
 
 test('an address of no thing is not taken for the whole history', async () => {

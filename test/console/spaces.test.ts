@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { communityId } from '../../src/domain/ids.ts';
+import { cents, communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -144,6 +144,40 @@ test('a space that a colleague closed a moment earlier: who it was, and nothing 
   expect(late.flash).toContain('already closed by <bdi>ada@harbour.example</bdi>.');
   expect(late.flash).toContain('Nothing has changed');
   expect((await harbour.send(late, `${hall}/open`)).flash).toContain('Space reopened.');
+});
+
+test('many spaces are a table with a search, to which editing one leads back', async () => {
+  const { catalogue } = running.service.core.commands;
+  const [, union] = running.demo.communities;
+  const terms = {
+    communityId: communityId(union.id),
+    windowStart: 8,
+    windowEnd: 20,
+    durationHours: 1,
+    answerHours: 72,
+  };
+  for (const name of ['Attic', 'Café Éléonore', 'Loft', 'Studio', 'Studio <b>', 'Vault', 'Yard'])
+    accepted(await catalogue.addSpace({ ...terms, name, eventFee: cents(100_00) }, CONTEXT));
+  const browser = new Browser(running.url);
+  await browser.signIn(union.user);
+  const namesOf = ({ text }: Page) =>
+    [...text.matchAll(/<a class="whole"[^>]*>(.*?)<\/a>/g)].map(([, name]) => textOf(name ?? ''));
+  expect(namesOf(await browser.open('/console/spaces'))).toHaveLength(9);
+  expect(namesOf(await browser.open('/console/spaces?q=eleonore'))).toEqual([' Café Éléonore ']);
+  expect((await browser.open('/console/spaces?q=barn')).text).toContain('Nothing found');
+  expect((await browser.open(`/console/spaces?q=${'x'.repeat(201)}`)).status).toBe(422);
+
+  const found = await browser.open('/console/spaces?q=studio');
+  expect(textOf(found.text)).toContain('Results for ‘ studio ’: 2 spaces.');
+  const [, path = ''] = /<a class="whole" href="([^"]*)"/.exec(found.text) ?? [];
+  const referer = `${running.url}/console/spaces?q=studio`;
+  const page = await browser.request(path, { headers: { referer } });
+  expect(page.text).toContain('<p class="back"><a href="/console/spaces?q=studio">');
+  // Also after a form that was refused, and after closing the space.
+  const refused = await browser.send(page, path, { eventFee: 'much' });
+  const saved = await browser.send(refused, path, { eventFee: '120' });
+  expect([saved.flash, saved.url.search]).toEqual([expect.stringContaining('Saved.'), '?q=studio']);
+  expect((await browser.send(page, /\/close\?/)).url.search).toBe('?q=studio');
 });
 
 test('a form for a new space that is sent twice adds one', async () => {

@@ -9,6 +9,7 @@ import { bareSecond, counted, fromNow, second } from '../parts/formats.ts';
 import { onceField, postForm } from '../parts/forms.ts';
 import { addressOf, noticeOf, pager } from '../parts/links.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
+import { backTo, keeping } from '../parts/way-back.ts';
 
 /** How deliveries are displayed. */
 
@@ -91,18 +92,18 @@ export function deliveryPage(
   return {
     ...eventHead(visit, webhook, event, bookingOf(delivery), eventAt),
     title: `Delivery of ${event}`,
-    actions: sendForm(visit, webhook, `${href}/resend`, 'Resend'),
+    actions: sendForm(visit, webhook, keeping(visit, `${href}/resend`), 'Resend'),
     flash: noticeOf(visit.query, { before }),
     main: html`<div id="delivery-state" class="row" role="status" data-live-region>${stateOf(visit, delivery)}</div>
-${state === 'Pending' && html`<noscript><p class="small"><a href="${href}">Look again</a></p></noscript>`}
+${state === 'Pending' && html`<noscript><p class="small"><a href="${keeping(visit, href)}">Look again</a></p></noscript>`}
 <section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(attempts.length, 'attempt')}</h2>${
       shown.length === 0
         ? html`<p class="muted">${attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${pager(
       {
-        first: before && href,
-        next: earlier > 0 ? addressOf(href, { before: shown.at(-1)?.at }) : undefined,
+        first: before && keeping(visit, href),
+        next: earlier > 0 ? addressOf(href, { before: shown.at(-1)?.at, via: visit.via }) : undefined,
       },
       { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },
     )}</section>
@@ -123,7 +124,7 @@ export function notSentPage(
   return {
     ...eventHead(visit, webhook, event.type, bookingId, event.metadata.at),
     title: `${event.type}, not sent`,
-    actions: sendForm(visit, webhook, `${href}/resend`, 'Send', fields),
+    actions: sendForm(visit, webhook, keeping(visit, `${href}/resend`), 'Send', fields),
     main: html`<div class="row">${isExpired ? deliveryBadge('Cancelled', 'Not kept') : NOT_SENT}<span>${
       isExpired
         ? 'Deliveries are kept for 30 days. Whether this one arrived is no longer known.'
@@ -139,7 +140,7 @@ const eventHead = (
   bookingId: number | undefined,
   at: string,
 ) => ({
-  back: { href: `/console/webhooks/${webhookId}`, label: url },
+  back: backTo(visit, { href: `/console/webhooks/${webhookId}`, label: url }),
   heading: event,
   lead: html`${bookingId !== undefined && html`<a href="/console/bookings/${bookingId}">Booking ${bookingId}</a>. `}Occurred ${second(visit, at)}`,
 });

@@ -93,20 +93,30 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
 }
 
 const changeTable = (changes: readonly NamedChange[], currency: string, zone: string): Html =>
-  dataTable('Changes, newest first', changes, [
-    {
-      label: 'When',
-      look: 'nowrap',
-      cell: ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(zone, metadata.at)}</time>`,
-    },
-    {
-      label: 'What',
-      look: 'long',
-      cell: (change) =>
-        html`<strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, currency, zone)}`,
-    },
-    { label: 'By', look: 'long', cell: ({ by }) => actorText(by) },
-  ]);
+  dataTable(
+    'Changes, newest first',
+    changes,
+    [
+      {
+        label: 'When',
+        look: 'nowrap',
+        cell: ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(zone, metadata.at)}</time>`,
+      },
+      {
+        label: 'What',
+        look: 'long line',
+        cell: (change) =>
+          withDetails(
+            html`<strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>`,
+            change,
+            currency,
+            zone,
+          ),
+      },
+      { label: 'By', look: 'long', isLabelled: true, cell: ({ by }) => actorText(by) },
+    ],
+    'lines',
+  );
 
 /** What changed, by name. Names keep their case at the beginning of a sentence. */
 function thing({ of, name, event }: NamedChange, begins = false): Html {
@@ -167,10 +177,10 @@ const VERBS: { readonly [T in NamedChange['event']['type']]: string } = {
 
 const LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
-  windowStart: 'Opens',
-  windowEnd: 'Closes',
-  durationHours: 'Length of an event',
-  eventFee: 'Fee',
+  windowStart: 'Opens at',
+  windowEnd: 'Closes at',
+  durationHours: 'Event length',
+  eventFee: 'Event fee',
   answerHours: 'Time to answer',
   permissions: 'Permissions',
   preview: 'Key',
@@ -181,16 +191,21 @@ const LABELS: Readonly<Record<string, string>> = {
   timeZone: 'Time zone',
 };
 
-/** What an event changed, a field per line, besides what the sentence says. */
-function details({ event, before }: NamedChange, currency: string, zone: string): Html | undefined {
+/** One line. What it does not say of the change opens below it, a field per line. */
+function withDetails(sentence: Html, { event, before }: NamedChange, currency: string, zone: string): Html {
   const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
   );
-  if (lines.length === 0) return undefined;
-  return html`<dl class="facts small">${lines.map(
-    ([field, { from, to }]) =>
-      html`<dt>${LABELS[field]}</dt><dd>${from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`}${named(shown(field, to, currency, zone))}</dd>`,
-  )}</dl>`;
+  const values = ({ from, to }: (typeof lines)[number][1], field: string) =>
+    html`${from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`}${named(shown(field, to, currency, zone))}`;
+  const [only, ...others] = lines;
+  if (only === undefined) return sentence;
+  const [field, change] = only;
+  if (others.length === 0 && before !== undefined)
+    return html`${sentence} <span class="small">${LABELS[field]} ${values(change, field)}</span>`;
+  const facts = lines.map(([name, each]) => html`<dt>${LABELS[name]}</dt><dd>${values(each, name)}</dd>`);
+  const which = before && lines.map(([name]) => LABELS[name]).join(', ');
+  return html`<details class="change"><summary>${sentence}${which && html` <span class="muted small">${which}</span>`}</summary><dl class="facts small">${facts}</dl></details>`;
 }
 
 function shown(field: string, value: string | number, currency: string, zone: string): string {

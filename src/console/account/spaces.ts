@@ -4,24 +4,13 @@ import { cents } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
-import { AMOUNT_RULE, formatAmount, parseAmount, priceOf } from '../../domain/pricing.ts';
+import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
-import { type Html, html, named, namedText } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
+import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
-import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
-import {
-  actionButton,
-  confirm,
-  type Field,
-  field,
-  NO_PROBLEMS,
-  onceField,
-  postForm,
-  problemOf,
-} from '../parts/forms.ts';
-import { buttonLink, emptyState } from '../parts/frame.ts';
+import { momentIn } from '../parts/formats.ts';
+import { type Field, field, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
 import {
   type Answer,
   type ConsoleRoutes,
@@ -35,51 +24,22 @@ import {
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
+import { backTo, keeping, viaField } from '../parts/way-back.ts';
 import { historyOf } from './history.ts';
-
-const PATH = '/console/spaces';
-const SPACES = { href: PATH, label: 'Spaces' };
-
-const LABELS = {
-  name: 'Name',
-  windowStart: 'Opens at',
-  windowEnd: 'Closes at',
-  durationHours: 'Event length',
-  eventFee: 'Event fee',
-  answerHours: 'Time to answer',
-} as const;
+import { spaceList } from './space-list.ts';
+import { LABELS, openBadge, openOrClose, PATH, type Settings, shownTerms, type Typed } from './space-views.ts';
 
 const SENT_BEFORE =
   'This space was already added. Nothing was added this time. To add another one like it, send the form again.';
 const FORM_OUTDATED =
   "This form came from an older version of the page. Your changes weren't saved. Review and save again.";
 
-/** The form's fields as they were typed. */
-type Typed = Readonly<Record<keyof typeof LABELS, string>>;
-type Settings = PageDeps['settings'];
-
 /** A community's spaces: adding, editing, closing and reopening them. */
 export function spacePages({ community }: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
   const { catalogue } = commands;
   const { withSpace } = handlersFor(queries);
 
-  community.get(PATH, async (visit) => {
-    const spaces = await queries.spaces.list(visit.account);
-    return {
-      title: 'Spaces',
-      lead: 'What brands can book, and on what terms.',
-      actions: buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`),
-      main:
-        spaces.length === 0
-          ? emptyState(
-              'space',
-              'No spaces yet',
-              'Set its opening hours, event length and fee, and brands can find it right away.',
-              buttonLink(`${PATH}/new`, 'Add your first space'),
-            )
-          : html`<ul class="grid">${spaces.map((space) => card(visit, space, settings))}</ul>`,
-    };
-  });
+  community.get(PATH, async (visit) => spaceList(visit, await queries.spaces.list(visit.account), settings));
 
   community.get(`${PATH}/new`, async (visit) => {
     const isFirst = (await queries.spaces.list(visit.account)).length === 0;
@@ -94,7 +54,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
       const terms = termsOf(typed);
       const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
       if (isRefusal(outcome)) return newPage(visit, settings, typed, problemsOf(outcome, typed));
-      return done(PATH, `Space added. Brands can now book ${namedText(terms.name)}.`);
+      return done(visit.via ?? PATH, `Space added. Brands can now book ${namedText(terms.name)}.`);
     },
     async (visit) => ({ ...newPage(visit, settings, typedIn(visit.form), { '': SENT_BEFORE }), status: 409 }),
   );
@@ -124,8 +84,8 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
           : changedPage(visit, settings, typed, seen, now);
       }
       return outcome.events.length > 0
-        ? done(PATH, 'Saved. Existing requests and bookings keep their terms.')
-        : nothingToDo(PATH, 'Nothing has changed: these are the terms already.');
+        ? done(visit.via ?? PATH, 'Saved. Existing requests and bookings keep their terms.')
+        : nothingToDo(visit.via ?? PATH, 'Nothing has changed: these are the terms already.');
     }),
   );
 
@@ -140,23 +100,12 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
     return withSpace(async (visit, { spaceId }) => {
       const outcome = await change(spaceId, visit.context);
       if (isRefusal(outcome)) return missing('space');
-      if (outcome.events.length > 0) return done(PATH, `Space ${word}. ${effect}`);
+      if (outcome.events.length > 0) return done(visit.via ?? PATH, `Space ${word}. ${effect}`);
       const switched = (await queries.spaceChanges(visit.account, spaceId, undefined))?.switched;
       const by = switched === undefined ? '' : ` by ${actorOrYou(visit, switched.by)}`;
-      return nothingToDo(PATH, `This space was already ${word}${by}. Nothing has changed.`);
+      return nothingToDo(visit.via ?? PATH, `This space was already ${word}${by}. Nothing has changed.`);
     });
   }
-}
-
-function card(visit: Visit, space: Space, { currency, serviceFeePercent }: Settings): Html {
-  const shown = shownTerms(space, currency);
-  const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
-  return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>${openBadge(space)}</div>
-<dl class="facts"><dt>Opening hours</dt><dd>${shown.windowStart} to ${shown.windowEnd} <span class="muted nowrap">${zoneName(space.timeZone)}</span></dd>
-<dt>${LABELS.durationHours}</dt><dd>${shown.durationHours}</dd>
-<dt>${LABELS.eventFee}</dt><dd>${shown.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
-<dt>${LABELS.answerHours}</dt><dd>${shown.answerHours}</dd></dl>
-<div class="row">${buttonLink(`${PATH}/${space.spaceId}`, 'Edit', 'quiet small')}${openOrClose(visit, space)}</div></li>`;
 }
 
 function newPage(
@@ -167,9 +116,9 @@ function newPage(
   isFirst = false,
 ): Shown {
   const button = html`<div><button class="button">Add space</button></div>`;
-  const content = html`${onceField()}${fields(settings, typed, problems)}${button}`;
+  const content = html`${viaField(visit)}${onceField()}${fields(settings, typed, problems)}${button}`;
   const main = postForm(visit, `${PATH}/new`, 'card fields narrow', content);
-  if (!isFirst) return { title: 'Add a space', back: SPACES, problems, main };
+  if (!isFirst) return { title: 'Add a space', back: backTo(visit, { href: PATH, label: 'Spaces' }), problems, main };
   const lead = 'Brands find it and send you requests, which you approve or decline. You can change everything later.';
   return { title: 'Add your first space', lead, problems, main };
 }
@@ -184,14 +133,14 @@ function editPage(
   seen: SpaceTerms = space,
 ): Shown {
   const { spaceId, active } = space;
-  const content = html`${seenField(seen)}${fields(settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
+  const content = html`${viaField(visit)}${seenField(seen)}${fields(settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
   return {
     title: namedText(space.name),
-    back: SPACES,
+    back: backTo(visit, { href: PATH, label: 'Spaces' }),
     actions: openBadge(space),
     problems,
     main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow', content)}
-<section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2><p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>
+<section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2><p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space, (path) => keeping(visit, path))}</section>
 <p class="muted small"><a href="${historyOf('space', spaceId)}">Change history</a></p>`,
   };
 }
@@ -231,16 +180,6 @@ function outdatedFormPage(visit: Visit, settings: Settings, typed: Typed, space:
   const problems = Object.fromEntries(different.map((term) => [term, `“${LABELS[term]}” is now ${shown[term]}.`]));
   return { ...editPage(visit, settings, space, typed, { '': FORM_OUTDATED, ...problems }), status: 409 };
 }
-
-/** The terms as pages show them. */
-const shownTerms = (space: Space, currency: string): Typed => ({
-  name: namedText(space.name),
-  windowStart: clock(space.windowStart),
-  windowEnd: clock(space.windowEnd),
-  durationHours: duration(space.durationHours),
-  eventFee: amount(space.eventFee, currency),
-  answerHours: duration(space.answerHours),
-});
 
 function fields({ currency, serviceFeePercent }: Settings, typed: Typed, problems: Problems): Html {
   const control = (name: keyof Typed, options: Pick<Field, 'hint' | 'type' | 'attributes'>) =>
@@ -286,21 +225,6 @@ function outdated(space: Space): Problems {
   const wrong = wrongTerms(space);
   return wrong === undefined ? NO_PROBLEMS : problemOf(wrong, LABELS);
 }
-
-const openBadge = ({ active }: Space): Html =>
-  active
-    ? html`<span class="status is-approved">${icon('approved')}Open</span>`
-    : html`<span class="status is-cancelled">${icon('cancelled')}Closed</span>`;
-
-const openOrClose = (visit: Visit, { spaceId, active, name }: Space): Html =>
-  active
-    ? confirm(visit, {
-        action: `${PATH}/${spaceId}/close`,
-        open: 'Close…',
-        question: `Close ${namedText(name)}? It takes no new bookings until you reopen it. Existing ones are kept.`,
-        submit: 'Close space',
-      })
-    : actionButton(visit, `${PATH}/${spaceId}/open`, 'Reopen', 'small');
 
 const typedIn = (form: Form): Typed => form.texts(keysOf(LABELS));
 

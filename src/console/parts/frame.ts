@@ -44,7 +44,9 @@ export const homeOf = ({ kind }: Account): { readonly href: string; readonly lab
 
 /** How the menu calls the page with this address. */
 export const labelOf = ({ kind }: Pick<Account, 'kind'>, path: string): string | undefined =>
-  BOOKINGS[kind].find(({ name }) => name === sectionOf(path))?.label;
+  path.startsWith('/console/webhooks/deliveries')
+    ? 'Deliveries'
+    : [...BOOKINGS[kind], ...CONNECTIONS].find(({ name }) => name === sectionOf(path))?.label;
 
 const sectionOf = (path: string): string | undefined => path.split(/[/?]/)[2];
 

@@ -11,7 +11,7 @@ import { Form, type Link, type Visit } from './visit.ts';
 
 const FIELD = 'via';
 const LISTS =
-  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|bookings|reviews|charges)(?:\?[\w\-.~%&=:+]{0,500})?$/;
+  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+]{0,500})?$/;
 
 /** Undefined if the reader came from another page. */
 export function cameVia(request: FastifyRequest, publicUrl: string): string | undefined {
@@ -23,9 +23,13 @@ export function cameVia(request: FastifyRequest, publicUrl: string): string | un
 
 type Came = Pick<Visit, 'via'>;
 
-/** The link back to the list. */
+/** The link back to the list. @param otherwise the page that it belongs to, whose label stays if the reader came from there */
 export const backTo = ({ via, account }: Came & Pick<Visit, 'account'>, otherwise: Link): Link =>
-  via === undefined ? otherwise : { href: via, label: labelOf(account, via) ?? otherwise.label };
+  via === undefined
+    ? otherwise
+    : { href: via, label: isPage(otherwise.href, via) ? otherwise.label : (labelOf(account, via) ?? otherwise.label) };
+
+const isPage = (path: string, address: string): boolean => address.split('?')[0] === path;
 
 /** The address of a page that keeps the way back. */
 export const keeping = ({ via }: Came, path: string): string => addressOf(path, { [FIELD]: via });

@@ -1,0 +1,111 @@
+import { hasLength, NAME } from '../../domain/limits.ts';
+import { priceOf } from '../../domain/pricing.ts';
+import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
+import type { Space } from '../../domain/space.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { onlyZone, zoneNote } from '../parts/booking-views.ts';
+import { amount, counted, zoneName } from '../parts/formats.ts';
+import { field, hasProblems, NO_PROBLEMS } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import { dataTable } from '../parts/tables.ts';
+import type { Problems, Shown, Visit } from '../parts/visit.ts';
+import { LABELS, openBadge, openOrClose, PATH, type Settings, shownTerms } from './space-views.ts';
+
+/** More spaces than these are a table with a search. */
+const MAX_CARDS = 8;
+const TEXT = { min: 0, max: NAME.max };
+
+/** A community's spaces with their terms. */
+export function spaceList(visit: Visit, spaces: readonly Space[], settings: Settings): Shown {
+  const page = {
+    title: 'Spaces',
+    lead: 'What brands can book, and on what terms.',
+    actions: buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`),
+  };
+  if (spaces.length === 0) {
+    const add = buttonLink(`${PATH}/new`, 'Add your first space');
+    const text = 'Set its opening hours, event length and fee, and brands can find it right away.';
+    return { ...page, main: emptyState('space', 'No spaces yet', text, add) };
+  }
+  if (spaces.length <= MAX_CARDS)
+    return {
+      ...page,
+      main: html`${zoneNote(onlyZone(spaces))}<ul class="grid">${spaces.map((space) => card(visit, space, settings))}</ul>`,
+    };
+
+  const asked = visit.query.text('q');
+  const problems = hasLength(asked, TEXT) ? NO_PROBLEMS : { q: `Search for at most ${TEXT.max} characters.` };
+  const search = searchForm(asked, problems);
+  return { ...page, problems, main: html`${search}${!hasProblems(problems) && found(asked, spaces, settings)}` };
+}
+
+const searchForm = (asked: string, problems: Problems): Html =>
+  html`<form class="search short" method="get" action="${PATH}" role="search" aria-label="Spaces">
+${field({ name: 'q', label: 'Name contains', value: asked, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
+<button class="button">${icon('search')} Search</button>
+</form>`;
+
+function found(asked: string, spaces: readonly Space[], settings: Settings): Html {
+  const words = wordsOf(asked);
+  const shown = asked === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
+  const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;
+  if (shown.length === 0)
+    return emptyState('search', 'Nothing found', html`No space has ‘${named(asked)}’ in its name.`, all);
+  const closed = shown.filter(({ active }) => !active).length;
+  const results = asked !== '' && html`Results for ‘${named(asked)}’: `;
+  const count = html`${results}${counted(shown.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;
+  return html`<p class="muted">${count} ${asked !== '' && all}</p>${spaceTable(shown, settings)}`;
+}
+
+function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: Settings): Html {
+  const zone = onlyZone(spaces);
+  const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
+  const table = dataTable(
+    'Spaces',
+    spaces,
+    [
+      {
+        label: LABELS.name,
+        look: 'long line',
+        isHeader: true,
+        cell: ({ spaceId, name }) => html`<a class="whole" href="${PATH}/${spaceId}">${named(name)}</a>`,
+      },
+      {
+        label: 'Opening hours',
+        look: 'nowrap',
+        isLabelled: true,
+        cell: (space) =>
+          html`${shownTerms(space, currency).windowStart}–${shownTerms(space, currency).windowEnd}${space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`}`,
+      },
+      {
+        label: LABELS.durationHours,
+        look: 'nowrap',
+        isLabelled: true,
+        cell: (space) => shownTerms(space, currency).durationHours,
+      },
+      { label: 'You earn', look: 'number', isLabelled: true, cell: (space) => shownTerms(space, currency).eventFee },
+      { label: 'Brands pay', look: 'number', isLabelled: true, cell: total },
+      {
+        label: LABELS.answerHours,
+        look: 'nowrap',
+        isLabelled: true,
+        cell: (space) => shownTerms(space, currency).answerHours,
+      },
+      { label: 'Status', look: 'state', cell: openBadge },
+    ],
+    'lines',
+  );
+  return html`${zoneNote(zone)}${table}`;
+}
+
+function card(visit: Visit, space: Space, { currency, serviceFeePercent }: Settings): Html {
+  const shown = shownTerms(space, currency);
+  const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
+  return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>${openBadge(space)}</div>
+<dl class="facts"><dt>Opening hours</dt><dd>${shown.windowStart} to ${shown.windowEnd}</dd>
+<dt>${LABELS.durationHours}</dt><dd>${shown.durationHours}</dd>
+<dt>You earn</dt><dd>${shown.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
+<dt>${LABELS.answerHours}</dt><dd>${shown.answerHours}</dd></dl>
+<div class="row">${buttonLink(`${PATH}/${space.spaceId}`, 'Edit', 'quiet small')}${openOrClose(visit, space)}</div></li>`;
+}
