@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { OPERATOR } from './domain/account.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { makeFolder } from './runtime/make-folder.ts';
@@ -50,6 +51,8 @@ export type Config = {
   /** Where every checkpoint of the log is sent to. */
   readonly sealWebhook: string | undefined;
   /** The file that every checkpoint of the log is appended to. */
+  /** Who runs the commands of the operator: the id of their actor. */
+  readonly operator: string;
   readonly sealFile: string | undefined;
   /** Whether that file gets the hash of every event, too. */
   readonly sealFileLeaves: boolean;
@@ -110,6 +113,7 @@ export function readConfig(env: Environment): Config {
     place: place(value('PLACE')),
     drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
     sealWebhook: httpUrl(value, 'SEAL_WEBHOOK'),
+    operator: operatorId(value('VENUE_OPERATOR') ?? OPERATOR.id),
     sealFile: value('SEAL_FILE'),
     sealFileLeaves: sealFileLeaves(value),
     retireAfterMs: duration(value, 'RETIRE_AFTER', 'PT24H', 'PT8760H'),
@@ -206,6 +210,11 @@ function roles(text: string | undefined): ReadonlySet<Role> {
 function currency(text: string): string {
   if (Intl.supportedValuesOf('currency').includes(text)) return text;
   throw new ConfigError('CURRENCY', `must be an ISO 4217 code such as USD, got "${text}"`);
+}
+
+function operatorId(text: string): string {
+  if (/^[a-z0-9._-]{1,64}$/.test(text)) return text;
+  throw new ConfigError('VENUE_OPERATOR', `must be 1 to 64 of a-z, 0-9, ".", "_" and "-", got "${text}"`);
 }
 
 /** Where the secret key is read from; undefined if it is not read from a file. */

@@ -40,6 +40,8 @@ test.each([
   ['PLACE', 'x'.repeat(65)],
   ['DRAIN', 'a while'],
   ['DRAIN', 'PT2M'],
+  ['VENUE_OPERATOR', 'Ada'],
+  ['VENUE_OPERATOR', 'x'.repeat(65)],
   ['SEAL_WEBHOOK', 'seals.example'],
   ['SEAL_WEBHOOK', 'https://'],
   ['SEAL_FILE_LEAVES', 'true'],

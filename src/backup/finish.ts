@@ -2,6 +2,7 @@ import { type Fork, forkUnlessContinued, type KeptElsewhere } from '../audit/for
 import { skipIds } from '../commands/sequence.ts';
 import { forgetKeySearch } from '../credentials/api-key-index.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { Actor } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { LOG_START, logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
@@ -23,6 +24,8 @@ export type FinishDeps = {
   readonly clock: Clock;
   /** How many ids of each kind are never handed out. */
   readonly skippedIds: number;
+  /** Who restores the store. */
+  readonly actor: Actor;
   /** Where checkpoints of the store were kept. */
   readonly kept: KeptElsewhere;
 };

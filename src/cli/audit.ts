@@ -4,7 +4,7 @@ import { AUDITED_TYPES, type NamedChange, TOPICS, type Topic } from '../domain/a
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventType } from '../domain/events.ts';
-import { nameOf, requiredAccount } from './accounts.ts';
+import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { csvLine } from './csv.ts';
 import { actorText, changesText, wantsCsv } from './history.ts';
@@ -19,13 +19,14 @@ export function auditCommand(venue: Command): void {
     .option('--brand <id>', 'the brand', wholeNumber)
     .option('--from <time>', 'only changes at or after this time', moment)
     .option('--to <time>', 'only changes before this time', moment)
+    .option('--request <id>', 'only what one request changed: the X-Request-Id of its answer')
     .option('--actor <who>', 'only changes by this user, key or app (id or name), or by this kind of actor')
     .option('--kind <kinds>', 'only these topics or kinds of events, separated by commas', kinds)
     .option('--csv', 'print CSV')
     .addHelpText(
       'after',
       `
-Give either --community or --brand. Changes are listed in the order of the log while it is read, which takes a while for a long log.
+Give --community, --brand or --request. Changes are listed in the order of the log while it is read, which takes a while for a long log.
 A time needs a time zone; a date means midnight UTC.
 Kinds of actors: user, apiKey, client, operator, system.
 Topics: ${TOPICS.join(', ')}.
@@ -35,21 +36,22 @@ Examples:
   venue audit --community 1
   venue audit --brand 1 --from 2026-11-01 --to 2026-12-01 --csv > november.csv
   venue audit --community 1 --actor ada@example.com --kind spaces,BookingApproved
-  venue audit --community 1 --kind members,apps,keys --json`,
+  venue audit --community 1 --kind members,apps,keys --json
+  venue audit --request 5f0c8c3e-2f6b-4d53-9d6b-0a8f6f1b7a11`,
     )
-    .action(({ from, to, actor, kind, csv, ...named }, command) => {
-      const account = requiredAccount(named);
+    .action(({ from, to, actor, kind, request, csv, ...named }, command) => {
+      const account = request === undefined ? requiredAccount(named) : namedAccount(named);
       if (from !== undefined && to !== undefined && from >= to)
         throw new CommanderError(2, 'venue.range', '--from must be before --to');
       const format = wantsCsv(command, { csv }) ? CSV : isJson(command) ? JSON_LINES : TEXT;
       return operate(command, async (core) => {
-        const owner = await nameOf(core, account);
-        if (isRefusal(owner)) return owner;
+        const owner = account && (await nameOf(core, account));
+        if (owner !== undefined && isRefusal(owner)) return owner;
         const tell = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
         let unknown = 0;
         const found = core.queries.accountHistory.audit(
           account,
-          defined({ from: from && Date.parse(from), to: to && Date.parse(to), actor, ...kind }),
+          defined({ from: from && Date.parse(from), to: to && Date.parse(to), actor, request, ...kind }),
           {
             progress: ({ read, at }) => tell(`${read.toLocaleString('en')} events read, up to ${at.slice(0, 10)}`),
             unknown: () => {
@@ -61,7 +63,7 @@ Examples:
         if (unknown > 0)
           throw new CommandFailed({
             error: 'NewerRelease',
-            details: `${unknown} events were written by a newer release of the service. Run its venue audit to see whether they concern ${account.kind} ${account.id}.`,
+            details: `${unknown} events were written by a newer release of the service. Run its venue audit to see whether they are among those you asked for.`,
           });
         return 'printed';
       });

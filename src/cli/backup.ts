@@ -10,6 +10,7 @@ import { type Manifest, readManifest } from '../backup/manifest.ts';
 import { eventsOf, isKeyOf, lostSince, restore } from '../backup/restore.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { type Config, ConfigError, secretKeyFile } from '../config.ts';
+import { operatorOf } from '../domain/account.ts';
 import {
   checkStopped,
   discardReadModels,
@@ -111,7 +112,10 @@ function refuseCheckpoints(error: unknown): never {
   throw error;
 }
 
-const keptOf = ({ sealFile }: Config, { checkpoint }: RestoreOptions) => ({ sealFile, checkpointFile: checkpoint });
+const finishingOf = ({ secretKey, operator, sealFile }: Config, { checkpoint, skipIds }: RestoreOptions) => ({
+  ...{ secretKey, skippedIds: skipIds, actor: operatorOf(operator) },
+  kept: { sealFile, checkpointFile: checkpoint },
+});
 
 async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Answer> {
   const { skipIds } = options;
@@ -119,7 +123,7 @@ async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Ans
   await discardReadModels(config);
   const { lost, fork } = await onStores(config, (stores, deps) =>
     adoptStore({
-      ...{ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds, kept: keptOf(config, options) },
+      ...{ ...stores, ...deps, ...finishingOf(config, options) },
       locations: locationsOf(config),
     }),
   );
@@ -147,8 +151,7 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
     await checkFillable(fillingOf(config, dir, manifest, stores.events));
     const groups = await restore({ ...stores, folder: dir, manifest, locations, onProgress: bar.show });
     bar.end();
-    const { secretKey } = config;
-    return finish({ ...stores, ...deps, secretKey, skippedIds: skipIds, kept: keptOf(config, options) }, groups);
+    return finish({ ...stores, ...deps, ...finishingOf(config, options) }, groups);
   });
   const moved = aside === undefined ? [] : [`The former files are in ${aside}.`];
   return {

@@ -5,7 +5,7 @@ import type { CommandContext } from '../commands/command-handler.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { ErrorCode } from '../contract/schemas/errors.ts';
 import { type Core, openCore } from '../core.ts';
-import { OPERATOR } from '../domain/account.ts';
+import { operatorOf } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 
 /** What commands work with: no stores or read models, because the command line reads through queries like everyone else. */
@@ -105,7 +105,7 @@ export async function operate(
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), { kind: 'tool' });
   core.projector.start();
   try {
-    const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
+    const answer = await work(core, { actor: operatorOf(config.operator), correlationId: `cli-${randomUUID()}` });
     if (isRefusal(answer)) throw refusedError(answer);
     if (answer !== 'printed') printAnswer(command, answer);
   } finally {

@@ -1,4 +1,4 @@
-import { OPERATOR, SYSTEM } from '../domain/account.ts';
+import { type Actor, SYSTEM } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { IdsReserved } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -70,10 +70,9 @@ export function createSequence(handler: CommandHandler, sequence: SequenceName, 
  * backup are among them (docs/decisions/backups.md).
  */
 export async function skipIds(
-  { events, clock }: { readonly events: EventStore; readonly clock: Clock },
+  { events, clock, actor }: { readonly events: EventStore; readonly clock: Clock; readonly actor: Actor },
   count: number,
 ): Promise<void> {
   const handler = createCommandHandler({ events, clock, waitFor: async () => {} });
-  for (const sequence of SEQUENCES)
-    await reserveIds(handler, sequence, count, { actor: OPERATOR, correlationId: 'restore' });
+  for (const sequence of SEQUENCES) await reserveIds(handler, sequence, count, { actor, correlationId: 'restore' });
 }

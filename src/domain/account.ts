@@ -30,4 +30,6 @@ export const SYSTEM: Actor = { kind: 'system', id: 'scheduler' };
 export const DELIVERER: Actor = { kind: 'system', id: 'webhooks' };
 /** What ends an app's access by itself, such as a refresh token that was used twice. */
 export const AUTHORIZATION_SERVER: Actor = { kind: 'system', id: 'authorization-server' };
-export const OPERATOR: Actor = { kind: 'operator', id: 'cli' };
+/** @param id `VENUE_OPERATOR` */
+export const operatorOf = (id: string): Actor => ({ kind: 'operator', id });
+export const OPERATOR: Actor = operatorOf('cli');

@@ -25,6 +25,8 @@ export type AuditFilter = {
   readonly actor?: string;
   readonly topics?: readonly Topic[];
   readonly types?: readonly EventType[];
+  /** The correlation id of a request. */
+  readonly request?: string;
 };
 
 /** How far an audit has read. */
@@ -167,12 +169,13 @@ export function createAccountHistory(deps: {
     },
 
     /**
-     * Everything that changed for an account, in the order of the log, for the operator. The whole log is read; memory stays flat.
+     * Everything that changed for an account, or for all of them, in the order of the log, for the operator. The whole log is read;
+     * memory stays flat.
      * @param report.progress is called now and then
      * @param report.unknown is called for events of a newer release, whose accounts this release does not know
      */
     async *audit(
-      account: Account,
+      account: Account | undefined,
       filter: AuditFilter,
       report: { readonly progress?: (at: AuditProgress) => void; readonly unknown?: () => void } = {},
     ): AsyncGenerator<NamedChange> {
@@ -187,15 +190,16 @@ export function createAccountHistory(deps: {
       for await (const stored of events.readAll()) {
         read += 1;
         if (read % PROGRESS_EVERY === 0) report.progress?.({ read, at: String(stored.metadata.at) });
+        const isOfRequest = filter.request === undefined || stored.metadata.correlationId === filter.request;
         if (!isKnown(stored)) {
-          report.unknown?.();
+          if (isOfRequest) report.unknown?.();
           continue;
         }
         const event = upcast(stored);
         const change = accountChange(event);
-        if (change?.accounts.some((each) => accountKey(each) === accountKey(account)) !== true) continue;
+        if (change === undefined || !isOf(change, account)) continue;
         const before = states.next(event);
-        if (!isWanted(event, change, filter)) continue;
+        if (!isOfRequest || !isWanted(event, change, filter)) continue;
         found.push({ ...change, event, ...defined({ before }) });
         if (found.length === BATCH) yield* matching();
       }
@@ -239,6 +243,9 @@ const holderOf = ({ type, data }: DomainEvent): string => {
   if (!('bookingId' in data)) return '';
   return type === 'ReviewPosted' ? ownerOf.review(data) : ownerOf.booking(data);
 };
+
+const isOf = ({ accounts }: AccountChange, account: Account | undefined): boolean =>
+  account === undefined || accounts.some((each) => accountKey(each) === accountKey(account));
 
 function isWanted(event: Recorded, { topic }: AccountChange, { from, to, topics, types }: AuditFilter): boolean {
   const at = Date.parse(event.metadata.at);

@@ -7,6 +7,7 @@ import { finish } from '../../src/backup/finish.ts';
 import { restore } from '../../src/backup/restore.ts';
 import type { Collection } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { OPERATOR } from '../../src/domain/account.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
@@ -69,7 +70,7 @@ test('an interrupted restore keeps every process from starting and goes on, with
   const restored = await other.documents.open(NOTES);
   expect(await restored.get('note 699')).toMatchObject({ document: { text: '699 é\u2028' } });
   await expect(other.check()).rejects.toThrow('has not been completed');
-  await finish({ ...other, skippedIds: 10, kept: {} }, groups);
+  await finish({ ...other, skippedIds: 10, kept: {}, actor: OPERATOR }, groups);
   await other.check();
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { accountKey } from '../../src/domain/account.ts';
 import { accountChange } from '../../src/domain/account-change.ts';
 import { cents, communityId } from '../../src/domain/ids.ts';
@@ -162,6 +162,32 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(events(await audit('--kind', 'webhooks', '--actor', 'operator'))).toEqual([]);
     });
 
+    test('of a request, by the id of its answer, with and without an account', async () => {
+      useStores();
+      const answer = await service.post('/webhooks', {
+        key: brand.key,
+        body: { url: 'https://example.com/other', events: 1 },
+      });
+      const id = String(answer.headers['x-request-id']);
+      const found = await json('audit', '--request', id);
+      expect(found).toMatchObject([{ event: 'WebhookRegistered', of: { kind: 'webhook', id: answer.json().id } }]);
+      expect(await json('audit', '--request', id, '--brand', String(brand.id))).toEqual(found);
+      expect(await audit('--request', id)).toEqual([]);
+      expect(await json('audit', '--request', 'of-nothing')).toEqual([]);
+      await service.delete(`/webhooks/${answer.json().id}`, { key: brand.key });
+    });
+
+    test('by the operator who is named by VENUE_OPERATOR, else by cli', async () => {
+      useStores();
+      vi.stubEnv('VENUE_OPERATOR', 'night-shift.7');
+      const of = ['--brand', String(brand.id)];
+      await json('api-key', 'issue', ...of, '--label', 'Named');
+      vi.stubEnv('VENUE_OPERATOR', '');
+      const mine = await json('audit', ...of, '--actor', 'night-shift.7');
+      expect(mine).toMatchObject([{ event: 'ApiKeyIssued', actor: { kind: 'operator', id: 'night-shift.7' } }]);
+      expect(await json('audit', ...of, '--actor', 'operator')).toEqual(expect.arrayContaining(mine));
+    });
+
     test('as text and as CSV, of which no cell is a formula', async () => {
       useStores();
       const args = ['audit', '--community', String(community.id)];
@@ -187,6 +213,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
 
     test.each([
       [['audit'], 2, /either --community ID or --brand ID is required/],
+      [['audit', '--request', 'x', '--brand', '1', '--community', '1'], 2, /not both/],
       [['audit', '--brand', '999'], 1, /^ResourceNotFound: There is no brand 999/],
       [['audit', '--brand', '1', '--kind', 'spaces,prices'], 2, /must be topics or kinds of events/],
       [['audit', '--brand', '1', '--from', 'May'], 2, /must be ISO 8601/],

@@ -6,6 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { adoptStore } from '../../src/backup/finish.ts';
 import { type Core, openCore } from '../../src/core.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { OPERATOR } from '../../src/domain/account.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { subjectOf } from '../../src/domain/personal-text.ts';
 import { destroyForgottenKeys } from '../../src/personal-data/forgotten.ts';
@@ -291,7 +292,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     await keys.update(`brand:${brand.id}`, () => keyBefore);
     const { secretKey } = service.config;
     const locations = { log: 'the log', records: 'the records' };
-    await adoptStore({ ...service.core, secretKey, skippedIds: 1, locations, kept: {} });
+    await adoptStore({ ...service.core, secretKey, skippedIds: 1, locations, kept: {}, actor: OPERATOR });
     expect((await keys.get(`brand:${brand.id}`))?.document).toEqual({ state: 'forgotten', forgottenAt });
   });
 });
