@@ -10,18 +10,21 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
 import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
 import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
-import { type Lines, readLines, writeLines } from './files.ts';
+import { verifyFiles } from './contents.ts';
+import { type Lines, writeLines } from './files.ts';
 import {
   type Engines,
   type GroupPositions,
   hasManifest,
   type LogFile,
+  logPath,
   type Manifest,
   newProgress,
   type Progress,
   progressFile,
   type RecordsFile,
   readProgress,
+  recordsPath,
   writeManifest,
   writeProgress,
 } from './manifest.ts';
@@ -97,11 +100,6 @@ export async function backUp(deps: BackUp): Promise<Manifest> {
   return manifest;
 }
 
-/** Reads every file of a backup. @throws {UnusableCopy} for the first that is not what was written */
-export async function verifyFiles(folder: string, { records, log }: Progress): Promise<void> {
-  for (const file of [...records, ...log]) for await (const _ of readLines(folder, file));
-}
-
 export const countOf = (files: readonly Lines[]): number => files.reduce((sum, { lines }) => sum + lines, 0);
 
 function resumed(folder: string, logId: string): Progress | undefined {
@@ -124,7 +122,7 @@ async function copyRecords(
   async function* lines() {
     for await (const { key, document } of collection.find(everyDocument())) yield { key, document };
   }
-  return { ...(await writeLines(folder, join('records', `${name}.ndjson`), lines())), collection: name, ...declared };
+  return { ...(await writeLines(folder, recordsPath(name), lines())), collection: name, ...declared };
 }
 
 /** @returns undefined if there are no events between the two positions */
@@ -145,7 +143,6 @@ async function copyEvents(
       yield event;
     }
   }
-  const file = join('log', `${String(number).padStart(6, '0')}.ndjson`);
-  const written = await writeLines(folder, file, lines());
+  const written = await writeLines(folder, logPath(number), lines());
   return { ...written, first, last };
 }

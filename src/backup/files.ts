@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
 import { UnusableCopy } from './unusable-copy.ts';
@@ -17,6 +17,8 @@ export type Lines = {
 
 /** Characters collected before they are written. */
 const CHUNK = 256 * 1024;
+/** Characters. Longer lines are no backup's: an event is of a mebibyte at most. */
+const LONGEST = 64 * 1024 * 1024;
 
 /** Writes a file that only its owner can read. It is on disk when this resolves. */
 export async function writeLines(folder: string, file: string, values: AsyncIterable<object>): Promise<Lines> {
@@ -54,8 +56,7 @@ export async function* readLines(folder: string, expected: Lines): AsyncGenerato
   const hash = createHash('sha256');
   const decoder = new TextDecoder();
   let [lines, rest] = [0, ''];
-  const damaged = (reason: string, cause?: unknown) =>
-    new UnusableCopy(`${join(folder, expected.file)} is damaged: ${reason}`, cause);
+  await checkFile(folder, expected);
   const chunks: AsyncIterable<Buffer> = createReadStream(join(folder, expected.file), { highWaterMark: CHUNK });
   try {
     for await (const chunk of chunks) {
@@ -63,17 +64,35 @@ export async function* readLines(folder: string, expected: Lines): AsyncGenerato
       // Not readline, which also splits at U+2028; JSON leaves that as it is.
       const found = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = found.pop() ?? '';
+      if (rest.length > LONGEST) throw damaged(folder, expected, 'it has a line that is too long');
       for (const line of found) {
         lines += 1;
         yield JSON.parse(line);
       }
     }
   } catch (error) {
-    throw error instanceof SyntaxError || isMissing(error) ? damaged(error.message, error) : error;
+    throw error instanceof SyntaxError ? damaged(folder, expected, error.message, error) : error;
   }
-  if (rest !== '' || lines !== expected.lines) throw damaged(`it holds ${lines} lines instead of ${expected.lines}`);
-  if (hash.digest('hex') !== expected.sha256) throw damaged('its SHA-256 is not that of the manifest');
+  if (rest !== '' || lines !== expected.lines)
+    throw damaged(folder, expected, `it holds ${lines} lines instead of ${expected.lines}`);
+  if (hash.digest('hex') !== expected.sha256)
+    throw damaged(folder, expected, 'its SHA-256 is not that of the manifest');
 }
 
-const isMissing = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+export const damaged = (folder: string, { file }: Pick<Lines, 'file'>, why: string, cause?: unknown): UnusableCopy =>
+  new UnusableCopy(`${join(folder, file)} is damaged: ${why}`, cause);
+
+/** @throws {UnusableCopy} if it is not a file of this size inside the folder, or leads elsewhere through a link */
+async function checkFile(folder: string, expected: Lines): Promise<void> {
+  const path = join(folder, expected.file);
+  let found: Awaited<ReturnType<typeof stat>>;
+  try {
+    found = await stat(path);
+  } catch (error) {
+    throw damaged(folder, expected, error instanceof Error ? error.message : String(error), error);
+  }
+  if (!found.isFile() || (await realpath(path)) !== join(await realpath(folder), expected.file))
+    throw damaged(folder, expected, 'it is a link, or no file');
+  if (found.size !== expected.bytes)
+    throw damaged(folder, expected, `it has ${found.size} bytes instead of ${expected.bytes}`);
+}

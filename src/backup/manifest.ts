@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Position } from '../event-store/event-store.ts';
+import { LOG_START, type Position } from '../event-store/event-store.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
+import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
 import type { Lines } from './files.ts';
+import { isCount, isObject, isPosition, isText } from './form.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 const FORMAT = 'venue-backup-1';
@@ -51,6 +53,10 @@ const MANIFEST = 'manifest.json';
 /** What the manifest is to become. A backup that was interrupted goes on from there. */
 const PROGRESS = 'progress.json';
 
+export const recordsPath = (collection: string): string => join('records', `${collection}.ndjson`);
+/** @param number from 1 */
+export const logPath = (number: number): string => join('log', `${String(number).padStart(6, '0')}.ndjson`);
+
 export const newProgress = (progress: Omit<Progress, 'format' | 'storeFormat' | 'records' | 'log'>): Progress => ({
   format: FORMAT,
   storeFormat: STORE_FORMAT,
@@ -59,12 +65,12 @@ export const newProgress = (progress: Omit<Progress, 'format' | 'storeFormat' | 
   log: [],
 });
 
-export const readProgress = (folder: string): Progress | undefined => read<Progress>(join(folder, PROGRESS));
+export const readProgress = (folder: string): Progress | undefined => read(join(folder, PROGRESS), isProgress);
 export const hasManifest = (folder: string): boolean => existsSync(join(folder, MANIFEST));
 
 /** @throws {UnusableCopy} if there is no complete backup in the folder */
 export function readManifest(folder: string): Manifest {
-  const manifest = read<Manifest>(join(folder, MANIFEST));
+  const manifest = read(join(folder, MANIFEST), isManifest);
   if (manifest !== undefined) return manifest;
   const why =
     readProgress(folder) === undefined ? 'no backup' : 'a backup that is not complete: run venue backup again';
@@ -77,15 +83,66 @@ export const writeManifest = (folder: string, manifest: Manifest): void =>
   writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, 'replace');
 export const progressFile = (folder: string): string => join(folder, PROGRESS);
 
-function read<P extends Progress>(path: string): P | undefined {
+/** Bytes. A manifest has some 300 for each 50,000 events. */
+const LONGEST = 64 * 1024 * 1024;
+
+function read<P extends Progress>(path: string, isWhole: (found: Fields) => found is Fields & P): P | undefined {
   if (!existsSync(path)) return undefined;
-  let found: P | null;
+  const stats = lstatSync(path);
+  if (!stats.isFile() || stats.size > LONGEST) throw new UnusableCopy(`${path} is a link, no file, or too large`);
+  let found: unknown;
   try {
     found = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new UnusableCopy(`${path} is damaged: it is not JSON`, error);
   }
-  if (found?.format !== FORMAT || found.storeFormat !== STORE_FORMAT)
+  if (!isObject(found) || found.format !== FORMAT || found.storeFormat !== STORE_FORMAT)
     throw new UnusableCopy(`${path} has another format than ${FORMAT} with store format ${STORE_FORMAT}`);
+  if (!isWhole(found)) throw new UnusableCopy(`${path} is damaged: it is not what venue backup writes`);
   return found;
 }
+
+type Fields = { readonly [field: string]: unknown };
+
+const isManifest = (found: Fields): found is Fields & Manifest =>
+  isProgress(found) && isTime(found.finishedAt) && typeof found.secretKey === 'boolean';
+
+const isProgress = (found: Fields): found is Fields & Progress =>
+  isText(found.logId) &&
+  /^[\w-]{1,100}$/.test(found.logId) &&
+  isTime(found.startedAt) &&
+  isText(found.probe) &&
+  isEngines(found.engines) &&
+  isObject(found.groups) &&
+  Object.entries(found.groups).every(([name, at]) => NAME.test(name) && (at === LOG_START || isPosition(at))) &&
+  isListOf(found.records, isRecordsFile) &&
+  new Set(found.records.map(({ collection }) => collection)).size === found.records.length &&
+  isListOf(found.log, isLogFile);
+
+const isListOf = <T>(value: unknown, isOne: (one: unknown, index: number) => one is T): value is readonly T[] =>
+  Array.isArray(value) && value.every(isOne);
+
+const isTime = (value: unknown): boolean => isText(value) && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
+
+const isEngines = (value: unknown): boolean =>
+  isObject(value) &&
+  ['embedded', 'EventStoreDB'].some((engine) => engine === value.log) &&
+  ['embedded', 'MongoDB'].some((engine) => engine === value.documents);
+
+/** Of a collection, or of a consumer group. */
+const NAME = /^\w[\w@.-]{0,199}$/;
+
+/** The path follows from the name, so that it cannot lead out of the backup. */
+const isRecordsFile = (value: unknown): value is RecordsFile =>
+  isObject(value) &&
+  isText(value.collection) &&
+  NAME.test(value.collection) &&
+  value.collection !== RECORDS_MEMORY.name &&
+  (value.ttl === undefined || (isText(value.ttl) && /^\w{1,100}$/.test(value.ttl))) &&
+  isLines(value, recordsPath(value.collection));
+
+const isLogFile = (value: unknown, index: number): value is LogFile =>
+  isObject(value) && isPosition(value.first) && isPosition(value.last) && isLines(value, logPath(index + 1));
+
+const isLines = ({ file, lines, bytes, sha256 }: Fields, path: string): boolean =>
+  file === path && isCount(lines) && isCount(bytes) && isText(sha256) && /^[0-9a-f]{64}$/.test(sha256);

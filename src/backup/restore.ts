@@ -4,10 +4,10 @@ import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
-import { readLines } from './files.ts';
+import { eventsOf, recordsOf } from './contents.ts';
 import { type FillLog, fillLog } from './fill-log.ts';
 import { beginFilling, openFilling } from './fill-records.ts';
-import type { GroupPositions, LogFile, Manifest, RecordsFile } from './manifest.ts';
+import type { GroupPositions, Manifest, RecordsFile } from './manifest.ts';
 import { createMovedPositions } from './moved-positions.ts';
 
 type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
@@ -43,12 +43,6 @@ export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   return Object.fromEntries(Object.entries(manifest.groups).map(([group, position]) => [group, moved(position)]));
 }
 
-/** The events of a backup, in log order. */
-export async function* eventsOf(folder: string, files: readonly LogFile[]): AsyncGenerator<StoredEvent> {
-  // What was verified before is what `backUp` wrote.
-  for (const file of files) yield* readLines(folder, file) as AsyncGenerator<StoredEvent>;
-}
-
 const eventsIn = ({ log }: Manifest): number => log.reduce((sum, { lines }) => sum + lines, 0);
 
 /** Whether the secrets of a backup, or an export, are sealed with a key. */
@@ -71,14 +65,11 @@ export const lostSince = (
 async function restoreRecords(
   documents: OperatedDocumentStore,
   folder: string,
-  { collection, ttl, ...file }: RecordsFile,
+  file: RecordsFile,
   moved: (position: Position) => Position,
 ): Promise<void> {
-  const filling = await openFilling(documents, { name: collection, ttl });
-  for await (const line of readLines(folder, file)) {
-    const { key, document } = line as { readonly key: string; readonly document: object };
-    await filling.add(key, withPositions(document, moved));
-  }
+  const filling = await openFilling(documents, { name: file.collection, ttl: file.ttl });
+  for await (const { key, document } of recordsOf(folder, file)) await filling.add(key, withPositions(document, moved));
   await filling.end();
 }
 
@@ -89,8 +80,8 @@ async function positionsInRecords(folder: string, { engines, records }: Manifest
   const found = new Set<Position>();
   if (engines.log === 'embedded') return found;
   for (const file of records) {
-    for await (const line of readLines(folder, file)) {
-      JSON.stringify(line, (_, value: unknown) => {
+    for await (const record of recordsOf(folder, file)) {
+      JSON.stringify(record, (_, value: unknown) => {
         if (typeof value === 'string' && POSITION.test(value)) found.add(value);
         return value;
       });

@@ -1,13 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Fork } from '../audit/fork.ts';
 import { UnusableCheckpoints } from '../audit/retained-checkpoints.ts';
-import { backUp, countOf, SECRET_KEY_FILE, verifyFiles } from '../backup/back-up.ts';
+import { backUp, countOf, SECRET_KEY_FILE } from '../backup/back-up.ts';
+import { eventsOf, verifyFiles } from '../backup/contents.ts';
 import { checkFillable } from '../backup/fill-log.ts';
 import { adoptStore, finish } from '../backup/finish.ts';
 import { type Manifest, readManifest } from '../backup/manifest.ts';
-import { eventsOf, isKeyOf, lostSince, restore } from '../backup/restore.ts';
+import { isKeyOf, lostSince, restore } from '../backup/restore.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { type Config, ConfigError, secretKeyFile } from '../config.ts';
 import { operatorOf } from '../domain/account.ts';
@@ -21,6 +22,8 @@ import {
   setStoreAside,
 } from '../engines.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
+import { makeFolder } from '../runtime/make-folder.ts';
+import { writePrivate } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions } from '../webhooks/fan-out/positions.ts';
@@ -210,14 +213,22 @@ async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<
 }
 
 /** Puts the key of the backup into place, before the configuration makes a new one. */
-function provideSecretKey(dir: string, { secretKey }: Manifest): void {
+function provideSecretKey(dir: string, manifest: Manifest): void {
   const file = secretKeyFile(process.env);
   if (file === undefined || existsSync(file)) return;
-  if (!secretKey)
+  if (!manifest.secretKey)
     throw new ConfigError('SECRET_KEY', `is needed, or the secret.key of the store that was backed up in ${file}`);
-  mkdirSync(dirname(file), { recursive: true });
-  copyFileSync(join(dir, SECRET_KEY_FILE), file);
+  const copy = join(dir, SECRET_KEY_FILE);
+  const found = lstatSync(copy, { throwIfNoEntry: false });
+  const text = found?.isFile() === true && found.size < LONGEST_KEY ? readFileSync(copy, 'utf8') : '';
+  if (!isKeyOf(manifest, Buffer.from(text, 'base64')))
+    throw new UnusableCopy(`${copy} does not hold the key that the secrets in ${dir} are sealed with`);
+  makeFolder(dirname(file));
+  writePrivate(file, text, 'new');
 }
+
+/** Bytes. A key has 44. */
+const LONGEST_KEY = 1_000;
 
 function checkEngines(dir: string, { engines }: Manifest, config: Config): void {
   const { log, documents } = enginesOf(config);

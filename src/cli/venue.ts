@@ -19,6 +19,7 @@ import { importCommands } from './import.ts';
 import { CommandFailed, type Problem } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { personalDataCommands } from './personal-data.ts';
+import { toText } from './print.ts';
 import { readModelCommands } from './read-models.ts';
 import { reviewCommands } from './reviews.ts';
 import { sealCommands } from './seals.ts';
@@ -47,7 +48,7 @@ const TERMINAL: Output = {
 export async function runVenue(args: readonly string[], output: Output = TERMINAL): Promise<ExitCode> {
   const asJson = args.includes('--json');
   const report = ({ error, details }: Problem) => {
-    const line = asJson ? JSON.stringify({ error, details }) : `${error}: ${details.replaceAll('\n', ' ')}`;
+    const line = asJson ? JSON.stringify({ error, details }) : `${error}: ${toText(details)}`;
     output.err(`${line}\n`);
   };
   try {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
+import { isObject } from '../backup/form.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
@@ -160,9 +161,6 @@ function isTrailer(text: string): boolean {
     return false;
   }
 }
-
-const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function headerIn(file: string, line: Line): Header {
   if (!('export' in line)) throw new UnusableCopy(`${file} is no export of this service`);

@@ -1,0 +1,12 @@
+export const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** Of something that can be counted. */
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** The position of an event, on either engine. */
+export const isPosition = (value: unknown): value is string =>
+  isText(value) &&
+  (/^\d{20}-\d{20}$/.test(value) || (/^\d{16}$/.test(value) && isCount(Number(value)) && Number(value) > 0));
