@@ -10,7 +10,7 @@ export const sealKeyRoute =
   async (app) => {
     app.get(SEAL_KEY_PATH, async (_request, reply) => {
       const key = await deps.publishedKey();
-      if (key === undefined) return sendError(reply, 'ResourceNotFound', 'Nothing has been sealed yet');
+      if (key === undefined) return sendError(reply, 'ResourceNotFound', 'The key has not been made yet');
       return reply.type('text/plain; charset=utf-8').send(`${key}\n`);
     });
   };

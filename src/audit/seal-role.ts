@@ -5,7 +5,10 @@ import type { Sealing, SealingDeps } from './sealing.ts';
 
 const PERIOD_MS = 60_000;
 
-/** Seals the log every minute in which something happened. Loads what it needs for that when it is needed. */
+/**
+ * Seals the log every minute in which something happened. Loads what it needs for that when it is needed. The key is made at once, so
+ * that auditors can pin it and every backup has it.
+ */
 export function createSealRole(
   deps: Omit<SealingDeps, 'events' | 'logger'> & {
     readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
@@ -55,8 +58,23 @@ export function createSealRole(
     }, periodMs).unref();
   };
 
+  async function makeKey(): Promise<void> {
+    const [{ obtainSealKey }, { openSealRecords }] = await Promise.all([
+      import('./seal-key.ts'),
+      import('./seal-records.ts'),
+    ]);
+    await obtainSealKey(await openSealRecords(deps.documents), deps);
+  }
+
   return {
-    start: next,
+    start() {
+      // If that fails, the first seal makes it.
+      round = makeKey()
+        .catch(() => {})
+        .finally(() => {
+          if (!stopping.signal.aborted) next();
+        });
+    },
     /** Waits for the seal that is being written. */
     async stop() {
       stopping.abort();

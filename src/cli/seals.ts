@@ -66,7 +66,8 @@ Example:
       'after',
       `
 With --json, it prints what a third party needs to check the proof, besides the key: the checkpoint, the events as stored, and the
-hashes that lead from each event to the checkpoint. Personal texts stay encrypted.
+hashes that lead from each event to the checkpoint. Personal texts stay encrypted. It shows that these events are in the log, not that
+the booking has no others.
 
 Examples:
   venue proof 7

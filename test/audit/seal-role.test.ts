@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { publishedKey } from '../../src/audit/seal-key.ts';
 import { createSealRole } from '../../src/audit/seal-role.ts';
 import { startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { eventually } from '../eventually.ts';
@@ -6,7 +7,7 @@ import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 
 type Store = Awaited<ReturnType<typeof sealedStore>>;
 
-async function running(store: Store, settings = {}) {
+async function running(store: Store, settings = {}, periodMs = 5) {
   const heartbeats = await startHeartbeats<object>({ documents: store.documents, status: {} });
   const lines: string[] = [];
   const log = (_: unknown, text?: string) => void lines.push(text ?? '');
@@ -19,7 +20,7 @@ async function running(store: Store, settings = {}) {
       },
       readStream: (stream, options) => store.events().readStream(stream, options),
     },
-    ...{ documents: store.documents, heartbeats, secretKey: SECRET_KEY, clock: Date.now, periodMs: 5 },
+    ...{ documents: store.documents, heartbeats, secretKey: SECRET_KEY, clock: Date.now, periodMs },
     logId: async () => 'the-log',
     settings: { sealWebhook: undefined, sealFile: undefined, sealFileLeaves: false, ...settings },
     logger: { info: log, warn: log, error: log },
@@ -54,6 +55,14 @@ test('seals whenever something has happened, and only then', async () => {
   await store.append(1);
   expect(await sizes(store)).toEqual([1, 2]);
   expect(lines).toEqual([]);
+});
+
+test('makes the key at its start, long before anything is sealed', async () => {
+  const store = await sealedStore();
+  const { role } = await running(store, {}, 3_600_000);
+  role.start();
+  await role.stop();
+  expect((await publishedKey(store.records))?.name).toBe('venue-booking-service/the-log');
 });
 
 test('logs once why it cannot seal, seals nothing meanwhile, and logs when it can again', async () => {

@@ -31,7 +31,7 @@ test('the key is published as soon as there is one, and the command makes it', a
     statusCode: 404,
     headers: { 'content-type': 'application/json; charset=utf-8' },
   });
-  expect((await published()).json()).toEqual({ error: 'ResourceNotFound', details: 'Nothing has been sealed yet' });
+  expect((await published()).json()).toEqual({ error: 'ResourceNotFound', details: 'The key has not been made yet' });
   useDataDir(service.config.dataDir);
   const { origin, key } = await json('seal-key');
   expect(parseVerifierKey(key)?.name).toBe(origin);
