@@ -38,7 +38,7 @@ const UNIT = [
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
-  'test/runtime/serial-queue.test.ts',
+  'test/runtime/{serial-queue,turns}.test.ts',
   'test/webhooks/{due-deliveries,fair-queue,in-flight,receiver-health,schedule,signature}.test.ts',
 ];
 

@@ -1,17 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callerKey } from '../auth/caller.ts';
 import type { ListVersion } from '../queries/list-versions.ts';
-import { createTurns } from '../runtime/turns.ts';
+import { takeTurn } from './caller-turns.ts';
 import { digest, type EntityTag, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import type { ResponseCache } from './response-cache.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
 const CHUNK = 32 * 1024;
-
-/** Lists of one caller that are made at once. Others wait for their turn, so that one caller cannot slow down the others. */
-const AT_ONCE = 2;
-const turns = createTurns(AT_ONCE);
 
 /**
  * Answers with a list, or with 304 if the client has it. Without a version, or while the list lags behind it, the answer has no
@@ -35,7 +30,7 @@ export async function sendList<P>(
   const chunks = chunked(list.pages, list.textsOf);
   const entityTag = version && list.entityTagOf(request, digest(version.id));
   if (entityTag !== undefined && isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-  if (!(await turns.take(callerKey(request.caller), reply.raw))) return reply;
+  if (!(await takeTurn(request, reply))) return reply;
   if (version === undefined) return sendJsonArray(reply, chunks, undefined);
   const cached = cache?.responses.get(cache.key, version);
   if (cached !== undefined) return sendJsonArray(reply, from(cached), entityTag);

@@ -4,6 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { html, named } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, unavailablePage } from './error-pages.ts';
 import type { LiveFeed } from './live/live.ts';
@@ -32,6 +33,9 @@ export type PageHandlerDeps = {
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
+/** Pages of one user that are made at once. Others wait for their turn, so that one user cannot slow down the others. */
+const AT_ONCE = 2;
+
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
 /** Answers requests for pages: session, visit, handler, page. */
@@ -45,6 +49,8 @@ export function createPageHandler({
   clock,
   publicUrl,
 }: PageHandlerDeps) {
+  const turns = createTurns(AT_ONCE);
+
   async function handle(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -52,7 +58,7 @@ export function createPageHandler({
     repeated: Handler = async () => ALREADY_SUBMITTED,
   ): Promise<FastifyReply> {
     const current = await signedIn(request, reply);
-    if (current === undefined) return reply;
+    if (current === undefined || !(await turns.take(current.user.id, reply.raw))) return reply;
     const isForm = request.method === 'POST';
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page learns of every change that it may not show. The page that answers a form is

@@ -26,7 +26,10 @@ export function createTurns(limit: number): Turns {
         begin(false);
         queue.delete(entry);
         if (queue.size === 0) queues.delete(key);
-        [...queue.values().take(limit)].at(-1)?.begin(true);
+        // In the next turn of the event loop, which knows of all connections that were closed together with this one.
+        setImmediate(() => {
+          for (const first of queue.values().take(limit)) first.begin(true);
+        });
       });
       return promise;
     },

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
+import { startSlices } from '../../runtime/slices.ts';
 import { transaction } from '../../sqlite/database.ts';
 import { checkStreamName } from '../check-event.ts';
 import {
@@ -151,6 +152,7 @@ class SqliteEventStore implements OperatedEventStore {
     const statement = backward ? this.#statements.backward : this.#statements.forward;
     let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
+    const nextSlice = startSlices();
     while (remaining > 0) {
       this.#checkOpen();
       const size = Math.min(remaining, PAGE);
@@ -159,7 +161,7 @@ class SqliteEventStore implements OperatedEventStore {
       if (rows.length < size) return;
       remaining -= size;
       from = Number(rows.at(-1)?.revision) + (backward ? -1 : 1);
-      if (remaining > 0) await nextTurn();
+      if (remaining > 0) await nextSlice();
     }
   }
 
@@ -171,6 +173,7 @@ class SqliteEventStore implements OperatedEventStore {
     // What remains to be read is (low, high]. Events appended after the read has started are not included.
     let low = backward ? 0 : numberOf(options.after ?? LOG_START);
     let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
+    const nextSlice = startSlices();
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
     while (remaining > 0 && low < high) {
       this.#checkOpen();
@@ -183,7 +186,7 @@ class SqliteEventStore implements OperatedEventStore {
       const last = lastOf(events, size);
       if (backward) high = last === undefined ? bottom : last - 1;
       else low = last ?? top;
-      await nextTurn();
+      await nextSlice();
     }
   }
 

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
+import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
+import { Browser } from '../browser.ts';
+import { eventually } from '../eventually.ts';
+import { type RunningService, runServiceAt } from '../running-service.fixture.ts';
+
+const PASSWORD = 'correct horse battery';
+const REQUESTS = 20;
+
+type Brand = Awaited<ReturnType<RunningService['brand']>>;
+let service: RunningService;
+let url: string;
+let greedy: Brand;
+let other: Brand;
+
+beforeAll(async () => {
+  const running = await runServiceAt('localhost');
+  ({ service, url } = running);
+  [greedy, other] = [await service.brand(), await service.brand('Rival')];
+  await running.listen();
+});
+beforeEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(() => service.stop());
+
+/** Keeps the first brand waiting. */
+function hold() {
+  const released = Promise.withResolvers<void>();
+  let begun = 0;
+  return {
+    release: released.resolve,
+    /** How often it was made to wait. */
+    begun: () => begun,
+    async pass({ kind, id }: Account): Promise<void> {
+      if (kind !== greedy.account.kind || id !== greedy.account.id) return;
+      begun += 1;
+      await released.promise;
+    },
+  };
+}
+
+async function signedIn(email: string, { account }: Brand): Promise<Browser> {
+  accepted(await service.core.users.add({ email, password: PASSWORD, accounts: [account] }, BY_OPERATOR));
+  const browser = new Browser(url);
+  await browser.signIn({ email, password: PASSWORD });
+  return browser;
+}
+
+test('histories of one caller are read two at a time, and keep no other caller waiting', async () => {
+  const { bookingHistory } = service.core.queries;
+  const { ofBooking } = bookingHistory;
+  const held = hold();
+  vi.spyOn(bookingHistory, 'ofBooking').mockImplementation(async (viewer, ...rest) => {
+    if (viewer !== 'operator') await held.pass(viewer);
+    return ofBooking(viewer, ...rest);
+  });
+  const ask = ({ key }: Brand) => service.get('/bookings/1/history', { key });
+  const asked = Array.from({ length: REQUESTS }, () => ask(greedy));
+  await eventually(() => expect(held.begun()).toBe(2));
+  expect((await ask(other)).statusCode).toBe(404);
+  expect(held.begun()).toBe(2);
+
+  held.release();
+  expect(new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))).toEqual(new Set([404]));
+  expect(held.begun()).toBe(REQUESTS);
+});
+
+test('pages of one user are made two at a time, and keep no other user waiting', async () => {
+  const [ada, bea] = [await signedIn('ada@example.com', greedy), await signedIn('bea@example.com', other)];
+  const { bookings } = service.core.queries;
+  const { page } = bookings;
+  const held = hold();
+  vi.spyOn(bookings, 'page').mockImplementation(async (account, query) => {
+    await held.pass(account);
+    return page(account, query);
+  });
+  const loaded = Array.from({ length: REQUESTS }, () => ada.request('/console/bookings'));
+  await eventually(() => expect(held.begun()).toBe(2));
+  expect((await bea.request('/console/bookings')).status).toBe(200);
+  expect(held.begun()).toBe(2);
+
+  held.release();
+  expect(new Set((await Promise.all(loaded)).map(({ status }) => status))).toEqual(new Set([200]));
+});

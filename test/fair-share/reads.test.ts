@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { ask } from '../document-store/ask.ts';
+
+const READERS = 8;
+const ITEMS = 3_000;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-reads-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** The most readers that went on in one turn of the event loop, once all had begun. */
+async function mostInTurn(read: () => AsyncIterable<unknown>): Promise<number> {
+  const active = new Set<number>();
+  let most = 0;
+  let isOver = false;
+  const endTurn = () => {
+    // All of them read their first page when they are asked.
+    if (active.size < READERS) most = Math.max(most, active.size);
+    active.clear();
+    if (!isOver) setImmediate(endTurn);
+  };
+  setImmediate(endTurn);
+  const readAll = async (reader: number) => {
+    let items = 0;
+    for await (const _ of read()) {
+      active.add(reader);
+      items += 1;
+    }
+    expect(items).toBe(ITEMS);
+  };
+  await Promise.all(Array.from({ length: READERS }, (_, reader) => readAll(reader)));
+  isOver = true;
+  return most;
+}
+
+test('of many long reads of the log, one holds the event loop in each of its turns', async () => {
+  const events = await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const written = Array.from({ length: ITEMS }, () => ({ type: 'Test', data: {}, metadata: {} }));
+  await events.append('test', written, { expectedRevision: 'none' });
+  expect(await mostInTurn(() => events.readStream('test'))).toBe(1);
+  expect(await mostInTurn(() => events.readAll())).toBe(1);
+  await events.close();
+});
+
+test('of many long reads of documents, one holds the event loop in each of its turns', async () => {
+  const documents = await openSqliteDocumentStore({ folder, clock: Date.now });
+  const numbers = await documents.open<{ readonly value: number }>({ name: 'numbers', kind: 'record', indexes: [] });
+  await Promise.all(Array.from({ length: ITEMS }, (_, value) => numbers.insert(String(value), { value })));
+  expect(await mostInTurn(() => numbers.find(ask()))).toBe(1);
+  await documents.close();
+});

@@ -1,0 +1,36 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createTurns } from '../../src/runtime/turns.ts';
+
+/** Answers of one caller that wait for their turns, and those whose turn has come. */
+function ask(count: number) {
+  const turns = createTurns(2);
+  const answers = Array.from({ length: count }, () => new PassThrough());
+  const begun: number[] = [];
+  for (const [i, answer] of answers.entries())
+    void turns.take('caller', answer).then((isOpen) => isOpen && begun.push(i));
+  return { answers, begun };
+}
+
+test('as many answers as allowed are worked on at once, in the order in which they were asked for', async () => {
+  const { answers, begun } = ask(5);
+  await nextTurn();
+  expect(begun).toEqual([0, 1]);
+  for (let i = 0; i < 3; i += 1) {
+    answers[i]?.resume().end();
+    await nextTurn();
+    await nextTurn();
+    expect(begun).toHaveLength(3 + i);
+  }
+  expect(begun).toEqual([0, 1, 2, 3, 4]);
+});
+
+test('of answers that end together, none begins because another has ended', async () => {
+  const { answers, begun } = ask(100);
+  await nextTurn();
+  for (const answer of answers.slice(0, 99)) answer.destroy();
+  await nextTurn();
+  await nextTurn();
+  expect(begun).toEqual([0, 1, 99]);
+});
