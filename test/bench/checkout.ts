@@ -33,9 +33,13 @@ export type Checkout = {
   withService<T>(venue: Venue, work: (service: Service) => Promise<T>, env?: Environment): Promise<T>;
   /** Runs the command line. @returns the JSON that it prints */
   venueCommand(venue: Pick<Venue, 'settings'>, ...args: readonly string[]): Promise<unknown>;
+  /** Adds a user to an account, which is named as on the command line. */
+  addUser(venue: Pick<Venue, 'settings'>, user: SignIn, ...account: readonly string[]): Promise<void>;
   /** Removes the stores. */
   close(): Promise<void>;
 };
+
+type SignIn = { readonly email: string; readonly password: string };
 
 export type Servers = { readonly eventStore: string; readonly mongo: string };
 
@@ -68,6 +72,12 @@ export async function openCheckout(root: string, servers?: Servers): Promise<Che
     const { code, stdout, stderr } = await runNode('src/cli.js', [...args, '--json'], settings, { root });
     if (code !== 0) throw new Error(`venue ${args.join(' ')}: ${stderr || stdout}`);
     return JSON.parse(stdout);
+  }
+
+  async function addUser({ settings }: Pick<Venue, 'settings'>, user: SignIn, ...account: readonly string[]) {
+    const args = ['user', 'add', '--email', user.email, ...account];
+    const { code, stderr } = await runNode('src/cli.js', args, settings, { root, input: user.password });
+    if (code !== 0) throw new Error(`venue user add: ${stderr}`);
   }
 
   async function withService<T>(
@@ -115,6 +125,7 @@ export async function openCheckout(root: string, servers?: Servers): Promise<Che
   return {
     venueCommand,
     withService,
+    addUser,
 
     async withVenue(work, content = { bookings: 0 }) {
       if (servers !== undefined) return work(await makeVenue(content));
@@ -150,7 +161,7 @@ async function fill({ url, venue }: Service, bookings: number): Promise<void> {
   if (statuses[201] !== bookings || errors > 0) throw new Error(`Responses were ${JSON.stringify(statuses)}`);
 }
 
-export async function registerWebhook({ url, venue: { key } }: Service, receiver: string): Promise<void> {
+export async function registerWebhook({ url, venue }: Service, receiver: string, key = venue.key): Promise<void> {
   const response = await fetch(`${url}/api/v1/webhooks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import type { Environment } from '../service/node-process.ts';
 import { type Checkout, registerWebhook, type Service } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
+import { hostileFigures, measureHostile } from './hostile.ts';
 import { load } from './load.ts';
 import type { Receiver } from './receiver.ts';
 import { availabilityRequests, bookingRequests, dateIn } from './requests.ts';
@@ -16,15 +17,17 @@ export type Size = {
   readonly waiting: number;
   readonly rebuilt: number;
   readonly burst: number;
+  /** How often an hour of a busy day has been requested and cancelled. */
+  readonly pairs: number;
   /** What a service is given to come to rest. */
   readonly restMs: number;
 };
 
 export const FULL: Size = {
-  ...{ seconds: 4, samples: 200, waiting: 2_500, rebuilt: 100_000, burst: 100_000, restMs: 30_000 },
+  ...{ seconds: 4, samples: 200, waiting: 2_500, rebuilt: 100_000, burst: 100_000, pairs: 4_000, restMs: 30_000 },
 };
 export const QUICK: Size = {
-  ...{ seconds: 1, samples: 50, waiting: 500, rebuilt: 5_000, burst: 5_000, restMs: 2_000 },
+  ...{ seconds: 1, samples: 50, waiting: 500, rebuilt: 5_000, burst: 5_000, pairs: 500, restMs: 2_000 },
 };
 
 export type Disk = 'fast' | 'slow';
@@ -259,6 +262,13 @@ export const measurements: Readonly<Record<string, Measurement>> = {
           setting.disk,
         ),
       ),
+  },
+
+  hostile: {
+    isLong: true,
+    figures: hostileFigures,
+    measure: ({ checkout, receiver, size: { seconds, pairs } }) =>
+      measureHostile({ checkout, receiver, seconds, pairs, bookings: LISTED }),
   },
 
   rest: {

@@ -5,7 +5,7 @@ const SLOTS_PER_DAY = 23;
 /** The date this many days from now, in UTC. */
 export const dateIn = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
 
-type Places = { readonly spaceIds: readonly number[]; nextDay: number };
+export type Places = { readonly spaceIds: readonly number[]; nextDay: number };
 
 /** At least so many bookings, hour by hour, because concurrent callers rarely want the same space on the same day. */
 export function bookingRequests(venue: Places, count: number) {
