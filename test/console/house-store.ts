@@ -70,7 +70,27 @@ const APPROVED: readonly Event[] = [
   ['Captain’s Library', 'Maison Lefèvre', 8, 10],
 ].map(([space, brand, day, hour]) => ({ space, brand, day, hour, message: '', asked: 30 * 24 }) as Event);
 
-/** Adds to the demo data what a well-booked house has: more spaces and brands, a full day in a week, five more open requests. */
+type Reviewed = Event & { readonly rating: number; readonly title: string; readonly content: string };
+
+const REVIEWED: readonly Reviewed[] = [
+  {
+    ...{ space: 'Harbour Hall', brand: 'Lantern Books', day: -15, hour: 15, message: '', asked: 30 * 24, rating: 5 },
+    title: 'Our readers want to come back',
+    content: 'Tall windows, evening sun on the water, and a team that had every chair in place before we asked.',
+  },
+  {
+    ...{ space: 'Harbour Hall', brand: 'Maison Lefèvre', day: -10, hour: 9, message: '', asked: 30 * 24, rating: 4 },
+    title: 'A beautiful room',
+    content: 'The kitchen next door is well equipped. Parking is scarce, so come by tram.',
+  },
+  {
+    ...{ space: 'Rooftop Terrace', brand: 'Fjord & Fern', day: -9, hour: 16, message: '', asked: 30 * 24, rating: 5 },
+    title: 'Sunset over the harbour',
+    content: 'Sixty guests, string lights, and not one of them left early.',
+  },
+];
+
+/** Adds to the demo data what a well-booked house has: more spaces and brands, a full day in a week, reviews, five more open requests. */
 export async function fillHouse(core: Core, { communities: [harbour], brands }: DemoAccounts): Promise<void> {
   const today = Date.now();
   let now = today - 31 * DAY_MS;
@@ -96,6 +116,14 @@ export async function fillHouse(core: Core, { communities: [harbour], brands }: 
   for (const event of APPROVED) {
     const bookingId = await request(event);
     accepted(await commands.bookings.approve({ bookingId, communityId: community }, CONTEXT));
+  }
+  for (const event of REVIEWED) {
+    const bookingId = await request(event);
+    accepted(await commands.bookings.approve({ bookingId, communityId: community }, CONTEXT));
+    now = today + event.day * DAY_MS + DAY_MS;
+    accepted(await commands.bookings.complete(bookingId, CONTEXT));
+    const { rating, title, content } = event;
+    accepted(await commands.reviews.post({ bookingId, rating, title, content }, CONTEXT));
   }
   for (const event of WAITING) await request(event);
 }
