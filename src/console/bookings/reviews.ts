@@ -8,7 +8,7 @@ import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
 import { NO_PROBLEMS, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, cursorPager, type Fields, noticeOf } from '../parts/links.ts';
+import { cursorPager, type Fields, noticeOf } from '../parts/links.ts';
 import { reviewText, stars } from '../parts/review-views.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type PageDeps, type Problems, type Routes } from '../parts/visit.ts';
 
@@ -35,7 +35,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       problems,
       flash: noticeOf(query, cursors),
       main: html`${!isCommunity && (await awaitingReview(account, overview))}
-<div class="stack full" id="reviews" data-live-region>${isCommunity && overview.reviewed.size > 0 && html`${summary(overview, filter)}${filterForm(filter, spaces, problems)}`}${
+<div class="stack full" id="reviews" data-live-region>${isCommunity && overview.reviewed.size > 0 && html`${summary(overview)}${filterForm(filter, spaces, problems)}`}${
         reviews.length === 0
           ? empty(account, filter)
           : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
@@ -87,13 +87,13 @@ ${select({ name: 'rating', label: 'Rating', value: rating ?? '', options: [{ val
 
 const RATINGS = [5, 4, 3, 2, 1] as const;
 
-function summary({ byRating }: ReviewOverview, filter: Filter): Html | undefined {
+function summary({ byRating }: ReviewOverview): Html | undefined {
   const of = (rating: number) => byRating.get(rating) ?? 0;
   const count = RATINGS.reduce((sum, rating) => sum + of(rating), 0);
   if (count === 0) return undefined;
   const average = RATINGS.reduce((sum, rating) => sum + rating * of(rating), 0) / count;
   return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p><div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
-<dl class="facts">${RATINGS.map((rating) => html`<dt>${of(rating) === 0 ? counted(rating, 'star') : html`<a href="${addressOf(PATH, fieldsOf({ ...filter, rating }))}">${counted(rating, 'star')}</a>`}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
+<dl class="facts">${RATINGS.map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
 }
 
 function empty({ kind }: Account, filter: Filter): Html {

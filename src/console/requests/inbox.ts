@@ -42,7 +42,7 @@ import {
 import { type LastStep, lastStepOf } from './what-happened.ts';
 
 /** Characters of a message in a row: two lines. A longer one expands. */
-const MESSAGE_SHOWN = 72;
+const MESSAGE_SHOWN = 60;
 /** Characters of a name in a row: two lines. */
 const NAME_SHOWN = 80;
 
@@ -187,18 +187,22 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormP
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
 <div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
     isOpen &&
-    html`<p class="small">Answer by <span class="nowrap">${momentIn(timeZone, expiry)}</span> <span class="muted nowrap">${fromNow(expiry, visit.now)}</span></p>`
+    html`<p class="small">${expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'} <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
   }</div>
 ${isOpen ? decisionForms(visit, request, place) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
 </article>`;
 }
 
-/** A message of more than two lines expands in its row. */
+/** A message of more than two lines expands in its row. It is cut between words, where there are any. */
 function messageView(message: string): Html {
-  const start = shortened(message, MESSAGE_SHOWN);
-  if (start === message) return html`<p class="message" dir="auto">${message}</p>`;
-  const rest = [...message].slice(MESSAGE_SHOWN - 1).join('');
-  return html`<details class="message" dir="auto"><summary>${start}</summary><p class="pre">…${rest}</p></details>`;
+  const characters = [...message];
+  if (characters.length <= MESSAGE_SHOWN) return html`<p class="message" dir="auto">${message}</p>`;
+  const start = characters
+    .slice(0, MESSAGE_SHOWN - 1)
+    .join('')
+    .replace(/\s+\S*$/, '');
+  const rest = message.slice(start.length).trimStart();
+  return html`<details class="message" dir="auto"><summary>${start}<span>…</span></summary><p class="pre">${rest}</p></details>`;
 }
 
 const doneBy = ({ verb, by }: LastStep): string => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}${by && ` ${by}`}`;
