@@ -118,7 +118,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     );
     expect(shown(await search({ from: inDays(64), to: inDays(65) }))).toEqual(numbers('long', 'kitchen'));
     const none = await search({ q: 'salle', when: 'past', status: 'Completed' });
-    expect(said(none)).toBe('There are no past completed bookings with “salle” in the name.');
+    expect(said(none)).toBe('There are no past completed bookings that match ‘salle’.');
     expect(none.text).toContain('>Search all bookings<');
     const empty = await search({ from: inDays(500), to: inDays(501), status: 'Pending' });
     expect(said(empty)).toMatch(/^There are no pending bookings from \w+ \d+ \w+ \d+ to \w+ \d+ \w+ \d+\.$/);
@@ -194,13 +194,13 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     for (const q of ['_', '.*', "' OR 1=1 --", '#x', '\u0301', '$gt', '<b>', '٪']) {
       const page = await search({ q });
       expect([page.status, shown(page)], q).toEqual([200, []]);
-      expect(said(page), q).toMatch(/^None of your spaces and no brand has “.*” in its name\.$/);
+      expect(said(page), q).toMatch(/^No spaces or brands match ‘.*’\.$/);
     }
     expect(typed(await search({ q: '<b>"' }))).toEqual(['text', '&lt;b&gt;&quot;']);
     // A percent sign stands for itself.
     expect(shown(await search({ q: '%' }))).toEqual(numbers('percent'));
-    expect(said(await search({ q: '%' }, brand))).toBe('There are no bookings with “%” in the name.');
-    expect(said(await search({ q: 'zzz' }, brand))).toBe('No space and no community has “zzz” in its name.');
+    expect(said(await search({ q: '%' }, brand))).toBe('There are no bookings that match ‘%’.');
+    expect(said(await search({ q: 'zzz' }, brand))).toBe('No spaces or communities match ‘zzz’.');
   });
 
   test('a date that does not exist, a range that is backwards and a text that is too long are marked, and kept', async () => {

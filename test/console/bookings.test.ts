@@ -197,7 +197,7 @@ test('the timeline says who did what, and the status at a past time', async () =
   const page = await community.open(`/console/bookings/${id}`);
   await community.send(page, `/console/bookings/${id}/approve`);
   const now = await community.open(`/console/bookings/${id}`);
-  expect(now.text).toMatch(/<strong>Pending<\/strong>.*by the operator/s);
+  expect(now.text).toMatch(/<strong>Requested<\/strong>.*by the operator/s);
   expect(now.text).toMatch(/<strong>Approved<\/strong>.*by <bdi>harbour@demo\.example<\/bdi>/s);
   const theirs = await brand.open(`/console/bookings/${id}`);
   expect(theirs.text).toMatch(/<strong>Approved<\/strong>.*by <bdi>Harbour Lofts<\/bdi>/s);

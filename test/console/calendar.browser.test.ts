@@ -215,7 +215,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     const { bookingId } = accepted(await core.commands.bookings.request(command, CONTEXT));
     await page.locator(`.held a[href$="/${bookingId}"]`).waitFor({ state: 'attached' });
     expect(await page.evaluate<Sticky>(STICKY)).toEqual(before);
-    await expect.poll(() => page.locator('.lead').textContent()).toContain('101 waiting');
+    await expect.poll(() => page.locator('.lead').textContent()).toContain('101 pending');
     await context.close();
   });
 

@@ -42,7 +42,7 @@ const linksIn = ({ text }: Page, name: string) => {
 
 test('a day with 500 bookings in 40 spaces is shown a group of spaces at a time: every booking once, no page too large', async () => {
   const first = await community.open(`/console/calendar/${FULL}`);
-  expect(first.text).toContain('400 booked · <span class="waiting">100 waiting</span>');
+  expect(first.text).toContain('400 booked · <span class="waiting">100 pending</span>');
   expect(first.text).toMatch(/\d+ of 40 spaces are shown at a time/);
   const groups = linksIn(first, 'Groups of spaces');
   expect(groups.length).toBeGreaterThan(1);
@@ -100,7 +100,7 @@ test('a month counts what is booked and what waits, and shows what waits first',
   expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(LIMIT);
   const cell = new RegExp(`<td[^>]*><a class="day" href="/console/calendar/${FULL}">(.*?)</td>`, 's').exec(page.text);
   const text = cell?.[1] ?? '';
-  expect(text).toContain('400 booked · <span class="waiting">100 waiting</span>');
+  expect(text).toContain('400 booked · <span class="waiting">100 pending</span>');
   expect([...text.matchAll(/<a class="entry (is-\w+)"/g)].map(([, status]) => status)).toEqual(
     Array.from({ length: 3 }, () => 'is-pending'),
   );

@@ -12,19 +12,11 @@ import { emptyState } from '../parts/frame.ts';
 import { dataTable } from '../parts/tables.ts';
 import { type Answer, done, missing, type PageDeps, type Problems, type Routes, type Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
+import { PERMISSION_LABELS, permissionsText } from './permission-labels.ts';
 import { secretPage } from './secret-page.ts';
 import { tryKey } from './try-key.ts';
 
 const PATH = '/console/keys';
-
-/** Names and descriptions of the permissions. */
-const PERMISSION_LABELS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
-  ReadAvailability: { label: 'View availability', hint: 'See which start times of a space are available on a day.' },
-  ReadBookings: { label: 'View bookings', hint: 'List the bookings that this account can see, with their history.' },
-  WriteBookings: { label: 'Request bookings', hint: 'Send booking requests on behalf of this brand.' },
-  ReadReviews: { label: 'View reviews', hint: 'Read reviews of communities.' },
-  Webhooks: { label: 'Manage webhooks', hint: 'Register and remove endpoints that receive booking and review events.' },
-};
 
 const LABELS = { label: 'Name', permissions: 'Permissions' };
 const CHOOSE = { permissions: { field: 'permission', text: 'Choose at least one of the permissions.' } };
@@ -127,11 +119,6 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyM
     },
     { label: 'Revoke', look: 'actions', isHidden: true, cell: (key) => revokeButton(visit, key) },
   ]);
-
-const permissionsText = (mask: number): string =>
-  permissionNames(mask)
-    .map((name) => PERMISSION_LABELS[name].label)
-    .join(', ');
 
 const lastUse = (usedAt: Timestamp | undefined, now: number): string =>
   usedAt === undefined ? 'never' : fromNow(usedAt, now);

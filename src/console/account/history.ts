@@ -3,6 +3,7 @@ import { changesOf } from '../../contract/account-change.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { defined } from '../../domain/defined.ts';
+import type { PermissionName } from '../../domain/permissions.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
@@ -10,6 +11,7 @@ import { backLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Form, PageDeps, Routes } from '../parts/visit.ts';
+import { PERMISSION_LABELS } from './permission-labels.ts';
 
 const PER_PAGE = 30;
 
@@ -208,12 +210,19 @@ function withDetails(sentence: Html, { event, before }: NamedChange, currency: s
   return html`<details class="change"><summary>${sentence}${which && html` <span class="muted small">${which}</span>`}</summary><dl class="facts small">${facts}</dl></details>`;
 }
 
+const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSION_LABELS, name);
+
 function shown(field: string, value: string | number, currency: string, zone: string): string {
   if (field === 'scopes')
     return String(value)
       .split(' ')
       .map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope)
       .join('; ');
+  if (field === 'permissions')
+    return String(value)
+      .split(', ')
+      .map((name) => (isPermission(name) ? PERMISSION_LABELS[name].label : name))
+      .join(', ');
   if (field === 'previousSecretUntil') return `${momentIn(zone, value)} ${zoneName(zone)}`;
   if (typeof value === 'string') return value;
   if (field === 'eventFee') return amount(Math.round(value * 100), currency);

@@ -50,8 +50,7 @@ function found(asked: string, spaces: readonly Space[], settings: Settings): Htm
   const words = wordsOf(asked);
   const shown = asked === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
   const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;
-  if (shown.length === 0)
-    return emptyState('search', 'Nothing found', html`No space has ‘${named(asked)}’ in its name.`, all);
+  if (shown.length === 0) return emptyState('search', 'Nothing found', html`No spaces match ‘${named(asked)}’.`, all);
   const closed = shown.filter(({ active }) => !active).length;
   const results = asked !== '' && html`Results for ‘${named(asked)}’: `;
   const count = html`${results}${counted(shown.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;

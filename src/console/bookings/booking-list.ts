@@ -195,10 +195,10 @@ function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | 
   const noNumber = number && `There is no booking #${number.digits} of yours.`;
   if (number?.isMarked) return html`${noNumber}`;
   if (q === '') return html`There are no ${kind}.`;
-  if (isName) return html`There are no ${kind} with “${named(q)}” in the name.`;
+  if (isName) return html`There are no ${kind} that match ‘${named(q)}’.`;
   return account.kind === 'Community'
-    ? html`${noNumber} None of your spaces and no brand has “${named(q)}” in its name.`
-    : html`${noNumber} No space and no community has “${named(q)}” in its name.`;
+    ? html`${noNumber} No spaces or brands match ‘${named(q)}’.`
+    : html`${noNumber} No spaces or communities match ‘${named(q)}’.`;
 }
 
 function empty(account: Account, asked: Asked): Html {

@@ -31,7 +31,7 @@ export function timeline(
     (
       step,
       index,
-    ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}" data-at="${toInput(step.event.metadata.at, zone)}"><p><strong>${wordOf(step)}</strong> ${stepDetails(step.event)}</p>
+    ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}" data-state="${step.to === 'Cancelled' ? wordOf(step) : step.to}" data-at="${toInput(step.event.metadata.at, zone)}"><p><strong>${wordOf(step)}</strong> ${stepDetails(step.event)}</p>
 <p class="muted small"><time datetime="${step.event.metadata.at}">${momentIn(zone, step.event.metadata.at)}</time>, by ${actorText(step.by)}</p></li>`,
   )}</ol>
 <form class="fields as-of" method="get" action="#booking-timeline">${viaField(visit)}
@@ -47,13 +47,13 @@ function stateThen({ steps, booking }: BookingThen, zone: string): Html {
   return html`${statusBadge(booking)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${charge > 0 && html`, charged ${amount(charge, currency)}`}${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
 }
 
-/** The state that a step leads to. */
+/** `Requested`, `Approved`, `Declined` */
 const wordOf = (step: NamedStep): string => {
   const verb = verbOf(step);
-  return step.to === 'Cancelled' ? `${verb.charAt(0).toUpperCase()}${verb.slice(1)}` : step.to;
+  return `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`;
 };
 
-/** What a step adds to the status it leads to. */
+/** What a step adds to its word. */
 function stepDetails(event: HistoryStep['event']): Html | undefined {
   switch (event.type) {
     case 'BookingRequested':

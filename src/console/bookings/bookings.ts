@@ -84,7 +84,7 @@ ${actions(visit, booking, settings)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
-<section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(booking)}${charged(booking)}</section>
+<section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>
 <section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(visit, found?.steps ?? [], booking, query.text('at'), then)}</section>
 </div></div>`,
     };

@@ -37,7 +37,7 @@ export function groupTabs(
   if (groups.length < 2) return undefined;
   const label = (index: number, { bookings }: Group) => {
     const waiting = bookings.filter(({ status }) => status === 'Pending').length;
-    return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} waiting</span>`}`;
+    return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} pending</span>`}`;
   };
   return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time. <a class="on-screen" href="${href('all')}">Show all, to print them</a></p>${tabs(
     'Groups of spaces',

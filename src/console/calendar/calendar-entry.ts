@@ -10,10 +10,10 @@ import { clock } from '../parts/formats.ts';
 export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
   html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}">${booking.status === 'Cancelled' ? `${stateOf(booking)}, ` : html`<span class="visually-hidden">${booking.status}, </span>`}${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`}</span></a>`;
 
-/** `9 booked · 2 waiting`; undefined if there are no bookings. Cancelled ones do not count. */
+/** `9 booked · 2 pending`; undefined if there are no bookings. Cancelled ones do not count. */
 export function countsOf(bookings: readonly BookingDocument[]): Html | undefined {
   const waiting = bookings.filter(({ status }) => status === 'Pending').length;
   const booked = bookings.filter(({ status }) => status === 'Approved' || status === 'Completed').length;
   if (waiting + booked === 0) return undefined;
-  return html`${booked > 0 && `${booked} booked`}${booked > 0 && waiting > 0 && ' · '}${waiting > 0 && html`<span class="waiting">${waiting} waiting</span>`}`;
+  return html`${booked > 0 && `${booked} booked`}${booked > 0 && waiting > 0 && ' · '}${waiting > 0 && html`<span class="waiting">${waiting} pending</span>`}`;
 }

@@ -274,13 +274,13 @@ function requestForm(
   { spaceId, active }: Space,
   origin: Origin,
   date: PlainDate,
-  price: Parameters<typeof priceView>[0],
+  price: Parameters<typeof priceView>[1],
   typed: Form,
   problems: Problems,
 ): Html {
   const query = spacePath(spaceId, origin).split('?')[1] ?? '';
   return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price.totalPrice}"><input type="hidden" name="origin" value="${query}">
-<h2>Price</h2>${priceView(price)}
+<h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending a request is free.</p></form>`;
 }

@@ -62,17 +62,20 @@ export function onlyZone(list: readonly Pick<BookingDocument, 'timeZone'>[]): st
 export const zoneNote = (zone: string | undefined): Html | undefined =>
   zone === undefined ? undefined : html`<p class="muted small">All times are ${zoneName(zone)}.</p>`;
 
-/** The price breakdown. */
-export const priceView = (price: {
-  readonly eventFee: number;
-  readonly serviceFee: number;
-  readonly serviceFeePercent: number;
-  readonly totalPrice: number;
-  readonly currency: string;
-}): Html => html`<dl class="price">
-<dt>Event fee</dt><dd>${amount(price.eventFee, price.currency)}</dd>
+/** The price breakdown, in the words of a community or a brand. */
+export const priceView = (
+  kind: Account['kind'],
+  price: {
+    readonly eventFee: number;
+    readonly serviceFee: number;
+    readonly serviceFeePercent: number;
+    readonly totalPrice: number;
+    readonly currency: string;
+  },
+): Html => html`<dl class="price">
+<dt>${kind === 'Community' ? 'You earn' : 'Event fee'}</dt><dd>${amount(price.eventFee, price.currency)}</dd>
 <dt>Service fee (${price.serviceFeePercent}%)</dt><dd>${amount(price.serviceFee, price.currency)}</dd>
-<dt class="sum">Total</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
+<dt class="sum">${kind === 'Community' ? 'The brand pays' : 'You pay'}</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
 </dl>`;
 
 /**

@@ -12,7 +12,7 @@ function addSlider() {
   slider.setAttribute('aria-label', 'Timeline step');
   const show = () => {
     const at = Number(slider.value);
-    const word = steps[at].querySelector('strong').textContent;
+    const word = steps[at].dataset.state;
     slider.setAttribute('aria-valuetext', word);
     form.querySelector('#at').value = steps[at].dataset.at;
     steps.forEach((step, index) => {
