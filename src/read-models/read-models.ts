@@ -18,6 +18,7 @@ import {
 } from './catalogue.ts';
 import { createKnownCatalogue, TRUST_MS } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
+import { createStartGate } from './start-gate.ts';
 import { createStatus, type ReadModelsStatus } from './status.ts';
 
 /** What readers may do with a read model: everything but write. */
@@ -47,7 +48,7 @@ export type ReadModels = {
 export type LiveReadModels = ReadModels & {
   /** @param limit at which counting the lag stops, default 1,001 */
   status(limit?: number): Promise<ReadModelsStatus>;
-  /** Resolves once every read model has been built. @returns false if that takes longer than `timeoutMs` */
+  /** Resolves once every read model has been built and has caught up with the log. @returns false if that takes longer than `timeoutMs` */
   readable(timeoutMs: number): Promise<boolean>;
   /** Called by a projector in this process, so that waiters need not poll. */
   reached(progress: Progress): void;
@@ -97,6 +98,7 @@ export async function openReadModels(deps: {
   const onChange = () => checkpoints.settle();
   const known = createKnownCatalogue({ documents, projections, catalogue, heartbeats, onChange });
   const checkpoints = watchCheckpoints({ projections, known, documents });
+  const gate = createStartGate({ events, projections, heartbeats, known, checkpoints });
   let closed = false;
   const topic = deps.link?.open<Told>('read models', (told) => {
     if ('reached' in told) checkpoints.reached(told.reached);
@@ -142,9 +144,21 @@ export async function openReadModels(deps: {
     );
   }
 
+  /** @throws {Unavailable} if it has not caught up with the log since this process started */
+  async function passGate<D extends object>(projection: Projection<D>): Promise<void> {
+    await gate.look().catch(() => {});
+    if (gate.isOpen(idOf(projection))) return;
+    // It may not even be built.
+    await current(projection);
+    throw unreadable(projection, CATCHING_UP, (await isAttended(projection)) ? undefined : UNATTENDED);
+  }
+
   /** What to read a projection from now. */
   async function source<D extends object>(projection: Projection<D>, id?: ReadModelId): Promise<Documents<D>> {
-    if (catchUpWithinMs === undefined) return trusted(projection, id) ?? current(projection);
+    if (catchUpWithinMs === undefined) {
+      if (!gate.isOpen(id ?? idOf(projection))) await passGate(projection);
+      return trusted(projection, id) ?? current(projection);
+    }
     const waiting = caughtUp.get(projection.name) ?? catchUp(projection, catchUpWithinMs);
     caughtUp.set(projection.name, waiting);
     await waiting;
@@ -203,8 +217,9 @@ export async function openReadModels(deps: {
   }
 
   await known.refresh();
+  const look = () => (gate.areAllOpen() ? known.refresh() : gate.look());
   const timer = setInterval(() => {
-    known.refresh().catch(() => {});
+    look().catch(() => {});
   }, REFRESH_MS);
   timer.unref();
 
@@ -223,19 +238,19 @@ export async function openReadModels(deps: {
 
     async readable(timeoutMs) {
       const deadline = performance.now() + timeoutMs;
-      const areBuilt = () =>
+      const areReadable = () =>
         wants.every((id) => {
           const model = known.get(id);
-          return model?.documents !== undefined || (model !== undefined && isUnreadable(model.entry));
+          return gate.isOpen(id) || (model !== undefined && isUnreadable(model.entry));
         });
-      while (!closed && !areBuilt() && performance.now() < deadline) {
+      while (!closed && !areReadable() && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));
-        await known.refresh().catch(() => {});
+        await gate.look().catch(() => {});
       }
-      return areBuilt();
+      return areReadable();
     },
 
-    status: createStatus({ events, projections, heartbeats, leases, known, checkpoints }),
+    status: createStatus({ events, projections, heartbeats, leases, known, checkpoints, gate }),
 
     async close() {
       closed = true;
@@ -250,6 +265,7 @@ export async function openReadModels(deps: {
 type Told = { readonly reached: Progress } | { readonly changed: number };
 
 const UNATTENDED = 'no process keeps it up to date, start one with the role projector';
+const CATCHING_UP = 'has not caught up with the log since this process started';
 const NOT_BUILT = 'has not been built yet in the version that this release needs';
 
 function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: string): Unavailable {

@@ -2,12 +2,13 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import type { Leases } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
-import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
 import { type Entry, idOf, isUnreadable, leaseOf } from './catalogue.ts';
-import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
+import type { KnownCatalogue } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
+import type { StartGate } from './start-gate.ts';
 
 /** The state of the read models that this process reads, whichever process projects. */
 export type ReadModelsStatus = {
@@ -33,44 +34,15 @@ export type Problem = {
 export function createStatus(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
-  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'sinceLastBeat' | 'onBeat' | 'living'>;
+  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'sinceLastBeat'>;
   readonly leases: Pick<Leases, 'isHeld'>;
   readonly known: KnownCatalogue;
   readonly checkpoints: CheckpointWatch;
+  readonly gate: StartGate;
 }) {
-  const { events, projections, heartbeats, leases, known, checkpoints } = deps;
+  const { events, projections, heartbeats, leases, known, checkpoints, gate } = deps;
   const ids = projections.map(idOf);
   const estimates = new Map<string, Estimate>();
-  /** Since when this process can read everything, having started or woken up (monotonic). */
-  let readableSince: number | undefined;
-  /** Where the log ended once every process waited for the read models of this one. */
-  let mustReach: Promise<Position> | undefined;
-  const forget = () => {
-    readableSince = undefined;
-    mustReach = undefined;
-  };
-  heartbeats.onBeat((silentMs) => {
-    if (silentMs >= heartbeats.silenceMs) forget();
-  });
-
-  /**
-   * The position that the read models have to reach before this process may answer requests. Commands in processes of another
-   * release wait for its read models only once they know of them, which takes up to `TRUST_MS`.
-   */
-  async function positionToReach(): Promise<Position | undefined> {
-    if (!projections.every(known.isReadable)) forget();
-    else {
-      readableSince ??= performance.now();
-      const living = await heartbeats.living();
-      const isKnown = living.every(({ status: { wants } }) => ids.every((id) => wants.includes(id)));
-      if (isKnown || performance.now() - readableSince >= TRUST_MS) mustReach ??= logEnd(events);
-    }
-    return mustReach?.catch(() => {
-      mustReach = undefined;
-      return undefined;
-    });
-  }
-
   function problemOf({ name }: AnyProjection, entry: Entry | undefined): Problem | undefined {
     const { live, building, failure } = entry ?? {};
     if (failure !== undefined) {
@@ -96,8 +68,9 @@ export function createStatus(deps: {
 
   /** @param limit at which counting the lag stops */
   return async function status(limit = 1_001): Promise<ReadModelsStatus> {
-    await known.refresh();
     await checkpoints.read();
+    // If the log does not answer, counting the lag fails, too.
+    await gate.look();
     const problems: Problem[] = [];
     const shown: Position[] = [];
     for (const projection of projections) {
@@ -109,11 +82,10 @@ export function createStatus(deps: {
       if (entry?.live !== undefined && known.isReadable(projection)) shown.push(checkpoints.at(entry.live).position);
     }
     const after = shown.sort()[0] ?? LOG_START;
-    const must = await positionToReach();
     let lag = 0;
     for await (const _ of events.readAll({ after, limit })) lag += 1;
     // A process that has just woken up does not know yet what it has missed.
     const isAwake = heartbeats.sinceLastBeat() < heartbeats.silenceMs;
-    return { lag, caughtUp: isAwake && must !== undefined && after >= must, problems };
+    return { lag, caughtUp: isAwake && gate.haveCaughtUp(), problems };
   };
 }

@@ -172,6 +172,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   it('returns false when a wait times out, and counts the lag', async () => {
     const first = await start(documents);
     await first.readable(10_000);
+    await elsewhere.readable(10_000);
     await first.stop();
     const position = await appendMany(5);
     expect(await elsewhere.waitFor(position, { timeoutMs: 30 })).toBe(false);
@@ -389,6 +390,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     const later = [trails(2, 'new:'), counts];
     const old = await start(documents);
     await old.readable(10_000);
+    await elsewhere.readable(10_000);
     await old.readModels.waitFor(await appendMany(700));
     const reading = await read(next, later);
     const upgraded = await start(next, later);
@@ -398,6 +400,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       await expectToEqualTheLog(elsewhere, trails());
     }
     expect(await upgraded.readable(10_000)).toBe(true);
+    await reading.readable(10_000);
     expect(await reading.waitFor(await appendMany(20))).toBe(true);
     await expectToEqualTheLog(reading, trails(2, 'new:'));
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import persistentGrpc from '@eventstore/db-client/generated/persistent_grpc_pb.js';
@@ -93,6 +93,8 @@ export class EventStoreDbServer {
   dropOnNextAck = false;
   /** How many events the checkpoints of filtered subscriptions lag behind. */
   checkpointLag = 0;
+  /** How long it takes to start a subscription: until then it only confirms it. */
+  subscriptionDelayMs = 0;
   /** Accepts calls but never responds, save to gossip. */
   unresponsive = false;
   /** How often nodes were asked who the leader is. */
@@ -481,6 +483,7 @@ export class EventStoreDbServer {
     await write(
       new streams.ReadResp().setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId('s')),
     );
+    await sleep(this.subscriptionDelayMs);
     let scanned = 0;
     let caughtUp = false;
     while (open) {

@@ -1,0 +1,92 @@
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import type { CheckpointWatch } from './await-checkpoint.ts';
+import { idOf, type ReadModelId } from './catalogue.ts';
+import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
+import type { NodeStatus } from './node-status.ts';
+
+export type StartGate = ReturnType<typeof createStartGate>;
+
+/**
+ * Whether the read models of this process have caught up with the log. Commands in processes of another release wait for them only
+ * once those processes know that they are wanted, so a process that starts may not answer from them before they have passed what
+ * was in the log then (docs/decisions/read-models.md).
+ */
+export function createStartGate(deps: {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly projections: readonly AnyProjection[];
+  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'onBeat' | 'living'>;
+  readonly known: KnownCatalogue;
+  readonly checkpoints: Pick<CheckpointWatch, 'at' | 'read'>;
+}) {
+  const { events, projections, heartbeats, known, checkpoints } = deps;
+  const ids = projections.map(idOf);
+  const open = new Set<ReadModelId>();
+  const caughtUp = new Set<ReadModelId>();
+  /** Since when each can be read, and a process keeps them up to date (monotonic). */
+  const readableSince = new Map<ReadModelId, number>();
+  const startedAt = performance.now();
+  let attendedSince: number | undefined;
+  /** Where the log ended once every process waited for a read model. */
+  const mustReach = new Map<ReadModelId, Position>();
+  let looking: Promise<void> | undefined;
+
+  const forget = (id: ReadModelId): void => {
+    for (const each of [caughtUp, readableSince, mustReach]) each.delete(id);
+  };
+  heartbeats.onBeat((silentMs) => {
+    // Other processes may have taken this one for dead, and not have waited for its read models.
+    if (silentMs >= heartbeats.silenceMs) ids.forEach(forget);
+  });
+
+  /** The read models that every process waits for. Those of this release always do. */
+  async function counted(pending: readonly ReadModelId[]): Promise<readonly ReadModelId[]> {
+    const now = performance.now();
+    const living = await heartbeats.living();
+    const wantsOurs = ({ status }: (typeof living)[number]) => ids.every((id) => status.wants.includes(id));
+    if (living.some((each) => each.status.projects && wantsOurs(each))) attendedSince ??= now;
+    if (living.every(wantsOurs)) return pending;
+    // A process that keeps them up to date may still be starting. Without one, nobody waits for them.
+    const [since, knownAfterMs] =
+      attendedSince === undefined ? [startedAt, heartbeats.silenceMs] : [attendedSince, TRUST_MS];
+    return pending.filter((id) => now - Math.max(since, readableSince.get(id) ?? now) >= knownAfterMs);
+  }
+
+  async function lookNow(): Promise<void> {
+    await known.refresh();
+    for (const projection of projections) {
+      if (!known.isReadable(projection)) forget(idOf(projection));
+      else if (!readableSince.has(idOf(projection))) readableSince.set(idOf(projection), performance.now());
+    }
+    const pending = ids.filter((id) => readableSince.has(id) && !caughtUp.has(id));
+    if (pending.length === 0) return;
+    const unknown = await counted(pending.filter((id) => !mustReach.has(id)));
+    if (unknown.length > 0) {
+      const end = await logEnd(events);
+      for (const id of unknown) mustReach.set(id, end);
+    }
+    await checkpoints.read();
+    for (const id of pending) {
+      const position = mustReach.get(id);
+      if (position === undefined || checkpoints.at(known.get(id)?.entry.live).position < position) continue;
+      caughtUp.add(id);
+      open.add(id);
+    }
+  }
+
+  return {
+    /** Whether this process has seen a read model catch up since it started. */
+    isOpen: (id: ReadModelId): boolean => open.has(id),
+    areAllOpen: (): boolean => open.size === ids.length,
+    /** Whether it has seen all of them catch up since it started or was asleep. */
+    haveCaughtUp: (): boolean => caughtUp.size === ids.length,
+    /** Looks how far they are. Rejects if a store does not answer. */
+    look(): Promise<void> {
+      looking ??= lookNow().finally(() => {
+        looking = undefined;
+      });
+      return looking;
+    },
+  };
+}
