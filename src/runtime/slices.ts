@@ -9,6 +9,12 @@ function goOn(): void {
   if (waiting.length > 0) setImmediate(goOn);
 }
 
+/** Waits for a turn of the event loop in which no other computation that waits here goes on. */
+export const nextSlice = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(goOn);
+  });
+
 /**
  * Cuts a long computation into slices, between which this thread does other work.
  * @returns to be awaited between its steps, each of which should take less than a millisecond
@@ -18,9 +24,7 @@ export function startSlices(): () => Promise<void> {
   let startedAt = Number.NEGATIVE_INFINITY;
   return async () => {
     if (performance.now() - startedAt < SLICE_MS) return;
-    await new Promise<void>((resolve) => {
-      if (waiting.push(resolve) === 1) setImmediate(goOn);
-    });
+    await nextSlice();
     startedAt = performance.now();
   };
 }

@@ -1,7 +1,7 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createLruCache } from '../../runtime/lru-cache.ts';
-import { startSlices } from '../../runtime/slices.ts';
+import { nextSlice } from '../../runtime/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
 import { type CompareAndSet, updateDocument } from '../update.ts';
@@ -151,7 +151,6 @@ export async function openSqliteDocuments<D extends object>(
     let ranges: readonly KeysetRange[] = [{ prefix: [] }];
     let remaining = limit;
     let untilYield = pageSize;
-    const nextSlice = startSlices();
     while (remaining > 0) {
       const [range, ...later] = ranges;
       if (range === undefined) return;

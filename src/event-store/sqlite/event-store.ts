@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { startSlices } from '../../runtime/slices.ts';
+import { nextSlice } from '../../runtime/slices.ts';
 import { transaction } from '../../sqlite/database.ts';
 import { checkStreamName } from '../check-event.ts';
 import {
@@ -152,7 +152,6 @@ class SqliteEventStore implements OperatedEventStore {
     const statement = backward ? this.#statements.backward : this.#statements.forward;
     let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
-    const nextSlice = startSlices();
     while (remaining > 0) {
       this.#checkOpen();
       const size = Math.min(remaining, PAGE);
@@ -173,7 +172,6 @@ class SqliteEventStore implements OperatedEventStore {
     // What remains to be read is (low, high]. Events appended after the read has started are not included.
     let low = backward ? 0 : numberOf(options.after ?? LOG_START);
     let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
-    const nextSlice = startSlices();
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
     while (remaining > 0 && low < high) {
       this.#checkOpen();
