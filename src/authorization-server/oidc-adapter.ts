@@ -13,6 +13,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
+import { correlationId } from './request-id.ts';
 import type { Revocation } from './revocation.ts';
 
 export type OidcAdapter = {
@@ -237,7 +238,7 @@ function connection(
 
 const byUser = ({ userId, account }: AppConnected['data']): ChangeContext => ({
   actor: { kind: 'user', id: userId, account },
-  correlationId: `oauth-${randomUUID()}`,
+  correlationId: correlationId(),
 });
 
 /** Who ends a grant in a request to the authorization server: the app that gives it back, or the server itself. */
@@ -246,7 +247,7 @@ async function contextOf(grantId: string): Promise<ChangeContext> {
   const id = oidc?.route === 'revocation' ? oidc.client?.clientId : undefined;
   const account = accountOfKey(accountOfGrant(grantId) ?? '');
   const actor: Actor = id === undefined ? AUTHORIZATION_SERVER : { kind: 'client', id, ...defined({ account }) };
-  return { actor, correlationId: `oauth-${randomUUID()}` };
+  return { actor, correlationId: correlationId() };
 }
 
 /** The endpoint that is being called. */

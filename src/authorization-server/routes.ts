@@ -6,6 +6,7 @@ import type { AttemptCounts } from './attempt-counts.ts';
 import { type InteractionDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
+import { runAsRequest } from './request-id.ts';
 import type { RequestRewriting } from './request-rewriting.ts';
 import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
 import { sendUnavailable } from './unavailable.ts';
@@ -50,6 +51,8 @@ export const authorizationRoutes =
     );
     if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
     app.setErrorHandler(sendError);
+    // Once the body has been read: what its stream calls back has lost the context.
+    app.addHook('preValidation', (request, _reply, done) => runAsRequest(request.id, done));
 
     const forward: Handler = (request, reply) => forwardTo(deps, app, request, reply);
     for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks])

@@ -51,6 +51,8 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
       by: { kind: 'user', id: running.user.id, account: BRAND },
     };
     expect(told()).toMatchObject([{ ...connected, scopes: ['openid', 'service.api.read'] }]);
+    // The id of the request with which the user allowed it.
+    expect(running.told[0]?.context.correlationId).toMatch(/^req-/);
 
     await app.tokens({ ...consent, scope: 'openid service.api.read service.api.write' });
     const [{ grantId } = { grantId: '' }] = await grantsOf(app);
@@ -82,8 +84,9 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
 
     const second = await connected();
     const body = new URLSearchParams({ token: second.tokens.refresh_token ?? '', client_id: second.app.id });
-    await fetch(`${running.url}/connect/revoke`, { method: 'POST', body });
+    const revoked = await fetch(`${running.url}/connect/revoke`, { method: 'POST', body });
     expect(told()).toMatchObject([{ ...ended(second.app), by: { kind: 'client', id: second.app.id, account: BRAND } }]);
+    expect(running.told.map(({ context }) => context.correlationId)).toEqual([revoked.headers.get('x-request-id')]);
 
     const third = await connected();
     await third.app.refresh(third.tokens.refresh_token);

@@ -69,6 +69,10 @@ export async function runServer(
   });
   const app = Fastify({ trustProxy: options.trustProxy ?? false });
   readForwardedFor(app, app.log);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    done();
+  });
   await app.register(server.routes);
   await app.listen({ port, host: '127.0.0.1' });
   return {
