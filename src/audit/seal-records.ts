@@ -39,7 +39,7 @@ export type SentRecord = { readonly size: number };
 
 const SEALS: Collection<SealRecord> = { name: 'seals', kind: 'record', indexes: [{ fields: ['size'] }] };
 const SEAL_TILES: Collection<TileRecord> = { name: 'sealTiles', kind: 'record', indexes: [] };
-const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'record', indexes: [] };
+export const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'record', indexes: [] };
 const SEALS_SENT: Collection<SentRecord> = { name: 'sealsSent', kind: 'record', indexes: [] };
 
 /**

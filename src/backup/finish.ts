@@ -36,14 +36,21 @@ export type FinishDeps = {
  * @returns the fork, if the log has another origin now
  */
 export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<Fork | undefined> {
-  const { events, documents, skippedIds } = deps;
-  const fork = await forkUnlessContinued({ ...deps, logId: await ensureLogId(events, deps.clock) });
+  const fork = await forkIfNeeded(deps);
+  await join(deps, groups);
+  return fork;
+}
+
+const forkIfNeeded = async (deps: FinishDeps): Promise<Fork | undefined> =>
+  forkUnlessContinued({ ...deps, logId: await ensureLogId(deps.events, deps.clock) });
+
+async function join(deps: FinishDeps, groups: GroupPositions): Promise<void> {
+  const { documents, skippedIds } = deps;
   await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
-  return fork;
 }
 
 /**
@@ -62,10 +69,12 @@ export async function adoptStore(
   if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, locations));
   // What the records noted of another log says nothing about this one.
   const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;
+  // Before anything is changed: it may refuse the checkpoint that was named.
+  const fork = await forkIfNeeded(deps);
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
   await forgetKeySearch(documents);
-  const fork = await finish(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
+  await join(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
   return { lost, fork };
 }
 

@@ -2,9 +2,11 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Fork } from '../audit/fork.ts';
-import { UnusableCheckpoints } from '../audit/retained-checkpoints.ts';
+import { readRetainedCheckpoints, UnusableCheckpoints } from '../audit/retained-checkpoints.ts';
+import { SEAL_KEYS } from '../audit/seal-records.ts';
+import { parseVerifierKey } from '../audit/signed-note.ts';
 import { backUp, countOf, SECRET_KEY_FILE } from '../backup/back-up.ts';
-import { eventsOf, verifyFiles } from '../backup/contents.ts';
+import { eventsOf, recordsOf, verifyFiles } from '../backup/contents.ts';
 import { checkFillable } from '../backup/fill-log.ts';
 import { adoptStore, finish } from '../backup/finish.ts';
 import { type Manifest, readManifest } from '../backup/manifest.ts';
@@ -111,7 +113,7 @@ type RestoreOptions = {
 
 function refuseCheckpoints(error: unknown): never {
   if (error instanceof UnusableCheckpoints)
-    throw new UnusableCopy(`${error.message}. Run the command again without it, or with another`, error);
+    throw new UnusableCopy(`${error.message}. Name another with --checkpoint`, error);
   throw error;
 }
 
@@ -146,6 +148,7 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
   if (!isKeyOf(manifest, config.secretKey))
     throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${dir} are sealed with`);
 
+  await checkCheckpoint(dir, manifest, options);
   await checkStopped(config);
   const { lost, aside } = overwrite ? await replaceStore(config, dir, manifest) : { lost: [], aside: undefined };
   const locations = locationsOf(config);
@@ -209,6 +212,16 @@ async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<
     return await lostSince(documents, dir, manifest);
   } finally {
     await documents.close();
+  }
+}
+
+/** @throws {UnusableCheckpoints} before anything is changed, if the file with checkpoints is not one of the store */
+async function checkCheckpoint(dir: string, { records }: Manifest, { checkpoint }: RestoreOptions): Promise<void> {
+  const file = records.find(({ collection }) => collection === SEAL_KEYS.name);
+  if (checkpoint === undefined || file === undefined) return;
+  for await (const { document } of recordsOf(dir, file)) {
+    const key = parseVerifierKey(String(document.verifierKey));
+    if (key !== undefined) await readRetainedCheckpoints(checkpoint, key);
   }
 }
 

@@ -6,14 +6,15 @@ import { NotAsSealed } from '../../src/audit/not-as-sealed.ts';
 import { UnusableCheckpoints } from '../../src/audit/retained-checkpoints.ts';
 import { forksIn, isKeyOf, publishedKey } from '../../src/audit/seal-key.ts';
 import { openNote, parseVerifierKey, type VerifierKey } from '../../src/audit/signed-note.ts';
+import { documentEngines } from '../document-store/engines.ts';
 import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 
 const LOG_ID = '11111111-2222-3333-4444-555555555555';
 const ORIGIN = `venue-booking-service/${LOG_ID}`;
 
 /** A store with a checkpoint of 60 events and one of 100, both in SEAL_FILE. */
-async function storeWithFile() {
-  const store = await sealedStore();
+async function storeWithFile(createDatabase?: Parameters<typeof sealedStore>[0]) {
+  const store = await sealedStore(createDatabase);
   const file = join(store.folder, 'seals.txt');
   const sealing = await store.sealing({ sealFile: file });
   const notes: string[] = [];
@@ -94,6 +95,16 @@ test.each<[string, (store: Awaited<ReturnType<typeof storeWithFile>>) => KeptEls
   const again = await store.fork({});
   expect(await forksIn(store.records)).toEqual([fork?.note, again?.note]);
   expect(textOf(again?.note ?? '', key)).toMatch(new RegExp(`^${fork?.origin}\nfork\n`));
+});
+
+test.each(documentEngines)('a fork with the documents on %s begins the seals anew', async (_, createDatabase) => {
+  const store = await storeWithFile(createDatabase);
+  await store.putBack();
+  const fork = await store.fork({ sealFile: store.file });
+  expect(await store.records.head()).toBeUndefined();
+  expect((await (await store.sealing()).seal())?.note).toMatch(new RegExp(`^${fork?.origin}\n60\n`));
+  const sizes = await Array.fromAsync(store.records.after(0), ({ size }) => size);
+  expect(sizes).toEqual([60]);
 });
 
 test('a file that was named and holds no checkpoint of the log changes nothing', async () => {

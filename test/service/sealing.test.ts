@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
@@ -77,8 +77,12 @@ test('a store that was restored keeps its origin only if it begins with the newe
     expect(code, stderr).toBe(0);
     return JSON.parse(stdout);
   };
-  const none = await inProcess('restore', backup, '--overwrite', '--checkpoint', join(dataDir, 'none.txt'));
-  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('ValidationError: ') });
+  const before = readdirSync(dataDir);
+  const none = ['--checkpoint', join(dataDir, 'none.txt')];
+  const says = expect.stringMatching(/^ValidationError: .*none\.txt cannot be read/);
+  expect(await inProcess('restore', backup, '--overwrite', ...none)).toMatchObject({ code: 1, stderr: says });
+  expect(readdirSync(dataDir)).toEqual(before);
+  expect(await inProcess('restore', '--adopt', ...none)).toMatchObject({ code: 1, stderr: says });
   expect((await restore(kept)).fork).toBeUndefined();
   expect((await json('seal')).size).toBeGreaterThan(size);
   const same = await json('verify', '--seals', '--against', kept);
