@@ -39,6 +39,7 @@ import { readForwardedFor } from './runtime/forwarded-for.ts';
 import { createLink } from './runtime/link.ts';
 import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
+import { LogAway } from './runtime/unavailable.ts';
 import { onAddress } from './runtime/unusable-address.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
 import { type BackgroundRole, type RunningRoles, startRoles } from './worker/roles.ts';
@@ -91,7 +92,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   app.log = loggerInstance;
   answerUncommonRequests(app.server);
   answerInOrder(app);
-  answerInTime(app);
+  const { outage } = core.events;
+  answerInTime(app, { cause: () => (outage.since() === undefined ? undefined : new LogAway('The event log is away')) });
   readForwardedFor(app, logger);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // The body of a form that nothing takes is not read, either.

@@ -15,18 +15,28 @@ declare module 'fastify' {
   }
 }
 
+type Deadline = {
+  /** Default 9.5 s. */
+  readonly withinMs?: number;
+  /** Why nothing can be answered at the moment, if that is known. */
+  readonly cause?: () => unknown;
+};
+
 /**
  * Answers requests whose handlers do not, through the error handlers of their routes: whoever asks is told in time, whatever stands
  * still. What a handler has begun goes on; what it has not, never begins (docs/decisions/rest-api.md). To be called before routes
  * are added.
  */
-export function answerInTime(app: FastifyInstance, withinMs = ANSWERED_WITHIN_MS): void {
+export function answerInTime(
+  app: FastifyInstance,
+  { withinMs = ANSWERED_WITHIN_MS, cause = () => undefined }: Deadline = {},
+): void {
   app.decorateRequest('begun', false);
   app.decorateRequest('answerBy', Number.POSITIVE_INFINITY);
   app.addHook('onRoute', (route) => {
     if (mayChange(route)) route.preHandler = [...[route.preHandler ?? []].flat(), begin];
   });
-  const watch = createWatch();
+  const watch = createWatch(cause);
   app.addHook('onRequest', (request, reply, done) => {
     request.answerBy = performance.now() + withinMs;
     watch(reply);
@@ -38,7 +48,7 @@ export function answerInTime(app: FastifyInstance, withinMs = ANSWERED_WITHIN_MS
  * Watches requests until they are answered. Most are by the end of the turn of the event loop in which they arrived, and cost no timer
  * and no hook.
  */
-function createWatch(): (reply: FastifyReply) => void {
+function createWatch(cause: () => unknown): (reply: FastifyReply) => void {
   const arrived: FastifyReply[] = [];
   let open: FastifyReply[] = [];
   let isLooking = false;
@@ -51,7 +61,7 @@ function createWatch(): (reply: FastifyReply) => void {
 
   function look(): void {
     const now = performance.now();
-    open = open.filter((reply) => !isAnswered(reply) && !answerLate(reply, now));
+    open = open.filter((reply) => !isAnswered(reply) && !answerLate(reply, now, cause));
     if (open.length > 0) lookLater();
     else isLooking = false;
   }
@@ -78,7 +88,7 @@ function begin(request: FastifyRequest, _reply: FastifyReply, done: () => void):
 }
 
 /** @returns whether it was time */
-function answerLate(reply: FastifyReply, now: number): boolean {
+function answerLate(reply: FastifyReply, now: number, cause: () => unknown): boolean {
   const { request } = reply;
   // While it has not arrived completely, it is the client that takes its time; how long it may, the server itself watches.
   if (request.answerBy > now || request.raw.complete === false) return false;
@@ -89,7 +99,9 @@ function answerLate(reply: FastifyReply, now: number): boolean {
   reply.header('connection', 'close');
   const what = `${request.method} ${request.routeOptions.url ?? request.url} was not answered in time`;
   reply.send(
-    request.begun ? new OutcomeUnknown(what) : new Unavailable(what, undefined, 'The service did not answer in time'),
+    request.begun
+      ? new OutcomeUnknown(what, cause())
+      : new Unavailable(what, cause(), 'The service did not answer in time'),
   );
   return true;
 }

@@ -22,12 +22,7 @@ export class OutcomeUnknown extends Unavailable {
 }
 
 /** The event log does not answer. The service reports that once, when an outage begins and when it ends. */
-export class LogAway extends Unavailable {
-  constructor(message: string, cause?: unknown) {
-    super(message, cause);
-    this.name = 'LogAway';
-  }
-}
+export class LogAway extends Unavailable {}
 
 /** Whether something failed because the event log does not answer. */
 export const isLogAway = (error: unknown): boolean =>

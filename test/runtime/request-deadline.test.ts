@@ -16,7 +16,7 @@ beforeEach(async () => {
   standing = Promise.withResolvers();
   app = Fastify();
   app.setErrorHandler(handleError);
-  answerInTime(app, 100);
+  answerInTime(app, { withinMs: 100 });
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       if (request.headers.authorization === 'slow') await standing.promise;

@@ -33,6 +33,8 @@ export const RECONNECT_DELAY_MS = 50;
 const CLOSE_TIMEOUT_MS = 1_000;
 /** How long an outage lasts before calls do not wait for its end any more: an election takes less (docs/decisions/event-log.md). */
 const PATIENCE_MS = 15_000;
+/** How many deadlines a call waits for the end of an outage: less than 10 s, so that its request can say that nothing was done. */
+const DEADLINES_IN_OUTAGE = 1.8;
 /** How long a call is tried once an outage has lasted longer. */
 const LAST_TRY_MS = 1_000;
 /** Once a node has left a call without an answer for so long, the leader is looked for: the call goes on waiting. */
@@ -103,9 +105,9 @@ export class Connection {
   /** Until when a call may be repeated that begins now. */
   givesUpAt(): number {
     const now = performance.now();
-    const usual = now + 2 * this.deadlineMs;
     const since = this.#outage.since();
-    return since === undefined ? usual : Math.min(usual, Math.max(now, since + this.#patienceMs) + LAST_TRY_MS);
+    if (since === undefined) return now + 2 * this.deadlineMs;
+    return Math.min(now + DEADLINES_IN_OUTAGE * this.deadlineMs, Math.max(now, since + this.#patienceMs) + LAST_TRY_MS);
   }
 
   /** The deadline of one attempt of a call that is given up at a point in time. */
