@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
+import { untilNext } from '../runtime/until-next.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
@@ -42,7 +43,7 @@ type Living<S> = { readonly session: string; readonly status: S };
 type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
 /** How often a process beats within the time that it may be silent. */
-const BEATS_PER_SILENCE = 5;
+const BEATS_PER_SILENCE = 6;
 const SILENCE_MS = 3_000;
 /** How long the document of a process that has fallen silent is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
@@ -108,7 +109,7 @@ export async function startHeartbeats<S extends object>(deps: {
   async function keepBeating(): Promise<void> {
     const { signal } = stopping;
     while (!signal.aborted) {
-      await delay(silenceMs / BEATS_PER_SILENCE, undefined, { signal, ref: false }).catch(() => {});
+      await delay(untilNext(silenceMs / BEATS_PER_SILENCE), undefined, { signal, ref: false }).catch(() => {});
       // One that fails is made good by the next; after several, others take this process for dead.
       if (!signal.aborted) await beat().catch(() => {});
     }

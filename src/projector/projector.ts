@@ -14,6 +14,7 @@ import {
 } from '../read-models/read-models.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Link } from '../runtime/link.ts';
+import { untilNext } from '../runtime/until-next.ts';
 import { type BulkOptions, ProjectionSupervisor } from './supervisor.ts';
 
 export type ProjectorDeps = {
@@ -32,7 +33,7 @@ export type ProjectorDeps = {
   readonly retireAfterMs?: number;
   /** How long a collection is kept up to date after it was swapped out, in milliseconds. Default 10 s. */
   readonly graceMs?: number;
-  /** How often to look for what to take over, build or drop, in milliseconds. Default 200. */
+  /** How often to look for what to take over, build or drop, in milliseconds. Default 250. */
   readonly tickMs?: number;
   /** From how many events in the log read models are built in bulk, default 5,000, and the steps of that. */
   readonly bulk?: BulkOptions;
@@ -53,9 +54,7 @@ export type Projector = {
   stop(): Promise<void>;
 };
 
-const TICK_MS = 200;
-/** How soon a rebuild that another process asks for begins, in milliseconds. */
-const LOOK_MS = 50;
+const TICK_MS = 250;
 const RETIRE_AFTER_MS = 24 * 3_600_000;
 /** Much longer than a reader may remember a swapped-out collection as the live one (`TRUST_MS`). */
 const GRACE_MS = 10_000;
@@ -69,19 +68,6 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
   const readModels = await openReadModels(deps);
   const catalogue = await openCatalogue(documents);
   const announce = (projects: boolean) => heartbeats.announce({ kind, projects, wants: projections.map(idOf) });
-
-  /** Waits for the next tick, or until another process has changed the catalogue. */
-  async function nextTick(supervisor: ProjectionSupervisor, signal: AbortSignal): Promise<void> {
-    const lookMs = Math.min(LOOK_MS, tickMs);
-    for (let waitedMs = 0; waitedMs < tickMs && !signal.aborted; waitedMs += lookMs) {
-      await delay(lookMs, undefined, { signal }).catch(() => {});
-      const version = await catalogue.read().then(
-        (stored) => stored.version,
-        () => undefined,
-      );
-      if (version !== undefined && version !== supervisor.catalogueVersion) return;
-    }
-  }
 
   async function run(): Promise<void> {
     const { signal } = closing;
@@ -111,7 +97,7 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
         if (!failing) logger.error({ err: error }, 'The read models cannot be kept up to date; retrying');
         failing = true;
       }
-      await nextTick(supervisor, signal);
+      await delay(untilNext(tickMs), undefined, { signal }).catch(() => {});
     }
     await supervisor.stop();
   }

@@ -6,6 +6,7 @@ import { type EventStore, logEnd, type Position } from '../event-store/event-sto
 import { inPages } from '../runtime/in-pages.ts';
 import type { Link } from '../runtime/link.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
+import { untilNext } from '../runtime/until-next.ts';
 import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';
 import {
   type Catalogue,
@@ -218,10 +219,14 @@ export async function openReadModels(deps: {
 
   await known.refresh();
   const look = () => (gate.areAllOpen() ? known.refresh() : gate.look());
-  const timer = setInterval(() => {
-    look().catch(() => {});
-  }, REFRESH_MS);
-  timer.unref();
+  let timer: NodeJS.Timeout;
+  function lookLater(): void {
+    timer = setTimeout(() => {
+      look().catch(() => {});
+      lookLater();
+    }, untilNext(REFRESH_MS)).unref();
+  }
+  lookLater();
 
   return {
     collection,
@@ -254,7 +259,7 @@ export async function openReadModels(deps: {
 
     async close() {
       closed = true;
-      clearInterval(timer);
+      clearTimeout(timer);
       topic?.close();
       await known.settled();
     },

@@ -25,6 +25,7 @@ export const THIS_PROCESS: ProcessIdentity = {
 export function isKnownDead(identity: ProcessIdentity): boolean {
   const { pidNamespace, pid } = identity;
   if (pidNamespace !== THIS_PROCESS.pidNamespace) return false;
+  if (pid === process.pid && identity.startedAt === startedAt) return false;
   if (!isRunning(pid)) return true;
   const start = startOf(pid);
   if (start === undefined) return false;

@@ -10,6 +10,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { untilNext } from '../runtime/until-next.ts';
 
 export type Scheduler = {
   /**
@@ -126,7 +127,7 @@ export function createScheduler(deps: {
         .finally(() => {
           if (!stopped) next();
         });
-    }, periodMs);
+    }, untilNext(periodMs));
   };
 
   return {

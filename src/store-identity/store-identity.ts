@@ -5,6 +5,7 @@ import type { DocumentStore, Documents } from '../document-store/document-store.
 import { streamOf } from '../domain/streams.ts';
 import { type EventStore, lastEvent, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { untilNext } from '../runtime/until-next.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -232,7 +233,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
         .then(() => {
           if (timer !== undefined) rememberSoon();
         });
-    }, REMEMBER_EVERY_MS).unref();
+    }, untilNext(REMEMBER_EVERY_MS)).unref();
   }
 
   return {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
+import { untilNext } from '../runtime/until-next.ts';
 import { AT_ONCE, isDueTrusted } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
 import { mayTry, type ReceiverHealth } from './receiver-health.ts';
@@ -69,7 +70,11 @@ export function createDuePoll(deps: {
     }
     if (stopping) return;
     // However many registrations have something pending, polling takes at most a fifth of the time.
-    const pause = Math.max(10, 4 * (performance.now() - startedAt), Math.min(pollIntervalMs, next - clock()));
+    const pause = Math.max(
+      10,
+      4 * (performance.now() - startedAt),
+      Math.min(untilNext(pollIntervalMs), next - clock()),
+    );
     timer = setTimeout(startPoll, pause);
   }
 

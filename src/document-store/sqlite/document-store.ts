@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import type { Link } from '../../runtime/link.ts';
+import { untilNext } from '../../runtime/until-next.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
   type Checkpoint,
@@ -74,10 +75,14 @@ export async function openSqliteDocumentStore({
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
   }, SWEEP_INTERVAL_MS);
   sweeper.unref();
-  const closer = setInterval(async () => {
-    for (const name of await own.closeRemoved().catch(() => [])) opened.delete(name);
-  }, CLOSE_REMOVED_EVERY_MS);
-  closer.unref();
+  let closer: NodeJS.Timeout;
+  function closeRemovedLater(): void {
+    closer = setTimeout(async () => {
+      closeRemovedLater();
+      for (const name of await own.closeRemoved().catch(() => [])) opened.delete(name);
+    }, untilNext(CLOSE_REMOVED_EVERY_MS)).unref();
+  }
+  closeRemovedLater();
 
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     if (own.has(collection.name)) {
@@ -178,7 +183,7 @@ export async function openSqliteDocumentStore({
 
     async close() {
       clearInterval(sweeper);
-      clearInterval(closer);
+      clearTimeout(closer);
       await Promise.all([...both, own].map((file) => file.close()));
       changes.close();
     },

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { untilNext } from '../../runtime/until-next.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import type { StoredEvent } from '../event-store.ts';
@@ -11,7 +12,7 @@ const WINDOW = 8_192;
 export const TAIL_PAGE = 512;
 /** How often to look for commits of other processes: for a while after one, and otherwise. A look takes about 3 µs. */
 const POLL_BUSY_MS = 5;
-const POLL_IDLE_MS = 100;
+const POLL_IDLE_MS = 250;
 const BUSY_FOR_MS = 2_000;
 
 export type ReadEvent = { readonly position: number; readonly event: StoredEvent };
@@ -154,7 +155,7 @@ export class LogTail {
 
   #pollLater(): void {
     const isBusy = performance.now() < this.#busyUntil;
-    this.#poll = setTimeout(() => this.#look(), isBusy ? POLL_BUSY_MS : POLL_IDLE_MS);
+    this.#poll = setTimeout(() => this.#look(), isBusy ? POLL_BUSY_MS : untilNext(POLL_IDLE_MS));
   }
 
   #look(): void {

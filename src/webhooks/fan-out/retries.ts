@@ -3,6 +3,7 @@ import type { Stored } from '../../document-store/document-store.ts';
 import { UnknownEvent } from '../../domain/upcast.ts';
 import type { Consumer, EventStore, StoredEvent } from '../../event-store/event-store.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
+import { untilNext } from '../../runtime/until-next.ts';
 import { readStream } from '../events.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
 
@@ -41,7 +42,7 @@ export function startRetries(deps: {
     if (closed) return;
     timer = setTimeout(() => {
       polling = poll();
-    }, pollIntervalMs);
+    }, untilNext(pollIntervalMs));
   }
 
   async function retry(claimed: Stored<FailedEvent>): Promise<'tried' | 'waits'> {
