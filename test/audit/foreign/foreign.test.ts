@@ -95,6 +95,8 @@ describe('golang.org/x/mod/sumdb', () => {
           { ...claim, earlier: within(claim.earlier ?? '') },
           { ...claim, key: within(claim.key) },
           { ...claim, records: [{ ...record, text: within(record.text) }] },
+          // A repeated key, which `venue verify --export` refuses, too.
+          { ...claim, records: [{ ...record, text: record.text.replace('"data":{', '"data":{"fee":1,') }] },
           { ...claim, records: [{ ...record, index: 1 }] },
           { ...claim, records: [{ ...record, proof: record.proof.toSpliced(place % record.proof.length, 1) }] },
           { ...claim, records: [{ ...record, proof: record.proof.toReversed() }] },
