@@ -114,6 +114,16 @@ export async function wrongOn(page: Page): Promise<readonly string[]> {
   return [...found, ...(await tooWide(page))];
 }
 
+/** The names that several buttons of a page share, except those of messages, which are not buttons for a reader. */
+export const sharedNamesOn = (page: Page): Promise<readonly string[]> =>
+  page.evaluate<readonly string[]>(`(() => {
+    const shown = [...document.querySelectorAll('main :is(button, summary, a.button)')];
+    const names = shown
+      .filter((one) => one.checkVisibility() && !one.closest('.message'))
+      .map((one) => (one.ariaLabel || one.textContent).trim());
+    return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  })()`);
+
 /** Whether a page is wider than the screen, in words. */
 export async function tooWide(page: Page): Promise<readonly string[]> {
   const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium, openWindow, signInOnce, tooWide, wrongOn } from './chromium.ts';
+import { hasChromium, launchChromium, openWindow, sharedNamesOn, signInOnce, tooWide, wrongOn } from './chromium.ts';
 import type { Running } from './console.fixture.ts';
 import { type PageOf, startBusyPages } from './pages.ts';
 
@@ -42,6 +42,7 @@ describe.skipIf(!hasChromium)('every page, with a busy store', { timeout: 300_00
         const wrong = await (colorScheme === undefined ? tooWide(page) : wrongOn(page));
         for (const each of wrong) found.push(`${name}, ${width} px, ${colorScheme}: ${each}`);
       }
+      for (const shared of await sharedNamesOn(page)) found.push(`${name}: several buttons are called ${shared}`);
       for (const complaint of complaints.splice(0)) found.push(`${name}: ${complaint}`);
     }
     await context.close();

@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     const { context, page, complaints } = await open('brands', `/console/find?date=${DATE}`);
     const date = page.getByRole('textbox', { name: 'Date' });
     expect(await date.inputValue()).toMatch(/^\w{3} \d{1,2} \w{3,4} \d{4}$/);
-    await page.getByRole('button', { name: 'Choose from a calendar' }).click();
+    await page.getByRole('button', { name: 'Date: choose from a calendar' }).click();
     const native = page.locator('input.native');
     expect(await native.inputValue()).toBe(DATE);
     await page.evaluate(
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await context.close();
 
     const plain = await open('brands', `/console/find?date=${DATE}`, { script: false });
-    expect(await plain.page.getByRole('button', { name: 'Choose from a calendar' }).count()).toBe(0);
+    expect(await plain.page.getByRole('button', { name: 'Date: choose from a calendar' }).count()).toBe(0);
     await plain.page.getByRole('textbox', { name: 'Date' }).fill('2030-04-03');
     await plain.page.getByLabel('Name contains').fill('قاعة');
     await plain.page.getByRole('button', { name: 'Find spaces' }).click();

@@ -146,6 +146,13 @@ test('a space that a colleague closed a moment earlier: who it was, and nothing 
   expect((await harbour.send(late, `${hall}/open`)).flash).toContain('Space reopened.');
 });
 
+test('the buttons of each space are named after it', async () => {
+  const { text } = await harbour.open('/console/spaces');
+  const names = [...text.matchAll(/<summary[^>]*aria-label="([^"]*)"|<a class="button[^>]*>(Edit.*?)<\/a>/g)];
+  const said = names.map(([, label, link = '']) => (label ?? textOf(link)).replace(/[\u2068\u2069]/g, '').trim());
+  expect(said).toEqual(expect.arrayContaining(['Edit Rooftop Terrace', 'Close… Rooftop Terrace']));
+});
+
 test('many spaces are a table with a search, to which editing one leads back', async () => {
   const { catalogue } = running.service.core.commands;
   const [, union] = running.demo.communities;

@@ -127,6 +127,7 @@ const revokeButton = (visit: Visit, { apiKeyId, label }: ApiKeyDocument): Html =
   confirm(visit, {
     action: `${PATH}/${apiKeyId}/revoke`,
     open: 'Revoke…',
+    name: label,
     question: `Revoke “${namedText(label)}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This cannot be undone.`,
     submit: 'Revoke key',
     removes: true,

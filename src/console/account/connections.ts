@@ -95,6 +95,7 @@ function appCard(visit: Visit, app: Grant, email: string | undefined): Html {
   const disconnect = confirm(visit, {
     action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`,
     open: 'Disconnect…',
+    name: app.clientName,
     question: 'Disconnect this app? It loses access to this account immediately.',
     submit: 'Disconnect app',
   });
@@ -113,6 +114,7 @@ const removeButton = (visit: Visit, { clientId, name }: Client): Html =>
   confirm(visit, {
     action: `/console/clients/${clientId}/remove`,
     open: 'Remove…',
+    name,
     question: `Remove “${namedText(name)}”? Its tokens stop working immediately.`,
     submit: 'Remove client',
     removes: true,

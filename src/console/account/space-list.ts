@@ -106,5 +106,5 @@ function card(visit: Visit, space: Space, { currency, serviceFeePercent }: Setti
 <dt>${LABELS.durationHours}</dt><dd>${shown.durationHours}</dd>
 <dt>You earn</dt><dd>${shown.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
 <dt>${LABELS.answerHours}</dt><dd>${shown.answerHours}</dd></dl>
-<div class="row">${buttonLink(`${PATH}/${space.spaceId}`, 'Edit', 'quiet small')}${openOrClose(visit, space)}</div></li>`;
+<div class="row">${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}${openOrClose(visit, space)}</div></li>`;
 }

@@ -1,5 +1,5 @@
 import type { Space } from '../../domain/space.ts';
-import { type Html, html, namedText } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { amount, clock, duration } from '../parts/formats.ts';
 import { actionButton, confirm } from '../parts/forms.ts';
@@ -45,7 +45,13 @@ export const openOrClose = (
     ? confirm(visit, {
         action: to(`${PATH}/${spaceId}/close`),
         open: 'Close…',
+        name,
         question: `Close ${namedText(name)}? It takes no new bookings until you reopen it. Existing ones are kept.`,
         submit: 'Close space',
       })
-    : actionButton(visit, to(`${PATH}/${spaceId}/open`), 'Reopen', 'small');
+    : actionButton(
+        visit,
+        to(`${PATH}/${spaceId}/open`),
+        html`Reopen<span class="visually-hidden"> ${named(name)}</span>`,
+        'small',
+      );

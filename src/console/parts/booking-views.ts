@@ -75,7 +75,7 @@ export const priceView = (
 ): Html => html`<dl class="price">
 <dt>${kind === 'Community' ? 'You earn' : 'Event fee'}</dt><dd>${amount(price.eventFee, price.currency)}</dd>
 <dt>Service fee (${price.serviceFeePercent}%)</dt><dd>${amount(price.serviceFee, price.currency)}</dd>
-<dt class="sum">${kind === 'Community' ? 'The brand pays' : 'You pay'}</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
+<dt class="sum">${kind === 'Community' ? 'The brand pays' : 'Total'}</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
 </dl>`;
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Refusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { escapeText, flag, type Html, html, type Interpolated, raw } from '../../html/html.ts';
+import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
 import type { Problems, Visit } from './visit.ts';
@@ -89,7 +89,7 @@ function pickable(
   return framed(
     rest,
     (tied) =>
-      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${tied}><button type="button" class="button quiet pick" hidden aria-label="Choose from a calendar">${icon('calendar')}</button></span>`,
+      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${tied}><button type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,
   );
 }
 
@@ -183,6 +183,8 @@ export type Confirmation = {
   readonly action: string;
   /** Label of the button that opens the confirmation. */
   readonly open: string;
+  /** Tells the button from the same one of another row, for screen readers and voice control. */
+  readonly name?: string;
   readonly question: Interpolated;
   /** Label of the button that confirms. */
   readonly submit: string;
@@ -195,5 +197,5 @@ export type Confirmation = {
 /** A button that asks for confirmation before it does something that cannot easily be undone. Works without JavaScript. */
 export function confirm(visit: Pick<Visit, 'csrf'>, { small = true, removes = false, ...of }: Confirmation): Html {
   const content = html`<p>${of.question}</p>${of.fields}<div class="row"><button class="button${removes && ' danger'}">${of.submit}</button></div>`;
-  return html`<details class="confirm${removes && ' removes'}"><summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}">${of.open}</summary>${postForm(visit, of.action, 'ask', content)}</details>`;
+  return html`<details class="confirm${removes && ' removes'}"><summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}"${attributes({ 'aria-label': of.name && `${of.open} ${namedText(of.name)}` })}>${of.open}</summary>${postForm(visit, of.action, 'ask', content)}</details>`;
 }
