@@ -345,12 +345,12 @@ test('names and messages of requests are text, whatever they contain', async () 
 test('the browser tab counts requests, a long message expands in its row, and controls have names of their own', async () => {
   const ids = [await requested(), await requested()];
   const { bookings } = running.service.core.commands;
-  const details = { spaceId: hall, date: inDays(nextDay()), startHour: 9, message: `${'word '.repeat(40)}end` };
+  const details = { spaceId: hall, date: inDays(nextDay()), startHour: 9, message: `${'longer '.repeat(40)}end` };
   const { bookingId } = accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT));
   const page = await manager.open('/console/inbox');
   expect(page.title).toBe('(3) Requests · Venue Booking');
   expect(rowOf(page, bookingId)).toMatch(
-    /<details class="message"[^>]*><summary>(?:word )+word<span>…<\/span><\/summary><p[^>]*>(?:word )+end<\/p>/s,
+    /<details class="message"[^>]*><summary>(?:longer )+longer<span>…<\/span><\/summary><p[^>]*>(?:longer )+end<\/p>/s,
   );
   const names = [...page.text.matchAll(/aria-label="((?:Approve|Decline…|Select) request #\d+)"/g)].map(
     ([, name]) => name,
