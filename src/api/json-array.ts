@@ -57,16 +57,17 @@ async function sendJsonArray(
   reply.type('application/json; charset=utf-8');
   if (entityTag !== undefined) tagged(reply, entityTag);
   if (second.done) return reply.send(first.value);
-  return reply.send(
-    Readable.from(
-      (async function* () {
-        yield first.value;
-        yield second.value;
-        yield* chunks;
-      })(),
-      { objectMode: false, highWaterMark: CHUNK },
-    ),
+  const body = Readable.from(
+    (async function* () {
+      yield first.value;
+      yield second.value;
+      yield* chunks;
+    })(),
+    { objectMode: false, highWaterMark: CHUNK },
   );
+  // Destroying the stream ends the generator above, and this one only if that has come to it.
+  body.once('close', () => void chunks.return(undefined));
+  return reply.send(body);
 }
 
 async function* chunked<P>(

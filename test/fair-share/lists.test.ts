@@ -17,6 +17,8 @@ let other: string;
 /** Lists that have been begun, the most that were in progress at once, and pages that have been read of all. */
 let lists: { begun: number; open: number; most: number; pages: number };
 const sockets: Socket[] = [];
+/** What happens while the first page of a list is read. */
+let meanwhile: () => Promise<void>;
 
 beforeEach(async () => {
   const running = await runServiceAt();
@@ -32,6 +34,7 @@ beforeEach(async () => {
       expect(
         (await service.post('/bookings', { key, body: { spaceId: space, startTime, startHour } })).statusCode,
       ).toBe(201);
+  meanwhile = async () => {};
   lists = { begun: 0, open: 0, most: 0, pages: 0 };
   const { bookings } = service.core.queries;
   const pages = bookings.pages;
@@ -41,6 +44,7 @@ beforeEach(async () => {
     lists.open += 1;
     lists.most = Math.max(lists.most, lists.open);
     try {
+      await meanwhile();
       for (let i = 0; i < PAGES; i += 1) {
         lists.pages += 1;
         yield* pages(account, filter);
@@ -116,6 +120,18 @@ test('no list is begun for a connection that is closed', async () => {
   await eventually(async () => expect([lists.open, await connections()]).toEqual([0, 0]));
   // Not even the next one of each connection, unless its turn came before its end was noticed.
   expect(lists.begun).toBeLessThanOrEqual(CONNECTIONS);
+});
+
+test('a list whose connection is closed before its answer begins is given up', async () => {
+  const connections = promisify(service.app.server.getConnections.bind(service.app.server));
+  meanwhile = async () => {
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => expect(await connections()).toBe(0));
+  };
+  await ask(1);
+  await eventually(() => expect(lists.pages).toBeGreaterThan(0));
+  await eventually(() => expect(lists.open).toBe(0));
+  expect(lists.pages).toBeLessThan(PAGES);
 });
 
 test('pipelined answers come in order, each when the one before it has been read', async () => {
