@@ -21,7 +21,7 @@ const figure = (meanwhile: string): Figure => ({ name: `another account, ${meanw
 
 const ATTACKS = {
   requests: 'while 64 connections request bookings',
-  webhooks: 'while 20 receivers hang',
+  webhooks: 'while 15 receivers hang',
   unread: 'while 6,000 lists are asked for and not read',
   lists: 'while 32 lists are read all the time',
   searches: 'while 64 MCP clients search a year for open days',
@@ -35,7 +35,7 @@ const NAMES = Object.keys(ATTACKS) as Attack['name'][];
 export const hostileFigures: Readonly<Record<string, Figure>> = {
   idle: figure('at rest'),
   ...Object.fromEntries(NAMES.map((name) => [name, figure(ATTACKS[name])])),
-  delivery: { name: 'delivery to another account, while 20 receivers hang, p99', unit: 'ms', ...FLOOR },
+  delivery: { name: 'delivery to another account, while 15 receivers hang, p99', unit: 'ms', ...FLOOR },
 };
 
 /** How long another account waits for its answers during each attack. Each has a service process of its own, with cold caches. */
