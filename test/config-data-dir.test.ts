@@ -31,6 +31,7 @@ test('unset, every setting has its default', () => {
     sealFileLeaves: false,
     webhooksAllowPrivate: false,
     webhooksPerAccount: 100,
+    operator: 'cli',
     demo: true,
     logLevel: 'info',
     clockShift: 0,

@@ -21,6 +21,7 @@ async function beside({ config, time }: RunningService) {
   const core = await openCore(config, pino({ level: 'silent' }), { clock: () => time.now });
   const app = await createApp(core);
   await app.ready();
+  await core.projector.readable(10_000);
   return { core, app };
 }
 
