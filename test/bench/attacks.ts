@@ -76,8 +76,12 @@ const ATTACKS = {
   /** Registers and deletes webhooks, and makes requests that are refused, each under a new key. */
   async churn(attack: Attack, answers: Answers) {
     const url = 'https://receiver.example/';
+    let registrations = 0;
     const register = async () => {
-      const registered = await rest(attack, answers, 'POST', '/webhooks', { url, events: 1 });
+      registrations += 1;
+      // The others of this minute are for receivers that hang. These are refused.
+      const events = registrations <= HANGING ? 1 : 0;
+      const registered = await rest(attack, answers, 'POST', '/webhooks', { url, events });
       const { id } = JSON.parse(registered);
       if (id !== undefined) await rest(attack, answers, 'DELETE', `/webhooks/${id}`);
     };
