@@ -90,8 +90,10 @@ export function createKnownCatalogue(deps: {
 
     /** The read models of other releases that running processes keep up to date. */
     others(): (readonly [ReadModelId, Entry])[] {
+      const others = entriesOf(known.document).filter(([id]) => !ids.has(id));
+      if (others.length === 0) return others;
       const wanted = new Set(heartbeats.lastSeen().flatMap(({ status }) => (status.projects ? status.wants : [])));
-      return entriesOf(known.document).filter(([id]) => !ids.has(id) && wanted.has(id));
+      return others.filter(([id]) => wanted.has(id));
     },
 
     isReadable(projection: Pick<AnyProjection, 'name' | 'version'>): boolean {
