@@ -38,6 +38,9 @@ const AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
+/** Whether an open page updates itself (`live.js`). What the cookies hold is for the next page that the reader opens. */
+const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refresh'] !== undefined;
+
 /** Answers requests for pages: session, visit, handler, page. */
 export function createPageHandler({
   signedIn,
@@ -74,7 +77,7 @@ export function createPageHandler({
       return reply.redirect(answer.go, 303);
     }
     const shown = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;
-    const left = cookies.takeFlash(request, reply, sessions.ownersOf(current));
+    const left = isRefresh(request) ? [] : cookies.takeFlash(request, reply, sessions.ownersOf(current));
     const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(shown.flash ?? [])];
     return renderer.render(request, reply, visit, { ...shown, flash }, live);
   }
@@ -84,7 +87,8 @@ export function createPageHandler({
     const { account } = session;
     const csrf = sessions.csrfToken(current);
     const [owner, owners] = [sessions.ownerOf(csrf), sessions.ownersOf(current)];
-    const restored = request.method === 'POST' ? undefined : takeSavedForm(cookies, request, reply, owner, owners);
+    const takesNone = request.method === 'POST' || isRefresh(request);
+    const restored = takesNone ? undefined : takeSavedForm(cookies, request, reply, owner, owners);
     return {
       user,
       account,

@@ -65,6 +65,16 @@ test('a decline that comes after a colleague has approved cancels nothing, and s
   expect(late.text).toContain('The roof leaks.');
 });
 
+test('a page that refreshes itself meanwhile does not take the message that explains a decision', async () => {
+  const id = await requested();
+  const inbox = await manager.open('/console/inbox');
+  const { target, body } = inbox.form(`/console/bookings/${id}/decline`, { reason: 'Closed that day.' });
+  const answer = await manager.request(target, { method: 'POST', body });
+  const refreshed = await manager.request('/console/inbox', { headers: { 'x-live-refresh': 'yes' } });
+  expect(refreshed.flash).toBe('');
+  expect((await manager.open(answer.location ?? '')).flash).toContain('Request declined');
+});
+
 test('after a decision in the inbox the inbox goes on to the next request, and says what was done', async () => {
   const [first, second] = [await requested(), await requested()];
   const inbox = await manager.open('/console/inbox');

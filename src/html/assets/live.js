@@ -76,7 +76,8 @@ async function refresh() {
   const before = answers;
   let response;
   try {
-    response = await fetch(address(), { redirect: 'manual', cache: 'no-store' });
+    const headers = { 'x-live-refresh': 'yes' };
+    response = await fetch(address(), { redirect: 'manual', cache: 'no-store', headers });
   } catch {
     // The next message tries again.
     return;

@@ -77,11 +77,11 @@ function onSubmit(event) {
         .map(rowOf);
   if (concerned.some(({ ariaBusy }) => ariaBusy === 'true')) return;
   for (const one of concerned) one.ariaBusy = 'true';
-  queue = queue.then(() => send(form, submitter, concerned, row));
+  queue = queue.then(() => send(form, submitter, concerned, row)).catch(reportError);
 }
 
 async function send(form, submitter, concerned, row) {
-  const data = new FormData(form, submitter?.isConnected ? submitter : null);
+  const data = new FormData(form, submitter.isConnected ? submitter : null);
   data.set(
     'shown',
     rows()
@@ -89,21 +89,25 @@ async function send(form, submitter, concerned, row) {
       .join('.'),
   );
   data.set('since', list.dataset.liveSince);
-  const action = submitter?.getAttribute('formaction') ?? form.getAttribute('action');
+  const action = submitter.getAttribute('formaction') ?? form.getAttribute('action');
   let response;
+  let text;
   try {
     response = await fetch(action, { method: 'POST', body: new URLSearchParams(data) });
+    text = await response.text();
   } catch {
-    for (const one of concerned) one.ariaBusy = null;
     return say('The service cannot be reached. Try again in a moment.', { keep: true });
+  } finally {
+    for (const one of concerned) one.ariaBusy = null;
   }
-  for (const one of concerned) one.ariaBusy = null;
-  // A question, an error or the end of the session has a page of its own. Sent again, the form changes nothing twice.
   if (!response.ok || !response.redirected || new URL(response.url).pathname !== '/console/inbox') {
+    // A live update has removed the button: the row shows how the request was answered.
+    if (!submitter.isConnected) return goOn(row);
+    // A question, an error or the end of the session has a page of its own. Sent again, the form changes nothing twice.
     form.dataset.plain = 'yes';
     return form.requestSubmit(submitter);
   }
-  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const page = new DOMParser().parseFromString(text, 'text/html');
   document.dispatchEvent(
     new CustomEvent('venue:answer', { detail: { page, answered: concerned.map(({ id }) => id) } }),
   );
