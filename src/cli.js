@@ -4,8 +4,7 @@ import { constants } from 'node:os';
 
 enableCompileCache();
 await import('./runtime/startup.ts');
-// Whoever reads the output may have enough of it (`venue … | head`): that is no failure to speak of, and ends other tools as well, by
-// SIGPIPE.
+// The reader may close the pipe (`venue … | head`). End quietly by SIGPIPE, like other tools.
 process.stdout.on('error', (error) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(128 + constants.signals.SIGPIPE);

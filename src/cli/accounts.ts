@@ -29,7 +29,7 @@ const wrongUsage = (message: string) => new CommanderError(2, 'venue.account', m
 
 export const accountText = ({ kind, id }: Account): string => `${kind} ${id}`;
 
-/** Runs `work` for an account, unless that does not exist. */
+/** Runs `work` for an account, or refuses if it does not exist. */
 export const operateFor = (
   command: Invoked,
   account: Account,
@@ -41,8 +41,8 @@ export const operateFor = (
   });
 
 /**
- * Prints what belongs to an account, or to all of them without one. There is no list for an account that does not exist: an empty
- * one would look like an account that has nothing.
+ * Prints the records of an account, or of all accounts. Refuses an unknown account: an empty list would look like an account without
+ * records.
  */
 export function printOwned<T>(
   command: Invoked,

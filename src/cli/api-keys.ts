@@ -9,13 +9,13 @@ import { operate } from './operation.ts';
 import { fields } from './print.ts';
 import { answer, subcommand, withAccount } from './subcommand.ts';
 
-/** After this no process takes a revoked key any more (src/credentials/live-states.ts). */
+/** After this time every process refuses a revoked key (src/credentials/live-states.ts). */
 const ENDED_EVERYWHERE_MS = 1_500;
 
 export function apiKeyCommands(venue: Command): void {
   const description = 'manage API keys of communities and brands';
   addCommands(venue.command('api-key').description(description));
-  // The name it had before: scripts that use it keep working.
+  // The former name, kept for scripts.
   addCommands(venue.command('key', { hidden: true }).description(description));
 }
 

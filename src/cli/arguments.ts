@@ -12,7 +12,7 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** A sum of flags, or their names with commas between them. Which sums are allowed is for the domain to say. */
+/** A sum of flags, or their names with commas between them. The domain checks which sums are allowed. */
 export const sumOrNames =
   (flags: Flags) =>
   (text: string): number => {

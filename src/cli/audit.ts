@@ -83,12 +83,12 @@ function kinds(text: string): Kinds {
   return { topics, types };
 }
 
-/** How changes are printed, one after the other: memory does not grow with their number. */
+/** Prints changes one by one, so that memory does not grow with their number. */
 type Format = {
   readonly before: string;
   readonly between: string;
   readonly after: string;
-  /** Instead of everything, if there is nothing. */
+  /** Printed if there are no changes. */
   readonly none?: string;
   one(change: NamedChange): string;
 };

@@ -124,7 +124,7 @@ const finishingOf = ({ secretKey, operator, sealFile }: Config, { checkpoint, sk
 
 async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Answer> {
   const { skipIds } = options;
-  // Before the files are opened: damaged read models must not stand in the way.
+  // Before the files are opened, because damaged read models must not prevent a restore.
   await discardReadModels(config);
   const { lost, fork } = await onStores(config, (stores, deps) =>
     adoptStore({
@@ -178,7 +178,7 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
   };
 }
 
-/** Moves a store aside, or drops it, once it is known that the backup can take its place. */
+/** Moves a store aside, or drops it, once the backup is known to be usable. */
 async function replaceStore(
   config: Config,
   dir: string,
@@ -203,11 +203,11 @@ const fillingOf = (config: Config, dir: string, manifest: Manifest, events: Oper
       : 'EventStoreDB cannot be emptied: name an empty one',
 });
 
-/** What the records know that the backup does not hold. The log may be damaged. */
+/** Records of the store that are missing from the backup. The log may be damaged. */
 async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<LostDelivery[]> {
   const documents = await openDocuments(config);
   try {
-    // Its log goes on elsewhere. The backup is of the same one.
+    // Its log continues elsewhere. The backup is of the same log.
     if (await isFenced(documents)) throw new UnusableCopy(standstillProblem({ kind: 'fence' }, locationsOf(config)));
     return await lostSince(documents, dir, manifest);
   } finally {
@@ -215,7 +215,7 @@ async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<
   }
 }
 
-/** @throws {UnusableCheckpoints} before anything is changed, if the file with checkpoints is not one of the store */
+/** @throws {UnusableCheckpoints} before any change, if the checkpoints do not belong to the store */
 async function checkCheckpoint(dir: string, { records }: Manifest, { checkpoint }: RestoreOptions): Promise<void> {
   const file = records.find(({ collection }) => collection === SEAL_KEYS.name);
   if (checkpoint === undefined || file === undefined) return;
@@ -225,7 +225,7 @@ async function checkCheckpoint(dir: string, { records }: Manifest, { checkpoint 
   }
 }
 
-/** Puts the key of the backup into place, before the configuration makes a new one. */
+/** Installs the key of the backup before the configuration creates a new one. */
 function provideSecretKey(dir: string, manifest: Manifest): void {
   const file = secretKeyFile(process.env);
   if (file === undefined || existsSync(file)) return;
@@ -240,7 +240,7 @@ function provideSecretKey(dir: string, manifest: Manifest): void {
   writePrivate(file, text, 'new');
 }
 
-/** Bytes. A key has 44. */
+/** In bytes. A key has 44. */
 const LONGEST_KEY = 1_000;
 
 function checkEngines(dir: string, { engines }: Manifest, config: Config): void {

@@ -3,7 +3,7 @@ import { furtherDetails } from '../contract/booking.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { fields } from './print.ts';
 
-/** What a booking is, a fact per line. */
+/** A booking, one field per line. */
 export const bookingFacts = (booking: ReadableBooking): string =>
   fields({
     Booking: booking.bookingId,

@@ -82,7 +82,7 @@ function addDecisionCommands(booking: Command): void {
     );
 }
 
-/** Decides about a booking, and shows what became of it. */
+/** Decides about a booking, and shows the result. */
 const decide = (
   command: Invoked,
   id: number,

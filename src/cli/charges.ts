@@ -80,7 +80,7 @@ function totalRow({ currency, charged, refunded }: PaymentTotal) {
   return ['total', ...Array<string>(before).fill(''), ...money, currency, ''];
 }
 
-/** The same as one JSON document, of which a line is a payment: it is written while the log is read. */
+/** The same as one JSON document with one payment per line, written while the log is read. */
 async function printJson(command: Invoked, { brand, isOver, read }: ChargesOfMonth, of: string): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();

@@ -1,9 +1,8 @@
 import { type Cell, toText } from './print.ts';
 
 /**
- * A line of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe before it: names come from
- * others than the one who opens the file (https://owasp.org/www-community/attacks/CSV_Injection). East Asian versions of Excel take the
- * full-width signs, too.
+ * A line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets a leading apostrophe, because names come from other
+ * users (https://owasp.org/www-community/attacks/CSV_Injection). East Asian versions of Excel accept full-width signs, too.
  */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(quoted).join(',')}\r\n`;
 

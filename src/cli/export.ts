@@ -50,7 +50,7 @@ Examples:
       const config = operatorConfig();
       if (withRecords) {
         await checkStopped(config);
-        // A wrong name for the file must not leave the store fenced.
+        // An unusable file name must not leave the store fenced.
         if (file !== undefined) await onStores(config, (stores, ambient) => tryFile({ config, stores, ambient, file }));
         await fenceStore(config);
       }
@@ -91,7 +91,7 @@ Example:
     });
 }
 
-/** Fences a store, so that no process uses it. @throws {StoreInUse} if a process does; the store then stays as it was */
+/** Fences a store, so that no process uses it. @throws {StoreInUse} if a process uses it; the store then stays as it was */
 async function fenceStore(config: Config): Promise<void> {
   const isNew = await onStores(config, async (stores, { logger, clock }) => {
     const identity = await openIdentity(config, stores, logger, clock);
@@ -101,7 +101,7 @@ async function fenceStore(config: Config): Promise<void> {
     return fence(stores.documents);
   });
   try {
-    // A process that began to start before the fence is seen now, or sees the fence when it confirms the identity.
+    // A process that started before the fence is visible now, or sees the fence when it confirms the identity.
     await checkStopped(config);
   } catch (error) {
     if (isNew) await onStores(config, ({ documents }) => liftFence(documents));
@@ -118,7 +118,7 @@ type WriteExport = {
   readonly file: string | undefined;
 };
 
-/** @throws {UnusableCopy} if the export of the whole store can neither be begun in a file nor go on there */
+/** @throws {UnusableCopy} if the file can neither start nor continue an export of the whole store */
 async function tryFile(deps: Pick<WriteExport, 'config' | 'stores' | 'ambient'> & { readonly file: string }) {
   const { close } = await openExportFile(deps.file, await headerOf({ ...deps, part: {}, withRecords: true }));
   await close();
@@ -157,7 +157,7 @@ async function exists({ events }: Stores, stream: string): Promise<boolean> {
   return false;
 }
 
-/** Where an export goes without a file. */
+/** The output of an export without a file. */
 function stdout(command: Invoked, isPrivate: boolean): ExportFile {
   const { fd } = process.stdout;
   if (isPrivate && fstatSync(fd).isFile()) fchmodSync(fd, OWNER_ONLY);

@@ -12,7 +12,7 @@ import { csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
-/** Adds the options that say up to when, and in which form, events are shown. */
+/** Adds the options for the point in time and the output format. */
 const withUntil = <Arguments extends unknown[], Options extends OptionValues>(command: Command<Arguments, Options>) =>
   command
     .addOption(
@@ -35,7 +35,7 @@ Shows the events from the stream of the space and day, and the bookings they res
 is later. --csv prints only the events.
 `;
 
-/** `venue booking history`: the events of a booking, and what they fold to. */
+/** `venue booking history`: the events of a booking, and the booking they fold to. */
 export function bookingHistoryCommand(booking: Command): void {
   const history = booking
     .command('history')
@@ -66,7 +66,7 @@ Examples:
     });
 }
 
-/** `venue day`: everything that happened to a space on a day, and the bookings that there were. */
+/** `venue day`: the events of a space on a day, and the resulting bookings. */
 export function dayCommand(venue: Command): void {
   const ofDay = venue
     .command('day')
@@ -107,7 +107,7 @@ Examples:
     });
 }
 
-/** Whether the caller wants CSV. To ask for JSON as well is wrong usage. */
+/** Whether the caller wants CSV. CSV with JSON is wrong usage. */
 export function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly csv?: boolean | undefined }): boolean {
   if (isWanted && isJson(command)) throw new CommanderError(2, 'venue.format', 'use either --csv or --json, not both');
   return isWanted;
@@ -119,7 +119,7 @@ export function actorText({ kind, id, name, account }: PublicActor): string {
   return `${kind} ${known}${account === undefined ? '' : `, ${account.kind} ${account.id}`}`;
 }
 
-/** What became of each field, in words. */
+/** The change of each field, in words. */
 export const changesText = (changes: OperatorHistoryEntry['changes']): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => `${field} ${from === undefined ? '' : `${from} → `}${to}`)
@@ -151,6 +151,6 @@ function csv(events: readonly OperatorHistoryEntry[]): Answer {
     ...[at, entry.at, entry.event, entry.bookingId, changes.status?.to, actor.kind, actor.id, actor.name],
     ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],
   ]);
-  // The line feed of the last line is added when it is printed.
+  // Printing adds the final line feed.
   return { json: undefined, text: [HEADER, ...rows].map(csvLine).join('').slice(0, -1) };
 }

@@ -10,7 +10,7 @@ import { readWholeExport } from '../transfer/read-export.ts';
 import { type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
 import { onStores, progressBarOf } from './stores.ts';
 
-/** How often the read models are looked at that are being built. */
+/** Poll interval for the read models being built. */
 const LOOK_EVERY_MS = 100;
 
 export function importCommands(venue: Command): void {
@@ -64,8 +64,8 @@ Example:
 }
 
 /**
- * Builds the read models, or waits until a process has that was started meanwhile. Without the service on top, which would make
- * records of its own.
+ * Builds the read models, or waits for a process started meanwhile to do so. Does not start the service, which would write records of its
+ * own.
  * @throws if one cannot be built
  */
 async function buildReadModels(config: Config, total: number, command: Invoked): Promise<void> {

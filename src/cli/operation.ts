@@ -8,7 +8,7 @@ import { type Core, openCore } from '../core.ts';
 import { operatorOf } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 
-/** What commands work with: no stores or read models, because the command line reads through queries like everyone else. */
+/** The dependencies of commands. Commands read through queries, so there are no stores or read models. */
 export type OperatorCore = Pick<
   Core,
   | 'config'
@@ -25,7 +25,7 @@ export type OperatorCore = Pick<
   | 'audit'
 >;
 
-/** What a command has found that is not as it should be: nothing has failed unexpectedly, and no retry will help. */
+/** A problem that a command found. Not an unexpected failure, and a retry will not help. */
 type Finding =
   | 'ClockNotBelieved'
   | 'LogNotAsSealed'
@@ -38,14 +38,14 @@ type Finding =
 /** The error shape of the API, on the command line. */
 export type Problem = { readonly error: ErrorCode | Finding; readonly details: string };
 
-/** What a command prints: `json` with `--json`, otherwise `text`. With a `failure` it then exits with 1. */
+/** The output of a command: `json` with `--json`, otherwise `text`. With a `failure` it exits with 1. */
 export type Answer = {
   readonly json: unknown;
   readonly text: string;
   readonly failure?: Problem & { readonly error: Finding };
 };
 
-/** A problem as an error, so that it leaves the command and the process exits with 1. */
+/** Carries a problem out of the command, so that the process exits with 1. */
 export class CommandFailed extends Error {
   readonly problem: Problem;
 
@@ -59,7 +59,7 @@ export class CommandFailed extends Error {
 export const refusedError = ({ refused, details }: Refusal): CommandFailed =>
   new CommandFailed({ error: refused, details });
 
-/** The command being run, which also knows the global options. */
+/** The running command, with access to the global options. */
 export type Invoked = {
   optsWithGlobals(): object;
   configureOutput(): { readonly writeOut?: (text: string) => void; readonly writeErr?: (text: string) => void };
@@ -74,10 +74,10 @@ export function operatorConfig(): Config {
 /** Whether the caller wants JSON. */
 export const isJson = (command: Invoked): boolean => 'json' in command.optsWithGlobals();
 
-/** Tells the caller something that is not part of the result. */
+/** Prints a note that is not part of the result. */
 export const tell = (command: Invoked, text: string): void => command.configureOutput().writeErr?.(`${text}\n`);
 
-/** Writes a long result in parts: each waits until the one before has been taken, however slow the reader is. */
+/** Writes a long result in parts, at the speed of the reader. */
 export const writerOf =
   (command: Invoked) =>
   async (text: string): Promise<void> => {
@@ -93,9 +93,8 @@ export function printAnswer(command: Invoked, { json, text, failure }: Answer): 
 }
 
 /**
- * Runs `work` against the assembled service and prints the answer, unless it has been printed. What it reads is up to date: the first read of each read model
- * waits until that one shows what is in the log; the others do not matter. While no service runs, this process keeps the read
- * models up to date itself.
+ * Runs `work` against the assembled service and prints the answer, unless `work` has printed it. The first read of each read model waits
+ * until it has caught up with the log. While no service runs, this process keeps the read models up to date itself.
  */
 export async function operate(
   command: Invoked,

@@ -78,7 +78,7 @@ type Named = {
   readonly user?: string | undefined;
 };
 
-/** An account, or the id of a user. Naming none or several is wrong usage. */
+/** An account, or the id of a user. Exactly one option is required. */
 function requiredSubject({ user, ...named }: Named): Account | string {
   const account = namedAccount(named);
   if (user !== undefined && account !== undefined) throw wrongUsage('name one brand, user or community, not several');
@@ -92,11 +92,11 @@ const wrongUsage = (message: string) => new CommanderError(2, 'venue.subject', m
 type Found = {
   readonly whom: Account | string;
   readonly subject: Subject;
-  /** The name of an account, or the address of a user that there is. */
+  /** The name of an account, or the address of an existing user. */
   readonly name: string | undefined;
 };
 
-/** Runs `work` on the subject that the options name. Refuses an account that there is not; a user may have been removed. */
+/** Runs `work` on the subject that the options name. Refuses an account that does not exist; a user may have been removed. */
 function operateOn(
   named: Named,
   command: Invoked,

@@ -6,7 +6,7 @@ const WIDTH = 30;
 
 /**
  * Shows the progress of a long operation: a bar redrawn in place on a terminal, otherwise a line for every 10 %.
- * @param write must not go where the result goes
+ * @param write must not write to the result stream
  */
 export function progressBar(
   write: (text: string) => void,
@@ -24,7 +24,7 @@ export function progressBar(
       const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events${left}`;
       if (isTerminal) {
         const filled = Math.floor((done / all) * WIDTH);
-        // Over what was drawn before, however long that was.
+        // Overwrite the previous line completely.
         drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${events}`.padEnd(drawn.length);
         write(drawn);
         return;

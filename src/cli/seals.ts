@@ -26,7 +26,7 @@ Examples:
         const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
         return {
           json: { size: sealed.size, checkpoint: sealed.note },
-          // As others read it: without an empty line at the end.
+          // Without an empty line at the end, which other tools do not expect.
           text: sealed.note.trimEnd(),
           ...(problems.length > 0 && {
             failure: {
@@ -98,7 +98,7 @@ Examples:
     );
 }
 
-/** A line for every so many events; most seals are of a few. */
+/** One line per this many events; most seals cover a few. */
 function tellEvery(command: Parameters<typeof tellCount>[0]): (progress: { readonly done: number }) => void {
   const tell = tellCount(command, 'events sealed');
   return ({ done }) => {

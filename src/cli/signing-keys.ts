@@ -8,7 +8,7 @@ import { subcommand } from './subcommand.ts';
 export function signingKeyCommands(venue: Command): void {
   const description = 'manage the keys that sign tokens';
   addCommands(venue.command('signing-key').description(description));
-  // The name it had before: scripts that use it keep working.
+  // The former name, kept for scripts.
   addCommands(venue.command('keys', { hidden: true }).description(description));
 }
 
@@ -35,7 +35,7 @@ function addCommands(signingKey: Command): void {
   );
 }
 
-/** A published key as `--json` prints it: the public half (RFC 7517), with nothing else that is stored beside it. */
+/** A published key as `--json` prints it: only the public half (RFC 7517). */
 const publicForm = ({ kid, publicJwk }: KeySet['keys'][number]) => ({
   kid,
   publicJwk: picked(publicJwk, ['kty', 'n', 'e', 'kid', 'use', 'alg']),

@@ -6,11 +6,11 @@ import { WrongSecretKey } from '../store-identity/store-identity.ts';
 import { type Invoked, tell } from './operation.ts';
 import { progressBar } from './progress.ts';
 
-/** What work on the bare stores needs besides them. */
+/** Dependencies of work on the bare stores. */
 export type Ambient = { readonly clock: Clock; readonly logger: Pick<Logger, 'warn'> };
 
 /**
- * Works on the stores themselves, without the service on top.
+ * Works on the stores directly, without the service.
  * @throws {ConfigError} if the secret key is not that of the store
  */
 export async function onStores<R>(config: Config, work: (stores: Stores, ambient: Ambient) => Promise<R>): Promise<R> {
@@ -26,7 +26,7 @@ export async function onStores<R>(config: Config, work: (stores: Stores, ambient
   }
 }
 
-/** Tells how far a command is that does not know how much there will be. */
+/** Shows progress without a known total. */
 export const tellCount =
   (command: Invoked, what: string) =>
   ({ done }: { readonly done: number }): void =>

@@ -15,6 +15,6 @@ export const withAccount = <Arguments extends unknown[], Options extends OptionV
   { community, brand }: Record<'community' | 'brand', string>,
 ) => command.option('--community <id>', community, wholeNumber).option('--brand <id>', brand, wholeNumber);
 
-/** What `answerOf` makes of an outcome, unless that is a refusal. */
+/** Applies `answerOf` to an outcome, unless it is a refusal. */
 export const answer = <Outcome, A>(outcome: Outcome | Refusal, answerOf: (outcome: Outcome) => A): A | Refusal =>
   isRefusal(outcome) ? outcome : answerOf(outcome);

@@ -33,7 +33,7 @@ import { webhookCommands } from './webhooks.ts';
 /** 0 success, 1 refused or failed, 2 wrong usage or invalid configuration. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Where output goes. */
+/** Output streams. */
 type Output = { readonly out: (text: string) => unknown; readonly err: (text: string) => unknown };
 
 const TERMINAL: Output = {
@@ -85,7 +85,7 @@ function program(asJson: boolean, { out, err }: Output): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: out,
-      // Only the help of a group goes there. With --json, the caller gets an error object instead.
+      // Only the help of a group is written here. With --json, the caller gets an error object instead.
       writeErr: asJson ? () => {} : err,
       outputError: () => {},
     })

@@ -22,20 +22,20 @@ import { onStores } from './stores.ts';
 type Against = {
   /** Files of checkpoints, and earlier exports. */
   readonly against: readonly string[];
-  /** As it was given; undefined for that of the store. */
+  /** The `--key` option; undefined for the key of the store. */
   readonly key: string | undefined;
   readonly onProgress: (progress: { readonly done: number; readonly total?: number }) => void;
 };
 
-/** Compares the log of a store with what was kept elsewhere, and with the seals of the store itself if asked. */
+/** Compares the log of a store with checkpoints and exports kept elsewhere, and with the seals of the store itself if asked. */
 export const verifyStore = (
   config: Config,
   { against, key, seals, onProgress }: Against & { readonly seals: boolean },
 ): Promise<Answer> =>
-  // Without the service on top: a log that was tampered with may be one that it would not start on.
+  // Without starting the service, which may refuse a log that was tampered with.
   onStores(config, async (stores) => {
     const logId = await readLogId(stores.events);
-    if (logId === undefined) throw refused('The log of this store has no id yet: nothing was ever sealed.');
+    if (logId === undefined) throw refused('The log of this store has no id yet, so it has never been sealed.');
     const records = await openSealRecords(stores.documents);
     const own = await publishedKey(records);
     const kept = await readKept(against, logId, () => {
@@ -44,18 +44,18 @@ export const verifyStore = (
         throw refused('This store has no key of its own: name that of the checkpoints with --key.');
       return own;
     });
-    // A key alone compares with nothing: its checkpoints may have been deleted.
+    // A key alone is not enough: its checkpoints may have been deleted.
     if (seals && (own === undefined || (await records.head()) === undefined))
       throw refused('Nothing has been sealed yet. Do so with: venue seal');
     const found = await checkStore({ ...stores, ...kept, seals, onProgress });
     return answerOf(found, found.problems, found.sealed);
   });
 
-/** Compares an export with what was kept elsewhere. Needs no store. */
+/** Compares an export with checkpoints kept elsewhere. Needs no store. */
 export async function verifyExport(file: string, { against, key, onProgress }: Against): Promise<Answer> {
   const { logId, events } = await wholeLogIn(file);
   const kept = await readKept(against, logId, () => {
-    if (key === undefined) throw refused('An export says nothing of the key of the checkpoints: name it with --key.');
+    if (key === undefined) throw refused('An export does not contain the key of the checkpoints: name it with --key.');
     return parsedKey(key, logId);
   });
   const found = await checkLog({
@@ -66,8 +66,8 @@ export async function verifyExport(file: string, { against, key, onProgress }: A
 }
 
 /**
- * Checks what `venue proof --json` has printed.
- * @param against files of checkpoints, and of what `venue verify --json` has printed when it compared a store with them
+ * Checks the output of `venue proof --json`.
+ * @param against files of checkpoints, and outputs of `venue verify --against … --json`
  */
 export async function verifyProof(file: string, key: string, against: readonly string[]): Promise<Answer> {
   const proofs = proofsIn(file);
@@ -91,7 +91,7 @@ export async function verifyProof(file: string, key: string, against: readonly s
   };
 }
 
-/** The checkpoints that were kept, and those that a log is shown to have grown to from them. */
+/** The kept checkpoints, and later ones shown to extend them. */
 async function checkpointsKept(files: readonly string[], key: VerifierKey): Promise<readonly Checkpoint[]> {
   const isOfJson = Map.groupBy(files, isLinesOfJson);
   const kept: Checkpoint[] = [];
@@ -121,7 +121,7 @@ type Kept = {
   readonly kept: readonly AsyncIterable<KeptLeaf>[];
 };
 
-/** @param keyOf called once there is a checkpoint to be checked */
+/** @param keyOf called when there is a checkpoint to check */
 async function readKept(files: readonly string[], logId: string, keyOf: () => VerifierKey): Promise<Kept> {
   const read = await Promise.all(
     files.map(async (file): Promise<RetainedCheckpoints> => {
@@ -152,7 +152,7 @@ async function* leavesIn(file: string): AsyncGenerator<KeptLeaf> {
   for await (const event of eventsIn(file)) yield { hash: leafHash(event), event };
 }
 
-/** Whether a file is lines of JSON, of which no file of checkpoints has any. */
+/** Whether a file consists of JSON lines, which files of checkpoints never do. */
 function isLinesOfJson(file: string): boolean {
   try {
     const descriptor = openSync(file, 'r');

@@ -169,7 +169,7 @@ function onDelivery(webhook: Command, name: string, description: string, work: W
 
 type Registration = Parameters<typeof toOperatorWebhook>[0];
 
-/** Adds since when deliveries are paused, if the circuit breaker of the endpoint is open. */
+/** Adds the time since which deliveries are paused, if the circuit breaker is open. */
 async function withPause({ webhooks }: OperatorCore, registration: Registration): Promise<Registration> {
   const { breaker } = await webhooks.receiver(registration.webhookId);
   return breaker?.state === 'open' && registration.status === 'enabled'

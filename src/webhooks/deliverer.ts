@@ -17,7 +17,7 @@ import { EndpointWorker, type WorkerDeps } from './worker.ts';
 
 const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 128, unknown: 64, slow: 512, hanging: 256, slowAfterMs: 500 };
 const REPORT_WAITING_EVERY_MS = 60_000;
-/** How often the deliveries that wait for an open breaker are searched for those whose time is up. */
+/** How often deliveries behind an open breaker are checked for their deadline. */
 const GIVE_UP_EVERY_MS = 15 * 60_000;
 
 export type Deliverer = {
@@ -25,13 +25,13 @@ export type Deliverer = {
   /** Starts no further attempts, waits for those in flight and releases the leases. */
   stop(): Promise<void>;
   /**
-   * Call when a registration may have something due. Cheap if its worker is running, or its breaker is open.
-   * @param isAsked a person waits for it: an open breaker does not hold it back
+   * Call when a registration may have a due delivery. Cheap if its worker is running, or its breaker is open.
+   * @param isAsked a user waits for it: an open breaker does not delay it
    */
   wake(webhookId: string, isAsked?: boolean): void;
   /**
    * Call when this thread has stored a delivery, unless an earlier one of its sequence may be pending: then call {@link wake}. Only a
-   * hint: what is stored is sent in any case.
+   * hint: stored deliveries are sent in any case.
    */
   offer(delivery: Stored<DeliveryDocument>): void;
 };
@@ -54,7 +54,7 @@ export type DelivererDeps = Omit<
 type Running = { worker?: EndpointWorker | undefined; wasWoken: boolean; wasAsked: boolean };
 
 /**
- * Delivers what is due, each registration by a worker of its own, so that a slow or dead receiver never delays another
+ * Delivers due deliveries with one worker per registration, so that a slow or dead receiver never delays another
  * (docs/decisions/webhook-deliveries.md). Any number of processes may run one; a worker runs in the process that holds the lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
@@ -115,12 +115,12 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (!isAsked && !mayTry(health, clock())) return false;
     // A registration that was removed has no account; its deliveries are cancelled.
     const account = webhook?.account ?? webhookId;
-    // Before the lease: a worker that waits for its turn must not keep the registration from other processes.
+    // Wait before taking the lease: a waiting worker must not keep the registration from other processes.
     const receiverClass = classOf(health);
     const only = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass, account);
     try {
       const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
-      // What woke it may have been stored after the holder looked.
+      // The delivery that woke it may have been stored after the holder read the store.
       if (lease === undefined) return running.wasWoken;
       try {
         const receiver = await receivers.open(webhookId);
@@ -134,7 +134,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     } finally {
       only?.release();
     }
-    // Another process may have added something just before the lease was released, and left it to this one.
+    // Another process may have stored a delivery just before this one released the lease.
     if (stopping || !(running.wasAsked || mayTry(await receivers.get(webhookId), clock()))) return false;
     return running.wasWoken || queue.isAnyDue(webhookId);
   }
@@ -163,7 +163,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
 type Subject = { readonly webhookId?: string; readonly deliveryId?: string };
 
-/** Reports errors. A store that is away, or a read model that is being built, concerns every registration: that is reported once a minute. */
+/** Logs errors. An unavailable store or a read model being rebuilt affects every registration and is logged once a minute. */
 function createReport(logger: Pick<BaseLogger, 'error'>) {
   let reportedAt = Number.NEGATIVE_INFINITY;
   return (error: unknown, subject: Subject, message: string): void => {
@@ -183,7 +183,7 @@ function createGiveUp(queue: Pick<DeliveryQueue, 'giveUp'>, runningTime: Pick<Ru
     const now = runningTime.now();
     if (now - (gaveUpAt.get(webhookId) ?? Number.NEGATIVE_INFINITY) < GIVE_UP_EVERY_MS) return;
     gaveUpAt.set(webhookId, now);
-    // A little later than the last try of a delivery, so that it is made.
+    // Slightly later than the last scheduled try, so that it is made.
     await queue.giveUp(webhookId, now - GIVE_UP_AFTER_MS - GIVE_UP_EVERY_MS, 'No try succeeded within 32 hours');
   };
 }

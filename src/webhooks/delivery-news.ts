@@ -1,14 +1,14 @@
 import type { AccountKey } from '../domain/account.ts';
 import type { Link } from '../runtime/link.ts';
 
-/** How often the deliveries of an account are said to have changed, in milliseconds: for people who watch a page. */
+/** Minimum interval between two change notifications for an account, in milliseconds. Open pages use them. */
 const SAID_EVERY_MS = 50;
 
-/** What threads tell each other of deliveries. */
+/** Messages between threads about deliveries. */
 type Told = { readonly changed: readonly AccountKey[] } | { readonly wake: string; readonly isAsked: boolean };
 
 /**
- * What the thread that delivers tells those that answer requests, and they it.
+ * Passes delivery changes from the delivering thread to the threads that answer requests, and wake-ups back.
  * @param link to the other thread, if there is one
  * @param woken called when another thread wants a registration to be looked at
  */

@@ -17,11 +17,11 @@ export type Attempt = Omit<SendResult, 'retryAfter'> & {
   /** `X-Service-Signature` was made with the secret before the last rotation. */
   readonly previousSecret?: true;
   /**
-   * What its headers were made of, besides the delivery (docs/decisions/webhook-deliveries.md): when, in milliseconds since the
-   * epoch, and the marks of the secrets. Absent where nothing was sent.
+   * The inputs of its headers, besides the delivery (docs/decisions/webhook-deliveries.md): the time, in milliseconds since the epoch,
+   * and the marks of the secrets. Absent if nothing was sent.
    */
   readonly signed?: { readonly at: number; readonly with: readonly string[] };
-  /** The answer, if the body had personal texts: `answer` is then empty. */
+  /** The sealed answer, if the body had personal texts: `answer` is then empty. */
   readonly sealedAnswer?: SealedText;
 };
 
@@ -35,16 +35,16 @@ export type DeliveryDocument = {
   readonly event: DeliveryKind;
   /** Position of the event in the log. Absent from a test delivery. */
   readonly position?: Position;
-  /** Those of one registration with the same sequence are sent one at a time, in the order of the log: all of one booking. */
+  /** Deliveries of a registration with the same sequence are sent one at a time, in log order. A booking is a sequence. */
   readonly sequence: string;
-  /** Sent and signed byte for byte, the same in every attempt. Where `sealed` has a text, that takes its place when it is sent. */
+  /** Sent and signed byte for byte, the same in every attempt. Texts in `sealed` are put in their places before it is sent. */
   readonly body: string;
-  /** The personal texts in the data of the body, which itself says that they were erased. */
+  /** The personal texts of the body, sealed. In the body itself they read as erased. */
   readonly sealed?: SealedTexts;
   readonly state: DeliveryState;
-  /** Pending: when the next try is due, {@link AT_ONCE} if a person waits for it. Otherwise: when it ended. */
+  /** Pending: when the next try is due, {@link AT_ONCE} if a user requested it. Otherwise: when it ended. */
   readonly due: Timestamp;
-  /** Pending: how long after its last try it is due, in milliseconds. */
+  /** Pending: the delay between its last try and `due`, in milliseconds. */
   readonly delayMs?: number;
   /** Tries of the schedule used since it was created or resent. */
   readonly tries: number;
@@ -62,11 +62,11 @@ export type DeliveryDocument = {
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> &
   Notice & {
-    /** A person asked for it. */
+    /** A user requested it. */
     readonly isAsked?: true;
   };
 
-/** When a delivery that a person asked for is due: before all others, regardless of its receiver's health. */
+/** Due time of a delivery that a user requested: before all others, regardless of its receiver's health. */
 export const AT_ONCE = toTimestamp(0);
 
 const DAY_MS = 24 * 3_600_000;
@@ -76,14 +76,14 @@ export const RETENTION_MS = 30 * DAY_MS;
 const PENDING_RETENTION_MS = 60 * DAY_MS;
 /** Attempts kept with a delivery. */
 const MAX_ATTEMPTS = 50;
-/** How far the clocks of two processes may differ. */
+/** Maximum clock difference between two processes. */
 export const CLOCK_SLACK_MS = 1_000;
 
 export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
   kind: 'record',
   ttl: 'expiresAt',
-  // Those that have ended stay for a month, and are in the index of the listings alone.
+  // Finished deliveries stay for a month, and only the index of the listings has them.
   indexes: [
     { fields: ['webhookId', 'due'], where: { state: 'Pending' } },
     { fields: ['webhookId', 'sequence'], where: { state: 'Pending' } },
@@ -91,7 +91,7 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
   ],
 };
 
-/** The id of the delivery of an event to a registration. An event that is handed out again adds nothing under it. */
+/** The id of the delivery of an event to a registration, so that a redelivered event adds no second one. */
 export const deliveryIdOf = (eventId: string, webhookId: string): string => `${eventId}:${webhookId}`;
 
 const sequenceOf = (payload: Payload, deliveryId: string): string =>
@@ -155,9 +155,6 @@ export function restarted(delivery: DeliveryDocument, due: Timestamp, now: numbe
   return { ...kept, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
 }
 
-/**
- * Whether the moment at which a delivery is due can be right: not further ahead than the delay that led to it, which is none before
- * the first try.
- */
+/** Whether the due time of a delivery is plausible: at most its delay ahead, or now before the first try. */
 export const isDueTrusted = ({ due, delayMs = 0 }: DeliveryDocument, now: number): boolean =>
   Date.parse(due) - now <= delayMs + CLOCK_SLACK_MS;

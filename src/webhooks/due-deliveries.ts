@@ -3,12 +3,12 @@ import type { DeliveryDocument } from './delivery.ts';
 
 type Delivery = Stored<DeliveryDocument>;
 
-/** How many finished deliveries are remembered, so that a late hint does not send one of them again. */
+/** How many finished deliveries are remembered, so that a late hint does not send one again. */
 const REMEMBERED = 1_000;
 
 /**
- * The due deliveries of one registration that have been read from the store or were just stored: a queue for each sequence, in the
- * order of the log. Of a sequence one is in flight at a time, until its outcome is stored.
+ * The due deliveries of one registration that were read from the store or just stored: one queue per sequence, in log order. One delivery
+ * per sequence is in flight at a time, until its outcome is stored.
  */
 export class DueDeliveries {
   readonly #queues = new Map<string, Delivery[]>();
@@ -17,12 +17,12 @@ export class DueDeliveries {
   readonly #finished = new Set<string>();
   #waiting = 0;
 
-  /** How many are not in flight. */
+  /** Number of deliveries that are not in flight. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** How many are. */
+  /** Number of deliveries in flight. */
   get inFlight(): number {
     return this.#inFlight.size;
   }
@@ -31,13 +31,13 @@ export class DueDeliveries {
     return new Set(this.#inFlight.keys());
   }
 
-  /** Forgets what waits. */
+  /** Drops the waiting deliveries. */
   clear(): void {
     this.#queues.clear();
     this.#waiting = 0;
   }
 
-  /** Adds one, unless it is here already or was just finished. */
+  /** Adds a delivery, unless it is queued already or was just finished. */
   add(delivery: Delivery): void {
     const { key, document } = delivery;
     if (this.#inFlight.has(key)) return;
@@ -49,21 +49,21 @@ export class DueDeliveries {
     this.#waiting += 1;
   }
 
-  /** Adds one that was just stored. A look into the store may have found it before, and it may have been sent since. */
+  /** Adds a delivery that was just stored. A read of the store may have found it before, and it may have been sent since. */
   addNew(delivery: Delivery): void {
     if (!this.#finished.has(delivery.key)) this.add(delivery);
   }
 
   /**
    * The next delivery that may be sent: the first of its sequence, which has none in flight.
-   * @param isAllowed default: every one
+   * @param isAllowed default: all
    */
   next(isAllowed: (queue: readonly Delivery[]) => boolean = () => true): Delivery | undefined {
     for (const [sequence, queue] of this.#queues) if (!this.#busy.has(sequence) && isAllowed(queue)) return queue[0];
     return undefined;
   }
 
-  /** What {@link next} returned is now in flight. */
+  /** Marks the result of {@link next} as in flight. */
   start(delivery: Delivery): void {
     const { sequence } = delivery.document;
     const queue = this.#queues.get(sequence);
@@ -74,7 +74,7 @@ export class DueDeliveries {
     this.#busy.add(sequence);
   }
 
-  /** Its outcome is stored, or it was not sent. */
+  /** Call once its outcome is stored, or it was not sent. */
   finish({ key, document }: Delivery): void {
     this.#inFlight.delete(key);
     this.#busy.delete(document.sequence);

@@ -10,14 +10,14 @@ import type { Receivers } from './receivers.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */
 const POLL_INTERVAL_MS = 1_000;
-/** Registrations that a poll looks at together. */
+/** Registrations per batch of a poll. */
 const POLL_PAGE = 100;
-/** How often to look for deliveries that a wrong clock made due too far ahead, behind others that are due earlier. */
+/** How often to look for deliveries that a wrong clock made due too far ahead. */
 const CORRECT_EVERY_MS = 60_000;
-/** How far a clock has to be set back to look for them at once. */
+/** A clock set back by this much triggers that check at once. */
 const SET_BACK_MS = 2_000;
 
-/** Looks now and then for registrations with something due, and wakes their workers. */
+/** Polls for registrations with due deliveries, and wakes their workers. */
 export function createDuePoll(deps: {
   readonly queue: Pick<DeliveryQueue, 'waiting' | 'correctDue'>;
   readonly receivers: Pick<Receivers, 'getMany'>;
@@ -31,10 +31,10 @@ export function createDuePoll(deps: {
   let polling: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let correctedAt = Number.NEGATIVE_INFINITY;
-  /** What the clock said beyond monotonic time at the last poll. */
+  /** Wall clock minus monotonic time at the last poll. */
   let offset = clock() - performance.now();
 
-  /** Whether to look for deliveries that a wrong clock made due too far ahead: now and then, and when the clock was set back. */
+  /** Whether to look for deliveries that a wrong clock made due too far ahead: periodically, and when the clock was set back. */
   function isTimeToCorrect(): boolean {
     const now = performance.now();
     const before = offset;
@@ -44,7 +44,7 @@ export function createDuePoll(deps: {
     return true;
   }
 
-  /** Wakes every worker with something to do, then schedules the next poll for when there will be. */
+  /** Wakes every worker with a due delivery, then schedules the next poll. */
   async function poll(): Promise<void> {
     let next = clock() + pollIntervalMs;
     const startedAt = performance.now();
@@ -56,7 +56,7 @@ export function createDuePoll(deps: {
           if (stopping) return;
           const { webhookId, due } = delivery;
           const isSuspect = isCorrecting || !isDueTrusted(delivery, clock());
-          // A query for each registration, of which there may be ten thousand: others get their turn in between.
+          // One query per registration, up to ten thousand: yield to other work in between.
           if (isCorrecting) await nextTurn();
           const corrected = isSuspect && (await queue.correctDue(webhookId));
           const isAsked = due === AT_ONCE;
@@ -69,7 +69,7 @@ export function createDuePoll(deps: {
       logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
     }
     if (stopping) return;
-    // However many registrations have something pending, polling takes at most a fifth of the time.
+    // Polling takes at most a fifth of the time, however many registrations have pending deliveries.
     const pause = Math.max(
       10,
       4 * (performance.now() - startedAt),

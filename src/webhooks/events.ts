@@ -19,7 +19,7 @@ export async function* readStream(
   }
 }
 
-/** An event as webhooks send it; undefined if they do not, or only a newer release knows how. */
+/** An event as webhooks send it; undefined if it is not deliverable or only a newer release knows it. */
 export function deliverable(stored: StoredEvent): Recorded<DeliverableEvent> | undefined {
   if (!isKnown(stored)) return undefined;
   const event: Recorded = upcast(stored);

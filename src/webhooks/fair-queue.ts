@@ -1,11 +1,11 @@
 /**
- * Who waits for a permit, and how many each account holds. The next one goes to the waiting account that holds the fewest; among
- * equals, to the one that has waited longest for its turn. So it does not matter to others how many registrations an account has.
+ * The waiters for a permit, and how many permits each account holds. The next permit goes to the waiting account that holds the fewest;
+ * among equals, to the one whose last turn is longest ago. An account gains nothing by having many registrations.
  */
 export class FairQueue<Waiter> {
   /** Permits held, by account. */
   readonly #held = new Map<string, number>();
-  /** Those who wait, by account. The account whose last turn is longest ago comes first. */
+  /** Waiters by account. The account whose last turn is longest ago comes first. */
   readonly #waiting = new Map<string, Waiter[]>();
 
   get isEmpty(): boolean {
@@ -18,7 +18,7 @@ export class FairQueue<Waiter> {
     else waiters.push(waiter);
   }
 
-  /** Gives a permit to the one whose turn it is. Of an account, the first that waited. @returns undefined if none waits */
+  /** Gives a permit to the next account, and within it to the longest waiting. @returns undefined if none waits */
   next(): Waiter | undefined {
     const account = this.#nextAccount();
     if (account === undefined) return undefined;
@@ -30,7 +30,7 @@ export class FairQueue<Waiter> {
     return waiter;
   }
 
-  /** Counts a permit that an account has without having waited for it. */
+  /** Counts a permit that an account took without waiting. */
   hold(account: string): void {
     this.#held.set(account, this.#heldBy(account) + 1);
   }

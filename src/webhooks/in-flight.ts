@@ -8,8 +8,8 @@ export type InFlightLimits = { readonly [C in ReceiverClass]: number } & {
 };
 
 /**
- * How long an attempt to a prompt receiver keeps its permit. Many that were prompt may hang at the same moment, and none of the
- * others may wait for them; each registration has but a few attempts in flight anyway.
+ * How long an attempt to a prompt receiver keeps its permit. Many prompt receivers may hang at the same moment without delaying the
+ * others; each registration has only a few attempts in flight.
  */
 const PROMPT_HOLD_MS = 100;
 
@@ -23,16 +23,15 @@ export type Permit = {
 };
 
 /**
- * How far apart two attempts to receivers of a class begin at least. If those whose permits become free together began together,
- * the deliveries to prompt receivers would wait for all of them.
+ * Minimum interval between two attempts to receivers of a class. If all freed permits were used at the same instant, deliveries to prompt
+ * receivers would wait for all of them.
  */
 const SPACING_MS: { readonly [C in ReceiverClass]: number } = { prompt: 0, slow: 4, unknown: 24, hanging: 24 };
 
 /**
- * Permits for the attempts in flight. Each class of receivers has its own, so that receivers that hang, or of which nothing is known,
- * never take a permit that a prompt one needs; within a class, the accounts share them fairly. An attempt without a prompt response
- * releases its permit and continues on a slow one, or on a hanging one if nothing is known of its receiver, even over the limit
- * (docs/decisions/webhook-deliveries.md).
+ * Permits for the attempts in flight. Each class of receivers has its own, so that hanging or untried receivers never take a permit that
+ * a prompt one needs; within a class, accounts share them fairly. An attempt without a prompt response releases its permit and continues
+ * on a slow one, or on a hanging one if the receiver is untried, even over the limit (docs/decisions/webhook-deliveries.md).
  */
 export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   const semaphores = {
@@ -84,13 +83,13 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   }
 
   return {
-    /** @param account that the registration belongs to */
+    /** @param account the owner of the registration */
     async acquire(receiverClass: ReceiverClass, account: string): Promise<Permit> {
       await semaphores[receiverClass].acquire(account);
       return permitOf(receiverClass, account);
     },
 
-    /** Gives every waiter a permit at once, so that it can give up. */
+    /** Gives every waiter a permit at once, so that waiting workers can stop. */
     stop() {
       for (const semaphore of Object.values(semaphores)) semaphore.stop();
     },
@@ -100,7 +99,7 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
 export type Permits = ReturnType<typeof createPermits>;
 type Semaphore = ReturnType<typeof createSemaphore>;
 
-/** @param spacingMs how far apart two permits are given at least */
+/** @param spacingMs minimum interval between two permits */
 function createSemaphore(size: number, spacingMs: number) {
   const queue = new FairQueue<() => void>();
   let taken = 0;
@@ -108,7 +107,7 @@ function createSemaphore(size: number, spacingMs: number) {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
 
-  /** A permit counts as taken from here on: otherwise another could take it before the one that waited runs. */
+  /** The permit counts as taken from here on: otherwise another waiter could take it before this one runs. */
   function give(): void {
     while ((taken < size || stopped) && !queue.isEmpty) {
       const now = performance.now();

@@ -20,9 +20,9 @@ import {
 import { dueOf, firstPendingAfter, notDueBefore, pendingInSequences, pendingOf } from './delivery-queries.ts';
 import type { Outcome } from './schedule.ts';
 
-/** How many deliveries a query reads at most that looks for registrations with pending ones. */
+/** Page size of the query for registrations with pending deliveries. */
 const MAX_WAITING_PAGE = 64;
-/** How many deliveries are changed together. */
+/** Deliveries per commit. */
 const PAGE = 100;
 
 export type Listener = (delivery: DeliveryDocument) => void;
@@ -31,8 +31,8 @@ type Delivery = Stored<DeliveryDocument>;
 type Change = (delivery: DeliveryDocument) => DeliveryDocument | undefined;
 
 /**
- * The deliveries, in the document store. Every one is stored here, as pending, before it is sent. Which process may send those of a
- * registration is decided by its lease, so that claiming one costs no write.
+ * The deliveries, in the document store. Each is stored as pending before it is sent. The lease of a registration decides which process
+ * sends its deliveries, so claiming one costs no write.
  */
 export class DeliveryQueue {
   readonly #collection: Documents<DeliveryDocument>;
@@ -63,7 +63,7 @@ export class DeliveryQueue {
     return { key, version: 1, document };
   }
 
-  /** The states of those of these deliveries that exist. */
+  /** The states of these deliveries, leaving out those that do not exist. */
   async statesOf(deliveryIds: readonly string[]): Promise<ReadonlyMap<string, DeliveryState>> {
     if (deliveryIds.length === 0) return new Map();
     const found = await this.#collection.getMany(deliveryIds);
@@ -71,8 +71,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * The deliveries of a registration that have been due for longest, and what else is due of the same sequences, in any order.
-   * `next`: from when to go on; undefined if that was all.
+   * The longest due deliveries of a registration, and the other due ones of the same sequences, in any order. `next`: where to continue;
+   * undefined if that was all.
    * @param inFlight keys of deliveries that are left out
    * @param from only those that became due then or later
    */
@@ -89,7 +89,7 @@ export class DeliveryQueue {
     if (page.length < most) return { found: [...found.values()], next: undefined };
     const sequences = new Set(Array.from(found.values(), ({ document }) => document.sequence));
     const ofSequences = pendingInSequences(webhookId, [...sequences]);
-    // Nearly always there are no others, which the index knows without reading a delivery.
+    // Usually there are no others; the index answers that without reading a delivery.
     if ((await this.#collection.count(ofSequences)) > found.size) {
       for await (const stored of this.#collection.find(ofSequences))
         if (stored.document.due <= now && !inFlight.has(stored.key)) found.set(stored.key, stored);
@@ -108,9 +108,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Every registration with pending deliveries, and the first of them that is due. Seeks from registration to registration, so that
-   * the hundred thousand deliveries of one do not hold up the single delivery of another; where each has but a few, one query reads
-   * those of many.
+   * Every registration with pending deliveries, and the first one due. Seeks from registration to registration, so that a long queue does
+   * not delay the others; where each has only a few deliveries, one query covers many registrations.
    */
   async *waiting(): AsyncGenerator<DeliveryDocument> {
     let above = '';
@@ -129,8 +128,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Makes due what is due further ahead than the delay that led to it: a clock that was ahead stored it, or this one has been set
-   * back. @returns whether there was any
+   * Makes deliveries due now that are due further ahead than their delay allows: another process with a clock ahead stored them, or this
+   * clock was set back. @returns whether there were any
    */
   async correctDue(webhookId: string): Promise<boolean> {
     const now = this.#clock();

@@ -3,8 +3,8 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 
 /**
- * The health of the receiver of a registration, and what an attempt adds to it: its circuit breaker, how promptly it answers, how long
- * it has been failing, and its slow start (docs/decisions/webhook-deliveries.md). Pure: the times come in.
+ * The health of the receiver of a registration, and how an attempt changes it: circuit breaker, response time, time failing, and slow
+ * start (docs/decisions/webhook-deliveries.md). Pure: the caller passes the time.
  */
 
 /** Failures in a row that open the breaker. */
@@ -12,15 +12,15 @@ export const OPENS_AFTER = 5;
 /** The pause before the first probe; it doubles with each probe that fails, up to {@link MAX_PAUSE_MS}. */
 const FIRST_PAUSE_MS = 5_000;
 export const MAX_PAUSE_MS = 10 * 60_000;
-/** So that the probes of receivers that failed together spread out. */
+/** Jitter, so that the probes of receivers that failed together spread out. */
 const JITTER = 0.2;
-/** How much longer than planned a try may take to begin and still count as one that was waited for. */
+/** A try that begins at most this much later than planned counts as waited for. */
 const GRACE_MS = 60_000;
 
 /** Attempts per second when a probe has just succeeded. They double every second. */
 const FIRST_RATE = 5;
 const DOUBLES_EVERY_MS = 1_000;
-/** After that long, at more than 5,000 attempts per second, nothing is held back any more. */
+/** After this time, at more than 5,000 attempts per second, the slow start ends. */
 export const SLOW_START_MS = 10_000;
 
 /** Attempts in flight to one receiver: each round of successes adds one, and each failure halves them. */
@@ -31,9 +31,9 @@ type Pace = 'prompt' | 'slow';
 
 /** A breaker that is not closed. */
 type Breaker = {
-  /** `open`: one delivery at a time is tried, at `probeAt`. `recovering`: a probe has succeeded, and the pace picks up. */
+  /** `open`: one delivery is tried at a time, at `probeAt`. `recovering`: a probe has succeeded, and the rate increases. */
   readonly state: 'open' | 'recovering';
-  /** Since when it has been so. A failure while it is recovering moves this ahead, which halves the pace. */
+  /** When this state began. A failure while recovering moves it forward, which halves the rate. */
   readonly since: Timestamp;
   /** When the next probe is due. */
   readonly probeAt: Timestamp;
@@ -42,15 +42,15 @@ type Breaker = {
 };
 
 export type ReceiverHealth = {
-  /** How attempts are answered: within `slowAfterMs` or not. Absent until the first one. */
+  /** Whether the receiver answers within `slowAfterMs`. Absent until the first attempt. */
   readonly pace?: Pace;
-  /** It is prompt, but its last answer was slow. */
+  /** The receiver is prompt, but its last answer was slow. */
   readonly lapsed?: true;
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** Absent while it is closed. */
+  /** Absent while the breaker is closed. */
   readonly breaker?: Breaker;
-  /** The time in which it was tried since the first of these failures, in milliseconds of running time. */
+  /** Running time since the first of these failures, in milliseconds, counting only time with attempts. */
   readonly failingMs: number;
   /** Running time of the last failure. Absent if there is none since the last success. */
   readonly failedAt?: number;
@@ -61,7 +61,7 @@ export type ReceiverHealth = {
 /** A receiver that has not been tried. */
 export const UNKNOWN: ReceiverHealth = { failures: 0, failingMs: 0 };
 
-/** How a receiver has answered so far; `unknown` until it has been tried. `hanging`: it is slow, and its last attempt failed. */
+/** The class of a receiver; `unknown` until it has been tried. `hanging`: it is slow, and its last attempt failed. */
 export type ReceiverClass = Pace | 'unknown' | 'hanging';
 
 /** Which receivers it shares its permits with. */
@@ -77,33 +77,33 @@ export type Moment = {
   readonly random: number;
 };
 
-/** What an attempt says about its receiver. */
+/** The result of an attempt, as far as it concerns the receiver. */
 export type AttemptResult = {
   readonly isSuccess: boolean;
   readonly pace: Pace;
   /** It was the one attempt that an open breaker let through at its time. */
   readonly isProbe: boolean;
-  /** Shows how the receiver responds now. That it fails does not count, that it succeeds does. */
+  /** A test delivery. Its success counts, its failure does not. */
   readonly isTest: boolean;
   /** When this delivery is tried again, in milliseconds from now; absent if it is not. */
   readonly nextInMs?: number;
 };
 
-/** The health after an attempt: the same object if nothing has changed, so that a healthy receiver costs no write. */
+/** The health after an attempt: the same object if unchanged, so that a healthy receiver costs no write. */
 export function afterAttempt(health: ReceiverHealth, attempt: AttemptResult, moment: Moment): ReceiverHealth {
   const answered = withPace(health, attempt);
   if (attempt.isSuccess) return afterSuccess(answered, moment.now);
   return attempt.isTest ? answered : afterFailure(answered, attempt, moment);
 }
 
-/** Whether a delivery may be attempted at this moment without having been asked for. */
+/** Whether a delivery that no user requested may be attempted now. */
 export function mayTry({ breaker }: ReceiverHealth, now: number): boolean {
   if (breaker?.state !== 'open') return true;
   const wait = Date.parse(breaker.probeAt) - now;
   return wait <= 0 || wait > breaker.pauseMs;
 }
 
-/** How many attempts may be in flight, given that as many as `window` have worked. */
+/** How many attempts may be in flight for this `window`. */
 export const inFlightLimit = ({ breaker }: ReceiverHealth, window: number): number =>
   breaker?.state === 'open' ? 1 : Math.floor(window);
 
@@ -111,7 +111,7 @@ export const nextWindow = (window: number, isSuccess: boolean): number =>
   isSuccess ? Math.min(MAX_WINDOW, window + 1 / window) : Math.max(1, window / 2);
 
 /**
- * How long the next attempt to a receiver that has just recovered has to wait, in milliseconds: a backlog must not bring it down again.
+ * How long the next attempt to a recovering receiver waits, in milliseconds, so that a backlog does not overload it again.
  * @param lastAt when the last attempt began, in milliseconds since the epoch
  */
 export function slowStartWait({ breaker }: ReceiverHealth, lastAt: number, now: number): number {
@@ -121,15 +121,15 @@ export function slowStartWait({ breaker }: ReceiverHealth, lastAt: number, now: 
   return Math.max(0, Math.min(gapMs, lastAt + gapMs - now));
 }
 
-/** Also if the clock has been set back to before its beginning. */
+/** Holds even if the clock was set back to before its beginning. */
 function isSlowStartOver({ since }: Breaker, now: number): boolean {
   const elapsed = now - Date.parse(since);
   return elapsed < 0 || elapsed >= SLOW_START_MS;
 }
 
 /**
- * Notes how promptly an attempt was answered. A prompt receiver is forgiven one slow success: the slow ones may wait for long, and
- * the cause may have been on our side.
+ * Updates the class of the receiver. A prompt receiver stays prompt after one slow success, because the cause may have been on our side,
+ * and slow receivers may wait long.
  */
 function withPace(health: ReceiverHealth, { pace, isSuccess }: AttemptResult): ReceiverHealth {
   if (health.pace === pace && health.lapsed === undefined) return health;
@@ -155,7 +155,7 @@ function afterFailure(
 ): ReceiverHealth {
   const { running } = moment;
   const { failedAt = running, plannedUntil = running } = health;
-  // Time in which nothing was left to try does not count.
+  // Time without attempts does not count.
   const tried = Math.max(0, Math.min(running, plannedUntil + GRACE_MS) - failedAt);
   const failures = health.failures + 1;
   const breaker = breakerAfterFailure(health.breaker, failures, isProbe, moment);
@@ -186,7 +186,7 @@ function breakerAfterFailure(
   return breaker && { ...breaker, since: toTimestamp(Math.min(now, Date.parse(breaker.since) + DOUBLES_EVERY_MS)) };
 }
 
-/** What it did until now no longer counts. */
+/** Resets the health. */
 export const forgiven = (health: ReceiverHealth): ReceiverHealth =>
   health.breaker === undefined && isSpotless(health) ? health : healthy(health);
 

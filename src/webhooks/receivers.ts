@@ -10,7 +10,7 @@ type ReceiverDocument = ReceiverHealth & { readonly expiresAt: Timestamp };
 
 const receiverCollection: Collection<ReceiverDocument> = {
   name: 'webhookReceiverStates',
-  // A power failure may at worst forget the last few attempts, which is not worth an fsync for each of them.
+  // A power failure loses at most the last few attempts, which is not worth an fsync each.
   kind: 'readModel',
   ttl: 'expiresAt',
   indexes: [],
@@ -20,20 +20,20 @@ const receiverCollection: Collection<ReceiverDocument> = {
 const RETENTION_MS = 60 * 24 * 3_600_000;
 /** Receivers whose last known health is cached. */
 const CACHED = 50_000;
-/** For how long: another process may change it. */
+/** How long it is cached: another process may change it. */
 const CACHED_MS = 5_000;
 
 /** The receiver of a registration, for the process that delivers to it. */
 export type Receiver = {
-  /** As of the last change, whether or not that has been stored yet. */
+  /** As of the last change, stored or not. */
   health(): ReceiverHealth;
-  /** Changes it, at once for `health` and then in the store. Resolves to what was stored. */
+  /** Changes `health` at once, then the store. */
   change(next: (health: ReceiverHealth) => ReceiverHealth): Promise<ReceiverHealth>;
 };
 
 export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
-/** The health of all receivers, shared between processes. It outlives queues and processes. */
+/** The health of all receivers, in the document store, shared between processes. */
 export async function openReceivers(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const { documents, clock } = deps;
   const receivers = await documents.open(receiverCollection);
@@ -47,7 +47,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
   }
 
   async function store(webhookId: string, next: (health: ReceiverHealth) => ReceiverHealth): Promise<ReceiverHealth> {
-    // Another process may be delivering to it as well, for a moment.
+    // Another process may briefly deliver to it as well.
     const { stored } = await receivers.update(webhookId, (document) => {
       const known: ReceiverHealth = document ?? UNKNOWN;
       const changed = next(known);
@@ -57,7 +57,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
     return note(webhookId, stored);
   }
 
-  /** Whether the document of a receiver that nothing happens to would soon be removed. */
+  /** Whether the document of an idle receiver would soon be removed. */
   const isStale = (document: ReceiverDocument | undefined): boolean =>
     document !== undefined && Date.parse(document.expiresAt) - clock() < RETENTION_MS / 2;
 
@@ -72,7 +72,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
         health: () => health,
         async change(next) {
           const changed = next(health);
-          // A healthy receiver costs neither a read nor a write.
+          // A healthy receiver needs no read and no write.
           if (changed === health && !mustWrite) return health;
           health = changed;
           mustWrite = false;
@@ -97,7 +97,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
       return new Map(webhookIds.map((id) => [id, note(id, stored.get(id))]));
     },
 
-    /** As this process knew it a moment ago, if it did; another may have changed it since. */
+    /** The cached health, if any; another process may have changed it since. */
     cached: (webhookId: string): ReceiverHealth | undefined => cached.get(webhookId),
   };
 }

@@ -17,16 +17,16 @@ import { unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import type { Secrets } from './send/signature.ts';
 
-/** Where deliveries of a registration go now, and with which secrets they are signed: the present one first. */
+/** The URL of a registration and the secrets that sign its deliveries, the current one first. */
 export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> & { readonly secrets: Secrets };
 
-/** A registration that gets nothing, and why. */
+/** A registration that gets no deliveries, and why. */
 export type Inactive = { readonly inactive: string };
 
-/** A registration that gets an event, and where in the log it was made or, if later, last enabled. */
+/** A registration that gets an event, and the log position at which it was created or last enabled. */
 export type Subscriber = { readonly webhook: WebhookDocument; readonly activeSince: Position };
 
-/** Whether an OAuth client may (still) act for an account. */
+/** Whether an OAuth client may act for an account. */
 export type IsConnected = (clientId: string, account: Account) => Promise<boolean>;
 
 export type Registrations = ReturnType<typeof createRegistrations>;
@@ -37,7 +37,7 @@ const ofAccounts = declareQuery(
   [['Community:1', 'Brand:1']],
 );
 
-/** Who may be sent what, as the read models show it now. */
+/** Which registrations get which events, according to the read models. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
   readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
@@ -48,10 +48,7 @@ export function createRegistrations(deps: {
   const { readModels, credentials, secretKey, clock, isConnected } = deps;
   const unsealed = createLruCache<string, string>(10_000);
 
-  /**
-   * A credential that has ended takes its registrations along (docs/decisions/webhook-deliveries.md): a revoked key, a
-   * disconnected app.
-   */
+  /** Registrations end with their credential: a revoked key or a disconnected app (docs/decisions/webhook-deliveries.md). */
   async function activity(webhookId: string): Promise<Pick<Subscriber, 'activeSince'> | Inactive> {
     const webhook = await credentials.webhook(webhookId);
     if (webhook === undefined || webhook.status === 'removed') return { inactive: 'The registration was removed' };
@@ -73,12 +70,12 @@ export function createRegistrations(deps: {
   }
 
   return {
-    /** The registration, if deliveries may go to it at this moment. */
+    /** The registration, if it accepts deliveries now. */
     async recipient(webhookId: string): Promise<Recipient | Inactive> {
       const active = await activity(webhookId);
       if ('inactive' in active) return active;
       const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
-      // A read model that lags behind the registration: its deliveries wait.
+      // The read model lags behind the registration: its deliveries wait.
       if (webhook === undefined) throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
       const { account, url, sealedSecret, previousSealedSecret, previousUntil } = webhook;
       const secret = secretOf(webhook, sealedSecret);
@@ -89,9 +86,8 @@ export function createRegistrations(deps: {
     },
 
     /**
-     * The registrations that get an event (docs/decisions/webhook-deliveries.md): those of the community whose space it is
-     * and of the brand whose booking or review it is, subscribed to its kind, made before it. Call it once the read models
-     * have passed the event.
+     * The registrations that get an event (docs/decisions/webhook-deliveries.md): those of the space's community and of the brand that
+     * made the booking or review, subscribed to its kind, created before it. Call it once the read models have passed the event.
      */
     async matching(event: Recorded<DeliverableEvent>): Promise<Subscriber[]> {
       const { communityId, brandId } = event.data;
@@ -107,7 +103,7 @@ export function createRegistrations(deps: {
       return found;
     },
 
-    /** The secrets of a registration, whether or not anything goes to it: the present one, and the one before. */
+    /** The secrets of a registration, active or not: the current one, and the one before. */
     async secrets(webhookId: string): Promise<readonly string[]> {
       const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
       if (webhook === undefined) return [];
@@ -121,7 +117,7 @@ export function createRegistrations(deps: {
       await readModels.collection(webhooks).get('');
     },
 
-    /** The registration as the read model has it, whether or not it gets anything now. */
+    /** The registration as in the read model, active or not. */
     async find(webhookId: string): Promise<WebhookDocument | undefined> {
       return (await readModels.collection(webhooks).get(webhookId))?.document;
     },
@@ -129,8 +125,8 @@ export function createRegistrations(deps: {
 }
 
 /**
- * Whether a subscriber to an event should have got an earlier one of the same booking as well: not what happened while it was
- * disabled, which only `recover` makes up for.
+ * Whether a subscriber to an event should have received an earlier event of the same booking. Events while it was disabled do not count;
+ * only `recover` sends those.
  */
 export const wasDue = (
   { webhook, activeSince }: Subscriber,
@@ -138,7 +134,7 @@ export const wasDue = (
   event: Recorded<DeliverableEvent>,
 ): boolean => subscribes(webhook, earlier) && (activeSince < earlier.position || activeSince > event.position);
 
-/** Whether an event is of a registration's account and of a kind that it chose, and happened after it was made. */
+/** Whether an event belongs to a registration's account, has a kind that it subscribed to, and happened after its creation. */
 export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEvent>): boolean {
   const { communityId, brandId } = event.data;
   const { kind, id } = webhook.owner;

@@ -8,19 +8,18 @@ const KEY = 'all';
 
 /** How often the time is stored. A kill loses at most this much of it. */
 const TICK_MS = 15_000;
-/** What one tick counts at most: a process that was frozen did not try anything meanwhile. */
+/** The most that one tick adds: a frozen process attempted nothing meanwhile. */
 const MAX_TICK_MS = 2 * TICK_MS;
 
 /**
- * The time in which deliveries were made, in milliseconds: all processes together, without the time in which none of them ran.
- * Deadlines of days are measured with it, so that our own downtime never counts against a receiver, and no wall clock is compared
- * with what it said before a restart (docs/decisions/webhook-deliveries.md).
+ * Milliseconds during which at least one process delivered. Deadlines of several days use this clock, so that our own downtime never
+ * counts against a receiver, and a changed wall clock does not matter (docs/decisions/webhook-deliveries.md).
  */
 export type RunningTime = {
   /** Milliseconds. */
   now(): number;
   start(): Promise<void>;
-  /** Stores what has not been stored yet. */
+  /** Stores the time that is not stored yet. */
   stop(): Promise<void>;
 };
 
@@ -41,7 +40,7 @@ export async function openRunningTime(deps: {
   const now = () => (seen === undefined ? 0 : seen.ms + Math.min(monotonic() - seen.at, MAX_TICK_MS));
 
   /**
-   * Adds what has passed since the document was first seen as it is. With several processes the first of them adds it, and the
+   * Adds the time since this process first saw the current version of the document. With several processes the first one adds it, and the
    * others see a new version.
    */
   async function tick(): Promise<void> {
@@ -51,7 +50,7 @@ export async function openRunningTime(deps: {
       return version === seen?.version ? { ms } : undefined;
     });
     if (stored !== undefined && stored.version !== seen?.version)
-      // What another process has added may lie between `at` and now: it must not be counted again.
+      // Another process may have added part of this interval: do not count it twice.
       seen = { version: stored.version, ms: stored.document.ms, at: isChanged ? at : monotonic() };
   }
 

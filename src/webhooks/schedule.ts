@@ -32,7 +32,7 @@ const JITTER = 0.2;
 /**
  * The delay before the next try, in milliseconds; `undefined` after the last one.
  * @param tries the number of failed tries so far, at least 1
- * @param retryAfter what the receiver asked for, in milliseconds: it can stretch the planned delay to at most twice its length,
+ * @param retryAfter the receiver's `Retry-After`, in milliseconds: it can stretch the planned delay to at most twice its length,
  *   and never shortens it
  * @param random in [0, 1): jitter of ±20 %, so that deliveries that failed together are not retried together
  */
@@ -57,18 +57,18 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
-/** What attempts mean for their delivery. */
+/** The effect of attempts on their delivery. */
 export type Outcome =
   | { readonly state: 'Delivered' }
   /** @param delay milliseconds from now; `running` is the running time of the attempt */
   | { readonly state: 'Pending'; readonly delay: number; readonly running: number }
   | { readonly state: 'Failed'; readonly reason: string };
 
-/** The delivery that was tried, before that. */
+/** The delivery before the try. */
 type Tried = { readonly event: string; readonly tries: number; readonly triedFrom?: number };
 
 /**
- * What the result of a try means for its delivery.
+ * Decides the next state of a delivery from the result of a try.
  * @param moment.now milliseconds since the epoch; `running` is the running time, in milliseconds
  */
 export function outcomeOf(

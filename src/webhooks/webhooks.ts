@@ -48,17 +48,17 @@ export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
 export type { ReceiverHealth } from './receiver-health.ts';
 
 export type Webhooks = OnRequest & {
-  /** Prepares the log for this release's fan-out. Every process does, whatever its roles, before it answers requests. */
+  /** Creates the consumer groups of this release. Every process does, whatever its roles, before it answers requests. */
   prepare(): Promise<void>;
-  /** Starts the fan-out and the deliverer. Everything below works without it, too: another process then delivers. */
+  /** Starts the fan-out and the deliverer. The methods below also work without it; another process then delivers. */
   start(): Promise<void>;
-  /** Takes nothing new and finishes what is in flight, within seconds. */
+  /** Starts nothing new and finishes the attempts in flight, within seconds. */
   stop(): Promise<void>;
 
   listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
-  /** Searches the newest deliveries of some registrations, a part at a time. */
+  /** Searches the newest deliveries of some registrations, a page at a time. */
   searchDeliveries(search: SearchDeliveries): Promise<FoundDeliveries>;
-  /** What happened to a booking that these registrations are to be sent, with the deliveries of it, newest first. */
+  /** The events of a booking that these registrations get, with their deliveries, newest first. */
   deliveriesOfBooking(registered: readonly WebhookDocument[], booking: BookingReference): Promise<EventDelivery[]>;
   /** The deliveries of these ids that exist. */
   deliveriesWithIds(deliveryIds: readonly string[]): Promise<DeliveryDocument[]>;
@@ -68,7 +68,7 @@ export type Webhooks = OnRequest & {
   getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
   /** The health of the receiver of a registration, its circuit breaker included. */
   receiver(webhookId: string): Promise<ReceiverHealth>;
-  /** Events that could not be turned into deliveries: the parked ones, then those that are tried again. */
+  /** Events that failed fan-out: the parked ones, then those being retried. */
   listFailedEvents(): Promise<FailedEvent[]>;
   countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
   /** Makes parked events due, one or all. @returns how many */
@@ -98,11 +98,11 @@ export type WebhooksDeps = {
   readonly tuning?: Tuning;
   /** Opened by default. */
   readonly runningTime?: RunningTime;
-  /** To the threads of this process that share the store. */
+  /** Links to the threads of this process that share the store. */
   readonly link?: Link | undefined;
 };
 
-/** How deliveries are paced; the defaults suit production. */
+/** Timing of deliveries; the defaults suit production. */
 type Tuning = {
   readonly inFlight?: InFlightLimits;
   readonly leaseMs?: number;
@@ -111,7 +111,7 @@ type Tuning = {
   readonly failureDelaysMs?: readonly number[];
 };
 
-/** Three times as long as one delivery may take, so that a live process keeps the registrations that it delivers to. */
+/** Three times the maximum duration of a delivery, so that a live process keeps its registrations. */
 const LEASE_MS = 15_000;
 
 /**
@@ -206,7 +206,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   };
 }
 
-/** Opens what deliveries consist of, and puts it together. */
+/** Opens and connects the parts of the delivery pipeline. */
 async function openParts(deps: WebhooksDeps) {
   const { events, documents, heartbeats, readModels, credentials, config, clock, logger, isConnected, tuning } = deps;
   const queue = await DeliveryQueue.open({ documents, clock });
@@ -249,8 +249,8 @@ async function openParts(deps: WebhooksDeps) {
 }
 
 /**
- * When a process starts, the read models may lag far behind: after a power failure they may have lost their last commits.
- * Deliveries wait for them, because each of them needs its registration.
+ * When a process starts, the read models may lag far behind, for example after a power failure. Deliveries wait for them, because each
+ * needs its registration.
  */
 async function waitForReadModels({
   events,

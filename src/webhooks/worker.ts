@@ -56,27 +56,27 @@ export type WorkerDeps = {
 
 export type Endpoint = {
   readonly webhookId: string;
-  /** Shares the permits with the others, whatever the number of its registrations. */
+  /** The account that the permits of this worker count against, however many registrations it has. */
   readonly account: string;
   readonly lease: Lease;
   readonly receiver: Receiver;
   /**
-   * For a receiver that is not known to be prompt: the permit for the single attempt of this worker. Without it, each attempt takes a
-   * permit of the prompt receivers.
+   * The permit for the single attempt of this worker, if the receiver is not known to be prompt. Without it, each attempt takes a permit
+   * for prompt receivers.
    */
   readonly only: Permit | undefined;
 };
 
 /**
- * Why a worker starts no further attempts. `once`: it had a permit for one; `slow`: the receiver is no longer a prompt one; `open`: its
- * breaker is; `failed`: an attempt threw, or its outcome could not be stored; `disabled`: the registration gets nothing more.
+ * Why a worker starts no further attempts. `once`: it had a permit for one attempt; `slow`: the receiver is no longer prompt; `open`: its
+ * breaker is open; `failed`: an attempt threw, or its outcome could not be stored; `disabled`: the registration was disabled.
  */
 type Ending = 'once' | 'slow' | 'open' | 'failed' | 'disabled' | 'idle';
 
 type Step =
   | { readonly do: 'start'; readonly delivery: Delivery }
   | { readonly do: 'look' }
-  /** Until something changes, at most for so long. */
+  /** The longest time to wait for a change. */
   | { readonly do: 'wait'; readonly ms?: number }
   | { readonly do: 'end'; readonly why: Ending };
 
@@ -90,11 +90,11 @@ export class EndpointWorker {
   #window = FIRST_WINDOW;
   /** When the last attempt began, in milliseconds since the epoch. */
   #attemptedAt = Number.NEGATIVE_INFINITY;
-  /** Everything that is due in the store is here, as far as this thread knows. */
+  /** Whether this thread has read every due delivery from the store, as far as it knows. */
   #isComplete = false;
-  /** Everything that became due before is here or has been sent: what is in flight need not be read again. */
+  /** Every delivery due before this time is queued here or sent, so deliveries in flight are not read again. */
   #dueFrom: Timestamp | undefined;
-  /** Something more may be due in the store: look once nothing else can be done, or at once. */
+  /** Whether to read the store again: once the queue is exhausted, or at once. */
   #woken: 'no' | 'yes' | 'at once' = 'no';
   /** In monotonic milliseconds. */
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -108,8 +108,8 @@ export class EndpointWorker {
   }
 
   /**
-   * Call when something may be due in the store.
-   * @param isAsked a person waits for it, so that it goes first
+   * Call when the store may hold a due delivery.
+   * @param isAsked a user waits for it, so it goes first
    */
   wake(isAsked = false): void {
     this.#isComplete = false;
@@ -117,9 +117,9 @@ export class EndpointWorker {
     this.#notify();
   }
 
-  /** Call when this thread has stored a delivery, unless an earlier one of its sequence may be pending that is not here. */
+  /** Call when this thread has stored a delivery, unless an earlier one of its sequence may be pending in the store only. */
   offer(delivery: Delivery): void {
-    // If not everything due is here, others come first, and a look finds it.
+    // If the store holds other due deliveries, they come first, and the next read finds this one.
     if (this.#isComplete && this.#due.waiting < MAX_WAITING) {
       this.#due.addNew(delivery);
       this.#notify();
@@ -142,7 +142,7 @@ export class EndpointWorker {
         else this.#ending = step.why;
       }
     } finally {
-      // The lease must outlast the attempts in flight, also if the store has failed.
+      // The lease must outlast the attempts in flight, even if the store has failed.
       while (this.#due.inFlight > 0) await this.#changed.promise;
     }
     return this.#ending ?? 'idle';
@@ -168,17 +168,16 @@ export class EndpointWorker {
     if (delivery !== undefined) return { do: 'start', delivery };
     if (this.#woken === 'yes') return { do: 'look' };
     if (this.#due.waiting === 0) return this.#isComplete ? this.#idleStep() : { do: 'look' };
-    // What is here waits for the breaker, or for another of its sequence.
+    // The queued deliveries wait for the breaker, or for another delivery of their sequence.
     return health.breaker?.state === 'open' && this.#due.inFlight === 0 ? { do: 'end', why: 'open' } : { do: 'wait' };
   }
 
-  /** While the breaker is open, only a probe, or a sequence in which a person waits for one. */
+  /** While the breaker is open, only a probe may be sent, or a sequence with a delivery that a user requested. */
   #nextDelivery(health: ReceiverHealth): Delivery | undefined {
     if (mayTry(health, this.#deps.clock())) return this.#due.next();
     return this.#due.next((queue) => queue.some(({ document }) => document.due === AT_ONCE));
   }
 
-  /** Everything due has been started. */
   #idleStep(): Step {
     const ms = this.#lookedAt + LOOK_EVERY_MS - performance.now();
     const isIdle = this.#due.inFlight === 0 && !this.#hasSentSinceLook;
@@ -192,7 +191,7 @@ export class EndpointWorker {
     this.#woken = 'no';
     this.#isComplete = true;
     this.#hasSentSinceLook = false;
-    // What is here is found again, after what is more urgent.
+    // The next read finds these again, after more urgent ones.
     this.#due.clear();
     // A snapshot from before the query: a delivery that ends meanwhile may still be found as pending.
     const { found, next } = await this.#deps.queue.due(this.#endpoint.webhookId, PAGE, this.#due.inFlightKeys(), from);
@@ -205,7 +204,7 @@ export class EndpointWorker {
   async #startNext(): Promise<void> {
     const { account, only } = this.#endpoint;
     const permit = only ?? (await this.#deps.permits.acquire('prompt', account));
-    // Much can have happened while it waited for its permit.
+    // The state may have changed while it waited for its permit.
     const step = this.#mayStart() ? this.#nextStep() : undefined;
     if (step?.do !== 'start') {
       if (only === undefined) permit.release();
@@ -246,7 +245,7 @@ export class EndpointWorker {
       if (tried === undefined) return;
       const moment = { now: clock(), running: runningTime.now(), random: Math.random() };
       outcome = outcomeOf(delivery.document, tried.result, moment);
-      // Before another attempt can start, and only by the first of several.
+      // Store this before another attempt starts; only the first of several does.
       isGone = tried.result.status === 410 && this.#ending !== 'disabled';
       if (isGone) this.#ending = 'disabled';
       noted = this.#note(delivery.document, tried, outcome, { isSlow: permit.isSlow(), isProbe });
@@ -267,7 +266,7 @@ export class EndpointWorker {
   async #send(delivery: DeliveryDocument): Promise<Tried | undefined> {
     const { registrations, queue, send } = this.#deps;
     const { webhookId, receiver } = this.#endpoint;
-    // Right before sending, so that removing or disabling a registration or revoking its key stops deliveries immediately.
+    // Checked right before sending, so removing or disabling a registration or revoking its key stops deliveries immediately.
     const recipient = await registrations.recipient(webhookId);
     if (!this.#maySend()) return undefined;
     if (!('inactive' in recipient)) return send(recipient, delivery);
@@ -277,7 +276,7 @@ export class EndpointWorker {
     return undefined;
   }
 
-  /** Notes what an attempt says about its receiver; at once for the attempts of this worker that come next. */
+  /** Updates the health of the receiver after an attempt. The next attempts of this worker see it at once. */
   async #note(
     { event }: DeliveryDocument,
     { result }: Tried,
@@ -303,7 +302,7 @@ export class EndpointWorker {
     const { webhookId, receiver } = this.#endpoint;
     this.#ending = 'disabled';
     await this.#deps.disable({ webhookId, reason, ...defined({ eventId: event === 'Test' ? undefined : eventId }) });
-    // So that it starts with a clean slate once it is enabled again.
+    // Reset the health for when the registration is enabled again.
     await receiver.change(forgiven);
   }
 

@@ -303,7 +303,7 @@ describe('a clear error for', () => {
   test('a store that was never sealed, or has no log', async () => {
     useDataDir(temporaryDataDir());
     expect(await refused('--seals')).toBe(
-      'ValidationError: The log of this store has no id yet: nothing was ever sealed.\n',
+      'ValidationError: The log of this store has no id yet, so it has never been sealed.\n',
     );
     await json('brand', 'add', '--name', 'Juniper');
     expect(await refused('--seals')).toBe('ValidationError: Nothing has been sealed yet. Do so with: venue seal\n');

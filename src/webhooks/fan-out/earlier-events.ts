@@ -10,17 +10,14 @@ import { Unavailable } from '../../runtime/unavailable.ts';
 import { RETENTION_MS } from '../delivery.ts';
 import { deliverable, readStream } from '../events.ts';
 
-/** Clocks differ: an event that is nearly as old as its delivery may get counts as older. */
+/** Allowance for clock differences: an event this close to the age limit counts as older. */
 const MARGIN_MS = 24 * 3_600_000;
 
-/** What happened to the same booking before an event. */
+/** The earlier events of the same booking. */
 export type EarlierEvents = {
-  /** The ids of all of them. Absent if they cannot be known for now. */
+  /** The ids of all of them. Absent if unknown for now. */
   readonly ids?: readonly string[];
-  /**
-   * The deliverable ones, in the order of the log. Only those whose deliveries would still be kept: whether an older one was
-   * delivered is not known.
-   */
+  /** The deliverable ones, in log order, as far back as deliveries are kept: whether an older event was delivered is unknown. */
   readonly deliverable: readonly Recorded<DeliverableEvent>[];
 };
 
@@ -32,7 +29,7 @@ export async function earlierEvents(
   event: Recorded<DeliverableEvent>,
 ): Promise<EarlierEvents> {
   const { events, readModels, clock } = deps;
-  // Nothing has happened to the booking before, whatever has to others of that day.
+  // The booking has no earlier events, though the stream of its day may have some.
   if (event.type === 'BookingRequested') return FIRST;
   const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
   if (stream === undefined) return { deliverable: [] };
@@ -49,7 +46,7 @@ export async function earlierEvents(
   }
   return { ids, deliverable: found };
 
-  /** A review has a stream of its own. It does not wait for the read model of bookings, which are days old by then. */
+  /** A review has a stream of its own. It does not wait for the read model of bookings, which has long passed the booking. */
   async function bookingStream(): Promise<string | undefined> {
     try {
       const booking = (await readModels.collection(bookings).get(String(event.data.bookingId)))?.document;

@@ -12,16 +12,16 @@ export type FailedEvent = {
   readonly stream: string;
   readonly revision: number;
   readonly position: Position;
-  /** Parked: it is tried again only when an operator says so. */
+  /** Parked: retried only when an operator asks. */
   readonly state: 'Retrying' | 'Parked';
-  /** Only real failures: not that something it needs was away. */
+  /** Counts real failures, not unavailable dependencies. */
   readonly failures: number;
-  /** Why it failed last, or what it waits for. */
+  /** The last error, or the dependency that it waits for. */
   readonly reason: string;
   readonly failingSince: Timestamp;
   /** Retrying: when the next try is due. Parked: when it was parked. */
   readonly due: Timestamp;
-  /** How long before `due` that was decided: no clock makes it wait for longer. */
+  /** The delay that led to `due`. A wrong clock cannot make the event wait longer. */
   readonly delayMs: number;
 };
 
@@ -31,12 +31,12 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Pauses between tries. After the failure that follows the last, sixteen hours in all, the event is parked. */
+/** Pauses between tries. After the last one, sixteen hours in all, the event is parked. */
 const DELAYS_MS: readonly number[] = [
   ...[SECOND_MS, 5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
   ...[HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS],
 ];
-/** Until an event is tried again for which something is away, or a newer release. */
+/** Pause before retrying an event whose dependency is unavailable, or that needs a newer release. */
 const WAIT_MS = 5 * SECOND_MS;
 /** A try that takes longer than this may be repeated by another process. */
 const TRY_WITHIN_MS = MINUTE_MS;
@@ -69,7 +69,7 @@ export async function openFailedEvents(deps: {
 
   const dueIn = (delayMs: number) => ({ due: toTimestamp(clock() + delayMs), delayMs });
 
-  /** What the next failure makes of an event that has failed that often. */
+  /** The state of an event after this many failures. */
   function afterFailure(failures: number): Pick<FailedEvent, 'state' | 'due' | 'delayMs'> {
     const delayMs = delaysMs[failures - 1];
     return delayMs === undefined ? { state: 'Parked', ...dueIn(0) } : { state: 'Retrying', ...dueIn(delayMs) };
@@ -80,18 +80,18 @@ export async function openFailedEvents(deps: {
     return { eventId: id, type, stream, revision, position, reason: reasonOf(error), failingSince };
   }
 
-  /** Those that may be tried now, longest due first. */
+  /** The due events, longest due first. */
   async function due(limit: number): Promise<Stored<FailedEvent>[]> {
     const now = clock();
     const retrying = await Array.fromAsync(collection.find(inState('Retrying', limit)));
-    // One that lies further ahead than was planned was written by a clock that is wrong, or this one is.
+    // A due time further ahead than planned comes from a wrong clock, here or in the process that wrote it.
     return retrying.filter(({ document }) => {
       const in_ = Date.parse(document.due) - now;
       return in_ <= 0 || in_ > document.delayMs;
     });
   }
 
-  /** @returns what is stored now, or undefined if another process was faster */
+  /** @returns the stored state, or undefined if another process was faster */
   async function change(
     known: Stored<FailedEvent>,
     to: Partial<FailedEvent>,
@@ -106,8 +106,8 @@ export async function openFailedEvents(deps: {
 
   return {
     /**
-     * Records the first failure of an event; one that is known already stays as it is.
-     * @throws if the document store is away
+     * Records the first failure of an event; keeps an existing record.
+     * @throws if the document store is unavailable
      */
     async failed(event: StoredEvent, error: unknown): Promise<void> {
       await collection.insert(event.id, { ...unhandled(event, error), failures: 1, ...afterFailure(1) });
@@ -133,12 +133,12 @@ export async function openFailedEvents(deps: {
       await change(event, { reason: reasonOf(error), ...dueIn(WAIT_MS) });
     },
 
-    /** It has been turned into deliveries. */
+    /** Call once its deliveries are stored. */
     async handled({ key, version }: Stored<FailedEvent>): Promise<void> {
       await collection.delete(key, version);
     },
 
-    /** All of them, parked ones first. */
+    /** All records, parked ones first. */
     async list(): Promise<FailedEvent[]> {
       const lists = await Promise.all(
         (['Parked', 'Retrying'] as const).map((state) =>

@@ -25,9 +25,9 @@ import { fanOutGroup } from './groups.ts';
 import { startRetries } from './retries.ts';
 import { storeDeliveries } from './store-deliveries.ts';
 
-/** How long an event waits for the read models before this process leaves it to others. A stop waits as long. */
+/** How long an event waits for the read models before this process hands it back. A stop waits as long. */
 const READ_MODEL_WAIT_MS = 3_000;
-/** How often a process that has left looks whether it can go on. */
+/** How often a process that has left the groups checks whether it can rejoin. */
 const LOOK_EVERY_MS = 500;
 /** Events of one kind in progress, most of which wait for a commit. */
 const CONCURRENCY = 256;
@@ -47,30 +47,29 @@ export type FanOutDeps = {
 };
 
 /**
- * Joins the consumer groups that turn each event into one delivery per matching registration. Any number of processes can join.
- * An event is acknowledged once its deliveries are stored, or that it failed; when it is handed out again, it adds nothing.
- *
- * What the events wait for is never counted against them: a process for which something is away leaves the groups, and rejoins
- * when it can go on (docs/decisions/webhook-deliveries.md).
+ * Joins the consumer groups that turn each event into one delivery per matching registration. Any number of processes can join. An event
+ * is acknowledged once its deliveries, or its failure, are stored; a redelivered event adds nothing. Waiting never counts as a failure of
+ * the event: a process whose dependencies are unavailable leaves the groups, and rejoins when they are back
+ * (docs/decisions/webhook-deliveries.md).
  */
 export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   const { events, documents, readModels, registrations, failedEvents } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
   /** The position for which this process waited in vain. */
   let behind: Position = LOG_START;
-  /** Events for which this process has left, other than to wait for the read models. */
+  /** Events that made this process leave, except those waiting for the read models. */
   const leftFor = createLruCache<string, true>(10_000);
 
   /** Whether the read model of registrations has passed a position. */
   const shown = (position: Position, timeoutMs: number) =>
     readModels.waitFor(position, { projections: [webhooks], timeoutMs });
 
-  /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
+  /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
   async function fanOut(stored: StoredEvent): Promise<void> {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
-    // The read model of registrations may lag behind the event. Once it has passed it, it has every registration made before the
-    // event; one made after the event has a later position.
+    // The read model of registrations may lag behind the event. Once past it, it has every registration made before the event; one made
+    // after the event has a later position.
     if (!(await shown(event.position, readModelWaitMs))) {
       behind = event.position;
       throw new Behind(`The read models have not reached position ${event.position} yet`);
@@ -87,7 +86,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
         if (!(error instanceof Behind)) leftFor.set(stored.id, true);
         throw error;
       }
-      // This process was ready again and the event was not: what is away concerns this one, which must not hold up the others.
+      // The dependencies are back but this event still fails, so only this event must wait.
       if (error instanceof Unavailable || error instanceof UnknownEvent) return failedEvents.postponed(stored, error);
       await failedEvents.failed(stored, error);
       const { id: eventId, type } = stored;
@@ -95,7 +94,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     }
   }
 
-  /** Resolves once nothing is away that every event needs. */
+  /** Resolves once the dependencies that every event needs are available. */
   async function ready(closing: AbortSignal): Promise<void> {
     await Promise.all([documents.ping(), events.ping(), registrations.ping()]);
     while (!closing.aborted && !(await shown(behind, LOOK_EVERY_MS)))
@@ -116,5 +115,5 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   };
 }
 
-/** The read models lag: every later event waits, too. */
+/** The read models lag, so every later event waits too. */
 class Behind extends Unavailable {}

@@ -5,24 +5,24 @@ import { type EventStoreOperations, LOG_START } from '../../event-store/event-st
 const PREFIX = 'webhook-deliveries-';
 
 /**
- * The consumer group of one kind of event. A process joins the groups of the kinds it knows, so that it never takes an event
- * from those who know its kind (docs/decisions/webhook-deliveries.md).
+ * The consumer group of one kind of event. A process joins only the groups of kinds it knows, so that it never takes an event from a
+ * newer release (docs/decisions/webhook-deliveries.md).
  */
 export const fanOutGroup = (kind: string): string => `${PREFIX}${kind}`;
 
-/** The kind of event that a group gets, also one that this release does not know. */
+/** The kind of event that a group gets, even if this release does not know it. */
 export const kindOf = (group: string): string => group.slice(PREFIX.length);
 
 /**
- * Creates the groups that do not exist yet, where the last of the others stands. A process does this before it answers requests, so
- * that a registration for a new kind finds the kind's group.
+ * Creates missing groups at the position of the most advanced existing one. A process does this before it answers requests, so that the
+ * group of a new kind exists before its first registration.
  */
 export async function prepareFanOutGroups({
   events,
   kinds = keysOf(WEBHOOK_EVENTS),
 }: {
   readonly events: Pick<EventStoreOperations, 'groupPosition' | 'createGroup'>;
-  /** Default: those of this release. */
+  /** Default: the kinds of this release. */
   readonly kinds?: readonly string[];
 }): Promise<void> {
   const groups = await Promise.all(

@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { openFailedEvents } from './failed-events.ts';
 import { fanOutGroup, kindOf } from './groups.ts';
 
-/** Where each consumer group of fan-out stands: every event up to there has been handled. */
+/** The position of each consumer group: every event up to it has been handled. */
 export type FanOutPositions = { readonly [group: string]: Position };
 
 const GROUPS: readonly string[] = keysOf(WEBHOOK_EVENTS).map(fanOutGroup);
@@ -17,7 +17,7 @@ export async function fanOutPositions(events: Pick<EventStoreOperations, 'groupP
   return Object.fromEntries(found.flatMap(([group, position]) => (position === undefined ? [] : [[group, position]])));
 }
 
-/** Moves groups, those of kinds that this release does not know included. The events after the positions are handled again. */
+/** Moves groups, including those of kinds that this release does not know. Events after the positions are handled again. */
 export async function setFanOutPositions(
   events: Pick<EventStoreOperations, 'moveGroup'>,
   positions: FanOutPositions,
@@ -29,14 +29,14 @@ export async function setFanOutPositions(
 /** The kinds of events that a group gets. */
 export const fanOutKinds = (group: string): readonly string[] => [kindOf(group)];
 
-/** Where a group stands, and the events that it has set aside, by their ids, in log order. */
+/** The position of a group, and the ids of its parked events, in log order. */
 export type FanOutStanding = {
   readonly group: string;
   readonly position: Position;
   readonly parked: readonly string[];
 };
 
-/** Where each group stands and which events are parked. */
+/** The position and the parked events of each group. */
 export async function fanOutStandings(deps: {
   readonly events: Pick<EventStoreOperations, 'groupPosition'>;
   readonly documents: DocumentStore;

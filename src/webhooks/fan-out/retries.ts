@@ -10,14 +10,14 @@ import type { FailedEvent, FailedEvents } from './failed-events.ts';
 const POLL_INTERVAL_MS = 1_000;
 /** Failed events read per poll. */
 const PAGE = 256;
-/** When so many in a row have to wait, the others probably have to, too. */
+/** After this many waits in a row, the rest are assumed to wait too. */
 const ENOUGH_WAITING = 8;
 
-/** Tries failed events again when they are due, one at a time. Any number of processes may. */
+/** Retries failed events when they are due, one at a time. Any number of processes may run it. */
 export function startRetries(deps: {
   readonly events: Pick<EventStore, 'readStream'>;
   readonly failedEvents: FailedEvents;
-  /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
+  /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
   readonly fanOut: (event: StoredEvent) => Promise<void>;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly pollIntervalMs?: number | undefined;

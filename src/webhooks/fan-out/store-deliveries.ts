@@ -22,7 +22,7 @@ type Deps = {
 
 /**
  * Stores the deliveries of an event, one for each matching registration, and hands them to the deliverer of this thread.
- * @throws {Unavailable} if something that it needs is away
+ * @throws {Unavailable} if a dependency is unavailable
  */
 export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEvent>): Promise<void> {
   const subscribers = await deps.registrations.matching(event);
@@ -35,7 +35,7 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
   const notice = noticeOf(event);
   await Promise.all(subscribers.map((subscriber) => storeFor(subscriber, event, notice, earlier, states)));
 
-  /** What the same booking went through before comes first, even if another process has yet to get to it. */
+  /** Earlier events of the booking come first, even if another process has yet to handle them. */
   async function storeFor(
     subscriber: Subscriber,
     event: Recorded<DeliverableEvent>,
@@ -53,7 +53,7 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
     await store(subscriber, event, notice, arePassed);
   }
 
-  /** @param isNext no earlier delivery of the booking is pending that the deliverer might not know of */
+  /** @param isNext false if an earlier delivery of the booking may be pending that the deliverer does not know of */
   async function store(
     { webhook: { webhookId, account } }: Subscriber,
     { id: eventId, position }: Recorded<DeliverableEvent>,
@@ -67,7 +67,7 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
   }
 }
 
-/** Undefined for an event that fails: that is recorded when it is its own turn, and later ones pass. */
+/** Undefined for a failing event: its failure is recorded at its own turn, and later events pass. */
 function noticeIfAny(event: Recorded<DeliverableEvent>): Notice | undefined {
   try {
     return noticeOf(event);

@@ -6,14 +6,14 @@ import { type DeliveryDocument, deliveryCollection, ended } from '../delivery.ts
 
 /** A delivery of an event that the log no longer holds. */
 export type LostDelivery = Pick<DeliveryDocument, 'deliveryId' | 'webhookId' | 'event' | 'eventAt' | 'state'> & {
-  /** The receiver was sent it, or may have been. */
+  /** Whether it was sent, or may have been. */
   readonly sent: boolean;
-  /** Sent in the delivery: the booking that no longer exists. */
+  /** The booking in the delivery, which no longer exists. */
   readonly bookingId?: number;
 };
 
 /**
- * What receivers may know of and the log does not hold, after a restore: deliveries are kept for 30 days after they have ended.
+ * After a restore: deliveries whose events are missing from the log. They are kept for 30 days after they ended.
  * @param held the events that the log holds; only deliverable ones matter
  */
 export async function lostDeliveries(
@@ -32,7 +32,7 @@ export async function lostDeliveries(
   return lost.sort((a, b) => (a.eventAt < b.eventAt ? -1 : 1));
 }
 
-/** Cancels those that are still to be sent: their events no longer exist. */
+/** Cancels the pending ones: their events no longer exist. */
 export async function cancelLost(
   { documents, clock }: { readonly documents: Pick<DocumentStore, 'open'>; readonly clock: Clock },
   lost: readonly LostDelivery[],

@@ -13,15 +13,15 @@ import type { SealedBodies } from '../send/sealed-bodies.ts';
 import { recoverDeliveries } from './recovery.ts';
 import type { BookingReference, DeliverySearch } from './search.ts';
 
-/** Deliveries that a person asks for. */
+/** Deliveries that a user requests. */
 export type OnRequest = {
-  /** Whether there never was a registration with this id. */
+  /** Whether this registration id never existed. */
   isUnknown(webhookId: string): Promise<boolean>;
   /** Sends a delivery again immediately, from any state, with a full schedule ahead of it. */
   resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
-  /** Sends an event of a booking to a registration that no delivery was made for, or sends that delivery again. */
+  /** Sends an event of a booking to a registration: creates the delivery, or resends it. */
   sendEvent(webhookId: string, booking: BookingReference, eventId: string): Promise<DeliveryDocument | Refusal>;
-  /** Makes everything due that has not reached the registration since then; 30 days back at most. */
+  /** Makes everything due that has not reached the registration since the given time, at most 30 days back. */
   recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
   /** Sends an event of kind `Test`, once. */
   sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
@@ -34,7 +34,7 @@ type Deps = {
   readonly queue: Pick<DeliveryQueue, 'get' | 'add' | 'resend' | 'revive'>;
   readonly search: Pick<DeliverySearch, 'eventsOf'>;
   readonly bodies: Pick<SealedBodies, 'opened'>;
-  /** Wakes the worker of a registration, also in another thread. */
+  /** Wakes the worker of a registration, in any thread. */
   readonly wake: (webhookId: string, isAsked?: boolean) => void;
   readonly clock: Clock;
 };
@@ -50,7 +50,7 @@ export function createOnRequest(deps: Deps): OnRequest {
     return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
   }
 
-  /** As a person may read it, once its registration has been told to send it. */
+  /** The delivery with its texts opened, after waking its worker. */
   async function sent(delivery: DeliveryDocument | undefined, deliveryId: string): Promise<DeliveryDocument | Refusal> {
     if (delivery === undefined) return unknownDelivery(deliveryId);
     wake(delivery.webhookId, true);
@@ -66,7 +66,7 @@ export function createOnRequest(deps: Deps): OnRequest {
     return sent(await queue.resend(deliveryId), deliveryId);
   }
 
-  /** Undefined if there is one for that event already. */
+  /** Undefined if the event already has a delivery. */
   async function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
     return (await queue.add({ ...added, isAsked: true }))?.document;
   }
@@ -82,7 +82,7 @@ export function createOnRequest(deps: Deps): OnRequest {
     const { position } = event;
     const added = await add({ webhookId: recipient.webhookId, account, eventId, position, ...noticeOf(event) });
     const deliveryId = deliveryIdOf(eventId, webhookId);
-    // Another request or fan-out has made it meanwhile.
+    // Another request or fan-out created it meanwhile.
     return added === undefined ? resend(deliveryId) : sent(added, deliveryId);
   }
 

@@ -15,10 +15,9 @@ import { concerns, type Registrations } from '../registrations.ts';
 const PAGE = 100;
 
 /**
- * Makes everything due that has happened since a given time and did not reach a registration: failed and cancelled deliveries,
- * and events for which no delivery was created because the registration was disabled.
- *
- * Goes back 30 days at most: deliveries are not kept for longer, and nothing that was delivered may be delivered again.
+ * Makes every event since a given time due that did not reach a registration: failed and cancelled deliveries, and events without a
+ * delivery because the registration was disabled. Goes back at most 30 days: deliveries are not kept for longer, and a delivered event
+ * must not be delivered again.
  * @param since milliseconds since the epoch
  * @returns how many deliveries have become due
  */
@@ -45,7 +44,7 @@ export async function recoverDeliveries(
   }
   return due;
 
-  /** One after another, so that the deliverer, which is running, sees none before an earlier one. */
+  /** One after another, so that the running deliverer sees them in order. */
   async function inOrder(to: WebhookDocument, ofBooking: readonly Recorded<DeliverableEvent>[]): Promise<number> {
     let recovered = 0;
     for (const event of ofBooking) if (concerns(to, event) && (await recover(to, event))) recovered += 1;
@@ -60,8 +59,8 @@ export async function recoverDeliveries(
 }
 
 /**
- * The deliverable events since a given time (milliseconds since the epoch), in the order of the log. The search begins at a
- * position, never at a time: a clock that was wrong for a while may have put an older time later in the log.
+ * The deliverable events since a given time (milliseconds since the epoch), in log order. The search starts at a position, not a time: a
+ * wrong clock may have put an older time later in the log.
  */
 async function* happenedSince(
   events: Pick<EventStore, 'readAll'>,

@@ -3,8 +3,8 @@ import { CONTENT_TYPE, USER_AGENT } from '../send/sender.ts';
 import { markOf, signatureHeaders } from '../send/signature.ts';
 
 /**
- * The headers of an attempt, in the order in which they were sent; or why none are known. A value is undefined if nobody can tell it
- * any more, and `lacking` then says why.
+ * The headers of an attempt, in the order in which they were sent, or why they are unknown. A value is undefined if it can no longer be
+ * computed; `lacking` then says why.
  */
 export type RequestHeaders =
   | { readonly sent: readonly (readonly [name: string, value: string | undefined])[]; readonly lacking?: string }
@@ -14,9 +14,8 @@ export type RequestHeaders =
 const BEFORE_SENDING: ReadonlySet<string> = new Set(['Dns', 'Refused', 'Tls', 'Forbidden', 'Unreadable']);
 
 /**
- * Makes the headers of an attempt again. Signatures are not kept: a signature can be sent again with its body, and would still tell
- * what an erased text said to whoever guesses it. They follow from the body, the time and the secret
- * (docs/decisions/webhook-deliveries.md).
+ * Recomputes the headers of an attempt from the body, the time and the secrets (docs/decisions/webhook-deliveries.md). Signatures are not
+ * stored: they could be replayed with their body, and could confirm a guess of an erased text.
  * @param body as it was sent; undefined if a text in it has been erased
  * @param secrets those of the registration that are still known
  */

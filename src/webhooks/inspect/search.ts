@@ -14,7 +14,7 @@ import { type DeliveryDocument, deliveryCollection, deliveryIdOf } from '../deli
 import { deliverable, readStream } from '../events.ts';
 import { concerns } from '../registrations.ts';
 
-/** A position in a list of deliveries, which is ordered by creation, newest first, and by id among those of a millisecond. */
+/** A cursor in a list of deliveries, ordered by creation, newest first, then by id. */
 export type DeliveryCursor = Pick<DeliveryDocument, 'createdAt' | 'deliveryId'>;
 
 /** Which deliveries of a registration, newest first. */
@@ -32,29 +32,26 @@ export type SearchDeliveries = {
   readonly webhookIds: readonly string[];
   readonly state?: DeliveryState;
   readonly event?: DeliveryKind;
-  /** Only those further down the list. */
+  /** Only deliveries further down the list. */
   readonly after?: DeliveryCursor;
-  /** The part that ends above this one. Takes precedence. */
+  /** The page that ends above this cursor. Takes precedence. */
   readonly before?: DeliveryCursor;
   readonly limit: number;
 };
 
-/** A part of what a search finds, newest first. Texts in the bodies are those of somebody who was forgotten. */
+/** A page of results, newest first. Texts of forgotten subjects are erased from the bodies. */
 export type FoundDeliveries = {
   readonly deliveries: readonly DeliveryDocument[];
-  /**
-   * Where to go on; undefined once everything has been looked at. A search that has looked at {@link MOST_READ} stops, whatever
-   * it has found by then.
-   */
+  /** Where to continue; undefined at the end. A search stops after reading {@link MOST_READ} deliveries, however few it found. */
   readonly next: DeliveryCursor | undefined;
-  /** The `before` of the part above; undefined for the newest. */
+  /** The `before` of the page above; undefined for the newest. */
   readonly previous: DeliveryCursor | undefined;
 };
 
-/** Which booking, and where its events are. */
+/** A booking and the streams of its events. */
 export type BookingReference = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
 
-/** An event that a registration is to be sent, and the delivery that was made of it, if there is one. */
+/** An event for a registration, and its delivery if there is one. */
 export type EventDelivery = {
   readonly webhook: WebhookDocument;
   readonly event: Recorded<DeliverableEvent>;
@@ -62,8 +59,8 @@ export type EventDelivery = {
 };
 
 /**
- * How many deliveries a search looks at before it answers, some 10 ms of work: no index knows the kinds of the events, because every
- * index makes each delivery dearer (docs/decisions/webhook-deliveries.md).
+ * How many deliveries a search reads before it answers, about 10 ms of work. The kinds of events are not indexed, because each index
+ * makes every delivery more expensive (docs/decisions/webhook-deliveries.md).
  */
 const MOST_READ = 500;
 
@@ -119,12 +116,12 @@ export async function openDeliverySearch(deps: {
         collection.find(inStateFrom(webhookId, state, direction, cursor?.createdAt, limit)),
         ({ document }) => document,
       );
-      // The page begins with what was created in the same millisecond as the cursor.
+      // The page begins with the deliveries created in the same millisecond as the cursor.
       const fresh = page.filter((delivery) => cursor === undefined || compare(cursor, delivery, direction) < 0);
       yield* fresh;
       if (page.length < limit) return;
       cursor = fresh.at(-1) ?? cursor;
-      // However many there are of that millisecond, a page must get beyond them.
+      // A page must get past all deliveries of that millisecond.
       limit = fresh.length === 0 ? 2 * limit : Math.min(2 * limit, Math.max(limit, MAX_PAGE));
     }
   }
@@ -141,7 +138,7 @@ export async function openDeliverySearch(deps: {
     return found;
   }
 
-  /** Deliveries of some registrations in one direction. One that changes its state meanwhile may be found in both, and comes once. */
+  /** Deliveries of some registrations in one direction. A delivery that changes its state meanwhile is returned once. */
   function inStates(
     { webhookIds, state }: Pick<SearchDeliveries, 'webhookIds' | 'state'>,
     direction: Direction,
@@ -167,7 +164,7 @@ export async function openDeliverySearch(deps: {
     return found;
   }
 
-  /** Looks through the deliveries in one direction until there are so many, or until enough have been looked at. */
+  /** Reads deliveries in one direction until enough are found or {@link MOST_READ} are read. */
   async function lookThrough(
     { event, limit, ...which }: SearchDeliveries,
     direction: Direction,
@@ -192,7 +189,7 @@ export async function openDeliverySearch(deps: {
       return { deliveries: found, next: last, previous: after === undefined ? undefined : found[0] };
     }
     const { found, last } = await lookThrough(wanted, 'ascending', before);
-    // Close to the newest a part would be short: the first one is whole.
+    // Near the newest a page would be short, so return the whole first page.
     if (last === undefined) return search(rest);
     return { deliveries: found.toReversed(), next: found[0] ?? before, previous: last };
   }
@@ -203,8 +200,8 @@ export async function openDeliverySearch(deps: {
     search,
 
     /**
-     * What happened to a booking that these registrations are to be sent, newest first. Reads the booking's own events and then the
-     * deliveries by their ids, which follow from event and registration: no index.
+     * The events of a booking that these registrations get, newest first. Reads the booking's events, then the deliveries by their ids,
+     * which need no index.
      * @throws {Unavailable} if the log cannot be read
      */
     async ofBooking(registered: readonly WebhookDocument[], booking: BookingReference): Promise<EventDelivery[]> {

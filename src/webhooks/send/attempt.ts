@@ -14,7 +14,7 @@ const realClock = systemClock();
 /** The POSTs that one try of a delivery took, and the result of the last of them. */
 export type Tried = { readonly attempts: readonly Attempt[]; readonly result: SendResult };
 
-/** Makes one try of a delivery: signs it, sends it, and keeps what there is to know of each POST. */
+/** Makes one try of a delivery: signs it, sends it, and records each POST. */
 export type Try = (recipient: Recipient, delivery: DeliveryDocument) => Promise<Tried>;
 
 export function createTry(deps: {
@@ -54,7 +54,7 @@ export function createTry(deps: {
       return { result, attempts: [attempt] };
     }
 
-    // While two secrets are valid, a receiver that responds with 401 gets it again, signed with the other.
+    // While two secrets are valid, a receiver that responds with 401 gets the delivery again, signed with the other secret.
     const usesPrevious = onPreviousSecret.get(webhookId) === previous;
     const first = await send(usesPrevious ? [previous, current] : [current, previous]);
     if (first.result.status !== 401 || isStopping()) return { result: first.result, attempts: [first.attempt] };
@@ -68,8 +68,8 @@ export function createTry(deps: {
 }
 
 /**
- * The result of a try that was not made, because a sealed text in the body cannot be opened. It is tried again as after any failure,
- * and others pass. An error that only says that a store is away concerns all of them.
+ * The result of a try that was not sent, because a sealed text in the body cannot be opened. It is retried like any failure, and other
+ * deliveries pass. An unavailable store affects all deliveries, so that error is thrown.
  */
 function unreadable(error: unknown): SendResult {
   if (isUnavailable(error) || !(error instanceof Error)) throw error;

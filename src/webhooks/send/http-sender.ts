@@ -12,14 +12,14 @@ import { type Post, type SendErrorType, type Sender, type SendResult, USER_AGENT
 export const DEADLINE_MS = 5_000;
 /** How much of a response body is read. */
 const MAX_RESPONSE_BYTES = 16 * 1_024;
-/** How much of it is kept with the attempt. */
+/** How much of it is stored with the attempt. */
 const KEPT_RESPONSE_BYTES = 1_024;
-/** When idle connections are closed: before the 5 s after which most servers do it. */
+/** Closes idle connections before the receiver does: most servers close them after 5 s. */
 const KEEP_ALIVE_MS = 4_000;
 
 export type SenderOptions = Omit<GuardOptions, 'timeoutMs'> & { readonly deadlineMs?: number };
 
-/** Sends to URLs that strangers supplied; the address guard decides what may be reached. */
+/** Sends to URLs from API clients; the address guard decides which addresses are allowed. */
 export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptions): Sender {
   const connect = guardedConnector({ ...guard, timeoutMs: deadlineMs });
   const connections = new Set<Connection>();
@@ -56,7 +56,7 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
     const others = idle.get(origin)?.filter((other) => other !== connection) ?? [];
     if (others.length > 0) idle.set(origin, others);
     else idle.delete(origin);
-    // Fails the request in flight, if there is one, whatever its phase.
+    // Fails the request in flight, if any, in any phase.
     void connection.client.destroy(reason);
   }
 

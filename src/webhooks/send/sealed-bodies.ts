@@ -6,14 +6,14 @@ import type { Attempt, DeliveryDocument } from '../delivery.ts';
 export type SealedBodies = ReturnType<typeof createSealedBodies>;
 
 /**
- * Bodies with personal texts. Such a body is stored as it reads once the texts are erased, with the sealed texts beside it. What a
- * receiver answers may repeat them, and is sealed as they are (docs/decisions/personal-data.md).
+ * Bodies with personal texts. A body is stored as it reads once the texts are erased, with the sealed texts beside it. A receiver's
+ * answer may repeat the texts, so it is sealed too (docs/decisions/personal-data.md).
  */
 export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, 'openTexts' | 'sealText'>) {
   return {
     /**
-     * The body as it is sent now: the same bytes each time, until a subject is forgotten.
-     * @throws {MissingSubjectKey} if nobody can tell what the texts say
+     * The body as it is sent now: the same bytes each time, until a subject is forgotten. @throws {MissingSubjectKey} if the texts cannot
+     * be opened
      */
     async bodyOf(delivery: DeliveryDocument): Promise<string> {
       if (delivery.sealed === undefined) return delivery.body;
@@ -21,14 +21,14 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
       return bodyWith(delivery, texts);
     },
 
-    /** The body of every attempt so far; undefined if one of its texts has been erased since, so that nobody can tell. */
+    /** The body of every attempt so far; undefined if one of its texts has been erased since. */
     async bodyAsSent(delivery: DeliveryDocument): Promise<string | undefined> {
       if (delivery.sealed === undefined) return delivery.body;
       const [texts = {}] = await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]);
       return Object.values(texts).includes(ERASED) ? undefined : bodyWith(delivery, texts);
     },
 
-    /** An attempt as it is kept with its delivery. */
+    /** An attempt as stored with its delivery. */
     async attemptToStore(delivery: DeliveryDocument, attempt: Attempt): Promise<Attempt> {
       const [first] = Object.values(delivery.sealed ?? {});
       if (first === undefined || attempt.answer === '') return attempt;
@@ -36,7 +36,7 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
       return typeof answer === 'string' ? { ...attempt, answer } : { ...attempt, answer: '', sealedAnswer: answer };
     },
 
-    /** Deliveries as they are shown, with nothing sealed in them. */
+    /** Deliveries with their texts opened. */
     async opened(deliveries: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
       const held = deliveries.map(holdersIn);
       const opened = (await openTexts(held.flat())).values();
@@ -54,10 +54,10 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
   };
 }
 
-/** The field of an attempt that holds what the receiver answered. */
+/** The field of an attempt that holds the receiver's answer. */
 const ANSWER = 'answer';
 
-/** What is sealed in a delivery: in its body, and then in what was answered to each attempt. */
+/** The sealed texts of a delivery: those of its body, then the answer to each attempt. */
 function holdersIn(delivery: DeliveryDocument) {
   if (delivery.sealed === undefined) return [];
   const of = ownerIn(delivery);

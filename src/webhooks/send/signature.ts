@@ -13,7 +13,7 @@ export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString(
 export const serviceSignature = (secret: string, body: string): string =>
   createHmac('sha256', hmacKeys(secret).text).update(body).digest('hex');
 
-/** What is signed. `id` is the same in all attempts; `at` is the time of this one, in milliseconds since the epoch. */
+/** The signed input. `id` is the same in all attempts; `at` is the time of this attempt, in milliseconds since the epoch. */
 export type Signed = { readonly id: string; readonly at: number; readonly body: string };
 
 /**
@@ -42,7 +42,7 @@ export type Secrets = readonly [first: string, second?: string];
 const standardSignature = (secret: string, content: string): string =>
   `v1,${createHmac('sha256', hmacKeys(secret).bytes).update(content).digest('base64')}`;
 
-/** Tells which of its secrets a registration signed with, and nothing else about it. */
+/** Identifies a secret of a registration without revealing it. */
 export const markOf = (secret: string): string => hmacKeys(secret).mark;
 
 /** A secret as the two families use it: its text, and the bytes that its base64 encodes. `mark` is the start of its digest. */
