@@ -5,11 +5,12 @@ import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
-const SCREENS: readonly Screen[] = [
-  { width: 1280, colorScheme: 'light', script: true },
-  { width: 390, colorScheme: 'dark', script: true },
+const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
+/** Each task at both widths, in both schemes, with and without JavaScript; between them, each width with and without it. */
+const OF_COMMUNITY: readonly Screen[] = [WIDE, { width: 390, colorScheme: 'dark', script: false }];
+const OF_BRAND: readonly Screen[] = [
+  { width: 390, colorScheme: 'light', script: true },
   { width: 1280, colorScheme: 'dark', script: false },
-  { width: 390, colorScheme: 'light', script: false },
 ];
 const nameOf = ({ width, colorScheme, script }: Screen) =>
   `${width} px, ${colorScheme}, ${script ? 'with' : 'without'} JavaScript`;
@@ -54,7 +55,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   }
 
-  test.each(SCREENS.map((screen) => [nameOf(screen), screen] as const))(
+  test.each(OF_COMMUNITY.map((screen) => [nameOf(screen), screen] as const))(
     'a community at work: %s',
     async (_, screen) => {
       const approved = await requested('To approve.');
@@ -83,16 +84,16 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
         await page.getByRole('button', { name: 'Show' }).click();
         await expect.poll(() => page.locator('#state-then').textContent()).toMatch(/^Pending since /);
       }
-      await page.getByLabel('View at an earlier time').fill('2020-01-01T10:00:00');
+      await page.getByRole('textbox', { name: 'View at an earlier time' }).fill('2020-01-01T10:00:00');
       await page.getByRole('button', { name: 'Show' }).click();
       await expect.poll(() => page.locator('#state-then').textContent()).toContain('It was not requested yet');
 
       await go(page, screen, 'Spaces');
-      await page.getByRole('link', { name: 'Rooftop Terrace' }).click();
+      await page.getByRole('link', { name: 'Rooftop Terrace', exact: true }).click();
       await page.getByLabel('Closes at').fill('9');
       await page.getByRole('button', { name: 'Save' }).click();
       await expect.poll(() => page.locator('#windowStart-error').textContent()).toContain('must be before');
-      await page.getByLabel('Closes at').fill(String(18 + SCREENS.indexOf(screen)));
+      await page.getByLabel('Closes at').fill(String(18 + OF_COMMUNITY.indexOf(screen)));
       await page.getByRole('button', { name: 'Save' }).click();
       await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
 
@@ -121,11 +122,11 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     },
   );
 
-  test.each(SCREENS.map((screen) => [nameOf(screen), screen] as const))('a brand at work: %s', async (_, screen) => {
+  test.each(OF_BRAND.map((screen) => [nameOf(screen), screen] as const))('a brand at work: %s', async (_, screen) => {
     const date = freshDate();
     const { context, page, complaints } = await openWindow(browser, running.url, screen);
     await signIn(page, user('brands'));
-    await page.getByLabel('Date').fill(date);
+    await page.getByRole('textbox', { name: 'Date' }).fill(date);
     await page.getByRole('button', { name: 'Find spaces' }).click();
     await fits(page, screen.width);
     await page.getByRole('link', { name: 'Harbour Hall' }).click();
@@ -150,7 +151,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   });
 
   test('a review can be written with the keyboard alone', async () => {
-    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
+    const { context, page, complaints } = await openWindow(browser, running.url, WIDE);
     await page.goto('/console/bookings/3');
     // The page focuses this field.
     await page.locator('#email:focus').waitFor();
@@ -184,7 +185,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   }
 
   test('a request, a decision and a delivery appear without reloading', async () => {
-    const screen = SCREENS[0] as Screen;
+    const screen = WIDE;
     const one = await openWindow(browser, running.url, screen, await signedIn(user('communities')));
     const two = await openWindow(browser, running.url, screen, await signedIn(user('brands')));
     await one.page.goto('/console/inbox');
@@ -216,7 +217,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
   test('a form that is being filled in is not replaced by an update', async () => {
     const stored = await signedIn(user('brands', 1));
-    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen, stored);
+    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, stored);
     const date = freshDate();
     await page.goto(`/console/find/1?date=${date}`);
     await page.getByLabel('11:00 to').check();
@@ -233,7 +234,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
   test('the slider steps through the statuses of a booking; a secret can be copied', async () => {
     const stored = await signedIn(user('communities'));
-    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen, stored);
+    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, stored);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto('/console/bookings/1');
     const slider = page.getByRole('slider');
