@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium, openWindow, violationsOn } from '../console/chromium.ts';
+import { hasChromium, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
 import { type Running, startDemo } from '../console/console.fixture.ts';
 import { TestApp } from './test-app.ts';
 
@@ -19,6 +19,9 @@ const HOSTILE = [
   ['a name that is written from right to left', 'تطبيق حجز القاعات والمساحات 12', 'https://app.example/cb'],
   ['no name', undefined, 'http://[::1]:9/callback'],
 ] as const;
+
+const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
+const PHONE: Screen = { width: 390, colorScheme: 'dark', script: true };
 
 /** Whether the letters of an element stand from left to right. Runs in the page. */
 const LEFT_TO_RIGHT = `(element) => {
@@ -45,19 +48,17 @@ const NOT_CLIPPED = `[...document.querySelectorAll('.given')]
 describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
+  let app: TestApp;
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+    app = await TestApp.register(running.url);
   });
   afterAll(async () => {
     await browser.close();
     await running.stop();
   });
 
-  test.each(
-    HOSTILE.flatMap(([what, name, redirect]) =>
-      ([390, 1280] as const).map((width) => [what, width, name, redirect] as const),
-    ),
-  )('%s misleads nobody, at %i px', async (_what, width, name, redirect) => {
+  test.each(HOSTILE)('%s misleads nobody, on a wide screen or a phone', async (_what, name, redirect) => {
     const [{ user }] = running.demo.brands;
     const clientId = `old-${randomBytes(6).toString('hex')}`;
     // As registered before names were checked.
@@ -74,21 +75,23 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       },
       0,
     );
-    const app = await TestApp.register(running.url);
     const request = { client_id: clientId, redirect_uri: redirect, resource: 'mcp', scope: 'service.mcp' };
     const { url } = await app.authorizationUrl(request);
-    const colorScheme = width === 390 ? 'dark' : 'light';
-    const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
+    const { context, page, complaints } = await openWindow(browser, running.url, WIDE);
 
     async function look() {
-      expect(await violationsOn(page)).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-      // Everything we say, and the address, stands as it was written.
-      expect(await page.evaluate(TURNED_ROUND)).toEqual([]);
-      expect(await page.evaluate(NOT_CLIPPED)).toEqual([]);
+      for (const { width, colorScheme } of [WIDE, PHONE]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        expect(await violationsOn(page)).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        // Everything we say, and the address, stands as it was written.
+        expect(await page.evaluate(TURNED_ROUND)).toEqual([]);
+        expect(await page.evaluate(NOT_CLIPPED)).toEqual([]);
+        if (process.env.SCREENSHOTS)
+          await page.screenshot({ path: `${process.env.SCREENSHOTS}/${clientId}-${width}-${await page.title()}.png` });
+      }
       expect(await page.title()).not.toContain(name ?? clientId);
-      if (process.env.SCREENSHOTS)
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${clientId}-${width}-${await page.title()}.png` });
     }
 
     await page.goto(url.href);

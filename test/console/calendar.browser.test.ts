@@ -14,6 +14,8 @@ const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test'
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
 /** Below this width, in pixels, a day is a list. */
 const LIST_BELOW = 704;
+/** Where axe looks, which takes most of the time: at a list, and at tables without and with the menu beside them. */
+const AXE_WIDTHS = [320, 768, 1920] as const;
 
 describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { timeout: 120_000 }, () => {
   let running: Running;
@@ -222,17 +224,20 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
   test.each([
     [0, 'light'],
     [1, 'dark'],
-  ] as const)('axe finds nothing in the calendar of community %i, %s, at any width', async (index, colorScheme) => {
-    const found: string[] = [];
-    for (const path of [`calendar/${index === 0 ? MANY : FEW}`, `calendar?month=${FEW.slice(0, 7)}`]) {
-      const { context, page } = await open(`/console/${path}`, { index, colorScheme });
-      for (const width of WIDTHS) {
-        await page.setViewportSize({ width, height: 900 });
-        for (const { id, html } of await violationsOn(page))
-          found.push(`${path} ${width} ${id}: ${html.slice(0, 120)}`);
+  ] as const)(
+    'axe finds nothing in the calendar of community %i, %s, as a list or a table',
+    async (index, colorScheme) => {
+      const found: string[] = [];
+      for (const path of [`calendar/${index === 0 ? MANY : FEW}`, `calendar?month=${FEW.slice(0, 7)}`]) {
+        const { context, page } = await open(`/console/${path}`, { index, colorScheme });
+        for (const width of AXE_WIDTHS) {
+          await page.setViewportSize({ width, height: 900 });
+          for (const { id, html } of await violationsOn(page))
+            found.push(`${path} ${width} ${id}: ${html.slice(0, 120)}`);
+        }
+        await context.close();
       }
-      await context.close();
-    }
-    expect(found).toEqual([]);
-  });
+      expect(found).toEqual([]);
+    },
+  );
 });
