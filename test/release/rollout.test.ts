@@ -4,7 +4,7 @@ import { rollOutAndBack } from './rollout.ts';
 
 test('a release is rolled out and back under load, with kills and a freeze: every promise holds', async () => {
   const store = await embeddedEngines.openStore();
-  const outcome = await rollOutAndBack({ store, phaseMs: 1_500 });
+  const outcome = await rollOutAndBack({ store, phaseMs: 1_500, restMs: 50 });
   expect(outcome.broken.slice(0, 10), store.folder).toEqual([]);
   expect(outcome.acknowledged).toBeGreaterThan(10);
   expect(outcome.deliveries).toBeGreaterThanOrEqual(outcome.acknowledged);

@@ -17,15 +17,17 @@ import { earlierRelease, NEXT_KIND, NEXT_KIND_VALUE, nextRelease } from './relea
  * A release that is rolled out and rolled back under load, with kills and a freeze: processes of two releases on one store. Nothing
  * that was acknowledged is lost, nothing exists twice, and a process that says it is ready answers, and with the truth.
  * @param options.phaseMs how long each of the phases lasts, about
+ * @param options.restMs how long each of those that book rests after a booking
  * @param options.progress gets a line for each phase
  */
 export async function rollOutAndBack(options: {
   readonly store: Store;
   readonly phaseMs: number;
+  readonly restMs?: number;
   readonly random?: Random;
   readonly progress?: (line: string) => void;
 }): Promise<Outcome> {
-  const { store, phaseMs, random = createRandom(1), progress = () => {} } = options;
+  const { store, phaseMs, restMs = 0, random = createRandom(1), progress = () => {} } = options;
   const folder = await mkdtemp(join(tmpdir(), 'venue-release-'));
   const earlier = earlierRelease(join(folder, 'earlier'));
   const next = nextRelease(join(folder, 'next'));
@@ -41,7 +43,7 @@ export async function rollOutAndBack(options: {
     progress('the earlier release serves');
     const [a, b] = [await fleet.start({ release: earlier }), await fleet.start({ release: earlier })];
     await register(a, market.brandKey, receiver, { name: 'brand', events: EVERYTHING });
-    load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random });
+    load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random, restMs });
     await phase();
 
     progress('the next release joins; a process of the earlier one is killed');

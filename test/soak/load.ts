@@ -52,8 +52,10 @@ export function startLoad(options: {
   readonly apiKey: string;
   readonly spaces: readonly number[];
   readonly random?: Random;
+  /** How long each worker rests after a booking, so that the load does not take all of the processor. */
+  readonly restMs?: number;
 }): Load {
-  const { asked, serving, apiKey, spaces, random = createRandom(1) } = options;
+  const { asked, serving, apiKey, spaces, random = createRandom(1), restMs = 0 } = options;
   const acknowledged: Acknowledged[] = [];
   const broken: Broken = [];
   let stopping = false;
@@ -139,6 +141,7 @@ export function startLoad(options: {
     for (let round = 0; !stopping; round++) {
       try {
         await (round % 10 === 9 ? race() : book());
+        await delay(restMs);
       } catch (error) {
         broken.push(String(error));
         return;
