@@ -43,7 +43,7 @@ type Living<S> = { readonly session: string; readonly status: S };
 type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
 /** How often a process beats within the time that it may be silent. */
-const BEATS_PER_SILENCE = 6;
+const BEATS_PER_SILENCE = 4;
 const SILENCE_MS = 3_000;
 /** How long the document of a process that has fallen silent is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
