@@ -44,7 +44,7 @@ export function createAuthentication({ authenticate, challenge }: Authentication
 
 /**
  * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
- * (docs/decisions/rest-api.md). One per route, so that a call does not look up what its route requires.
+ * (docs/decisions/rest-api.md). One per route, so that calls need no lookup.
  */
 export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);

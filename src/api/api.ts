@@ -21,9 +21,9 @@ export type ApiDeps = {
   readonly authenticate: Authenticate;
   /** The `WWW-Authenticate` challenge of a 401. */
   readonly challenge: string;
-  /** What the description says of this installation. */
+  /** Facts about this installation in the description. */
   readonly settings: Settings;
-  /** Identifies how this release makes answers of documents, so that its entity tags differ from those of other releases. */
+  /** Identifies this release's serialisation, so that its entity tags differ from those of other releases. */
   readonly release: string;
 };
 

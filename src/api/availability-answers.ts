@@ -5,9 +5,9 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { digestOf } from './entity-tags.ts';
 import { serializerOf } from './serializer.ts';
 
-/** The answer for a space on a date, with what it was made of. */
+/** The answer for a space on a date, with its inputs. */
 type Answer = Pick<Availability, 'space' | 'taken' | 'time'> & {
-  /** Identifies what it was made of. */
+  /** Identifies its inputs. */
   readonly version: string;
   /** JSON. */
   readonly text: string;
@@ -18,7 +18,7 @@ const MAX_ANSWERS = 2_000;
 
 const stringify = serializerOf(AvailabilityResponse);
 
-/** Makes answers, and caches them until something they depend on changes (docs/decisions/rest-api.md). */
+/** Makes answers, and caches them until an input changes (docs/decisions/rest-api.md). */
 export function createAvailabilityAnswers(): (found: Availability) => Answer {
   const answers = createLruCache<string, Answer>(MAX_ANSWERS);
   return (found) => {
@@ -27,7 +27,7 @@ export function createAvailabilityAnswers(): (found: Availability) => Answer {
     const cached = answers.get(key);
     // Documents are immutable, and an engine that caches them returns the same objects.
     if (cached?.space === space && cached.taken === taken && cached.time === time) return cached;
-    // Only the hours: the answer does not show who holds them and how firmly, so its tag must not tell either.
+    // Only the hours: the answer does not show the holders of hours or their status, so its tag must not either.
     const hours = digestOf(taken.map(({ start, until }) => [start, until]));
     const version = `${digestOf(space)}.${hours}.${time}`;
     const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(found));

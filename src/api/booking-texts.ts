@@ -8,7 +8,7 @@ const MAX_TEXTS = 20_000;
 
 const stringify = serializerOf(BookingDto);
 
-/** Serialises bookings, and caches the JSON: most are the same in the next list (docs/decisions/rest-api.md). */
+/** Serialises bookings, and caches the JSON, because most are the same in the next list (docs/decisions/rest-api.md). */
 export function createBookingTexts(): (page: BookingRows) => readonly string[] {
   let cachedCollection = '';
   const texts = new Map<string, { readonly version: number; readonly text: string }>();
@@ -19,7 +19,7 @@ export function createBookingTexts(): (page: BookingRows) => readonly string[] {
       const { key, version } = row;
       const cached = texts.get(key);
       if (cached?.version === version) return cached.text;
-      // Flat: the serialiser returns a tree of pieces, which takes more memory and is joined again for each list.
+      // Flattened: the serialiser returns a rope, which takes more memory and would be joined again for each list.
       const text = Buffer.from(stringify(toBookingDto(row.read()))).toString();
       if (texts.size >= MAX_TEXTS) texts.clear();
       texts.set(key, { version, text });

@@ -108,7 +108,7 @@ export const bookingRoutes =
         const found = await queries.bookingHistory.ofBooking(request.caller.account, id, defined({ asOf }));
         if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
         const entries = historyEntries(found.steps);
-        // Of the answer itself: the names in it are looked up each time, and change without an event of the booking.
+        // Hash the answer itself: it contains names, which change without an event of the booking.
         const entityTag = historyTagOf(request, digestOf(entries));
         return isHeld(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(entries);
       },

@@ -14,8 +14,8 @@ declare module 'fastify' {
 }
 
 /**
- * Serves the OpenAPI description of the routes that are added to `app` after this at /openapi.json, and the same as a page at /docs.
- * The first request for either builds both.
+ * Serves the OpenAPI description of the routes added to `app` later, as /openapi.json and as a page at /docs. The first request for
+ * either builds both.
  */
 export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 
-/** Makes the entity tag of an answer from the version of what it is made of (docs/decisions/rest-api.md). */
+/** Makes the entity tag of an answer from the version of its inputs (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**
  * The entity tags of a route: weak, because lists are not snapshots, and valid for the caller's account and permissions only.
- * @param release identifies how answers are made of documents
+ * @param release identifies the serialisation of this release
  * @param answer the schema of the response
  */
 export function entityTagsOf(release: string, answer: TSchema): EntityTag {

@@ -37,7 +37,7 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
   return sendError(reply, 'ResourceNotFound', `There is no ${asked}.`);
 }
 
-/** The longest path that an answer repeats. Our own are shorter. */
+/** The longest path that an answer repeats. Our own paths are shorter. */
 const REPEATED_PATH = 100;
 
 /** An error. Those of Fastify have a code and a status. */
@@ -47,7 +47,7 @@ type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode'>>;
 export function handleError(error: Thrown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const unreadable = URL_PROBLEMS[error.code ?? ''];
   if (unreadable !== undefined) return sendError(reply, 'ValidationError', unreadable);
-  // Even if the body is malformed: there is no route that could have taken it.
+  // Even if the body is malformed, because no route matches.
   if (request.is404) return sendNotFound(request, reply);
   const known = REQUEST_PROBLEMS[error.code ?? ''];
   if (known !== undefined) return sendError(reply, 'ValidationError', known);
@@ -67,7 +67,7 @@ export function handleError(error: Thrown, request: FastifyRequest, reply: Fasti
   );
 }
 
-/** What the client should do after an error that may pass. */
+/** Advice to the client after a temporary error. */
 function adviceOn(error: Error, { headers }: FastifyRequest): string {
   if (!(error instanceof OutcomeUnknown)) return 'Retrying is safe.';
   return headers['idempotency-key'] === undefined
@@ -84,8 +84,8 @@ export function handleClientError(error: NodeJS.ErrnoException, socket: Socket):
 }
 
 /**
- * Answers requests that Node would refuse without a body: with an expectation other than `100-continue`, or for a tunnel.
- * {@link lacksOneHost} finds those without a Host, which Node lets through (`requireHostHeader`).
+ * Answers requests that Node would refuse without a body: an expectation other than `100-continue`, or a tunnel. {@link lacksOneHost}
+ * finds requests without a Host, which Node accepts (`requireHostHeader`).
  */
 export function answerUncommonRequests(server: Server): void {
   server.on('checkExpectation', ({ socket }: IncomingMessage) =>
@@ -99,7 +99,7 @@ export function answerUncommonRequests(server: Server): void {
   );
 }
 
-/** Whether a request lacks the one Host that HTTP/1.1 demands, or has several, of which a proxy may have read another (RFC 9112, 3.2). */
+/** Whether a request has no Host or several. HTTP/1.1 demands exactly one (RFC 9112, 3.2), and a proxy may have used another of several. */
 export const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
   headers.host === undefined
     ? raw.httpVersion === '1.1'

@@ -7,7 +7,7 @@ import { within } from '../runtime/within.ts';
 /** How many events the read models may lag behind the log before the service is not ready. */
 export const MAX_LAG = 1_000;
 
-/** How long a store may take to answer. A load balancer that gets no answer cannot tell what is wrong. */
+/** Timeout of a store check. It is shorter than a load balancer's, so that the balancer gets the cause. */
 const ANSWERS_WITHIN_MS = 2_000;
 
 export type Health = {
@@ -15,13 +15,13 @@ export type Health = {
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
   /** The status of the read models, with their lag counted up to `limit`. */
   readonly readModels: (limit: number) => Promise<ReadModelsStatus>;
-  /** What to warn of about the disk of the embedded files, if anything. */
+  /** A warning about the disk of the embedded files, if any. */
   readonly disk?: () => Promise<string | undefined>;
   /** The problem of this machine's clock, if it has one. */
   readonly clock?: () => string | undefined;
   /** How many events could not be turned into deliveries. */
   readonly failedEvents?: () => Promise<{ readonly parked: number; readonly retrying: number }>;
-  /** Whether the process is about to end and should get no more requests. */
+  /** Whether the process is stopping and should get no more requests. */
   readonly stopping?: () => boolean;
   /** How long a store may take to answer, in milliseconds. Default 2 s. */
   readonly answersWithinMs?: number;
@@ -64,7 +64,7 @@ export const healthRoutes =
       const { parked, retrying } = (reachable && (await check('failedEvents', failedEvents))) || NO_EVENTS;
       const unreadable = status?.problems.some(({ readable }) => !readable);
       const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
-      // A process that has just started or woken up, whose read models have not caught up yet.
+      // The process has just started or resumed, and its read models have not caught up yet.
       const isCatchingUp = status !== undefined && !status.caughtUp && !unreadable;
       return reply.code(ready ? 200 : 503).send({
         status: ready ? 'ready' : isCatchingUp ? 'catching up' : 'not ready',
@@ -86,7 +86,7 @@ export const healthRoutes =
     });
   };
 
-/** Leaves out the cause, which is in the log: this page is public. */
+/** Leaves out the cause, because this page is public. The log has it. */
 function describe(problem: Problem): string {
   if (problem.state === 'unattended') return 'no process keeps it up to date: start one with the role projector';
   if (problem.state === 'failing') {

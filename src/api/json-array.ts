@@ -18,11 +18,11 @@ export async function sendList<P>(
   list: {
     readonly version: ListVersion | undefined;
     readonly entityTagOf: EntityTag;
-    /** Not read before the version is known to be shown. */
+    /** Read only once the read model shows the version. */
     readonly pages: AsyncIterable<P>;
     /** The JSON of each item of a page. */
     readonly textsOf: (page: P) => readonly string[];
-    /** Where the list is cached. Answers with the same key may differ only by their version. */
+    /** Cache key of the list. Answers with the same key differ only by version. */
     readonly cache?: { readonly responses: ResponseCache; readonly key: string };
   },
 ): Promise<FastifyReply> {
@@ -65,7 +65,7 @@ async function sendJsonArray(
     })(),
     { objectMode: false, highWaterMark: CHUNK },
   );
-  // Destroying the stream ends the generator above, and this one only if that has come to it.
+  // Destroying the stream ends the generator above; this one ends too, if it has been reached.
   body.once('close', () => void chunks.return(undefined));
   return reply.send(body);
 }

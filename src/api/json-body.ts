@@ -2,17 +2,17 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { unicodeProblem } from '../domain/unicode.ts';
 
-/** A body that cannot be used. Its message goes to the client (docs/decisions/rest-api.md). */
+/** An unusable body. Its message goes to the client (docs/decisions/rest-api.md). */
 class InvalidBody extends Error {
   readonly statusCode = 400;
 }
 
-/** The escape of a surrogate: only a text with one can hold half of a pair, once its bytes are known to be UTF-8. */
+/** Matches the escape of a surrogate: in valid UTF-8, half of a pair can only occur as one. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * Takes JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. Half of a
- * surrogate pair is refused wherever it is: no store could hold it, and neither could an answer.
+ * Accepts JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. Half of a
+ * surrogate pair is refused anywhere, because neither a store nor an answer can hold it.
  */
 export function acceptJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');

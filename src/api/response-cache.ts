@@ -3,7 +3,7 @@ import type { ListVersion } from '../queries/list-versions.ts';
 
 /** Bytes of all cached responses. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Bytes of the shortest response that is cached. A shorter one is made in less than a millisecond. */
+/** Minimum size of a cached response, in bytes. A shorter one is made in less than a millisecond. */
 const MIN_BYTES = 64 * 1024;
 
 type Chunks = readonly Buffer[];
@@ -12,7 +12,7 @@ type Chunks = readonly Buffer[];
 export type ResponseCache = {
   /** The list, if it is cached in this version. */
   get(key: string, version: ListVersion): Chunks | undefined;
-  /** Passes the chunks of a list on, and caches them once all have been read. The list must have been shown in this version. */
+  /** Passes the chunks of a list on, and caches them once all have been read. The read model must show this version. */
   caching(key: string, version: ListVersion, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
 };
 
@@ -21,7 +21,7 @@ export function createResponseCache(): ResponseCache {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ chunks }) => chunks.reduce((sum, { byteLength }) => sum + byteLength, 0),
   });
-  /** The response being collected. Only the latest is: a client may never read the rest of its response. */
+  /** The response being collected. Only the latest: a client may stop reading its response. */
   let collecting: Buffer[] | undefined;
 
   return {

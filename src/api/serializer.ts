@@ -5,10 +5,7 @@ import type { TSchema } from 'typebox';
 
 const require = createRequire(import.meta.url);
 
-/**
- * A function that makes the JSON of what a schema describes. It is compiled when it is first called, and what compiles it is loaded
- * then: for all schemas that would be a tenth of a start.
- */
+/** Serialises values of a schema. Compiled and loaded on first use, because compiling all schemas would take a tenth of the start. */
 export function serializerOf(schema: TSchema): (value: unknown) => string {
   let stringify: ((value: unknown) => string) | undefined;
   return (value) => {

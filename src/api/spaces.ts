@@ -30,14 +30,14 @@ export const spaceRoutes =
   (deps: {
     readonly queries: Queries;
     readonly release: string;
-    /** What the prices are made of. */
+    /** The inputs of the prices. */
     readonly settings: Pick<Settings, 'serviceFeePercent' | 'currency'>;
   }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { queries, release, settings } = deps;
     const { serviceFeePercent, currency } = settings;
     const access = { permission: 'ReadAvailability' } as const;
-    /** Of the documents and not of the answers: those of documents that stay the same are remembered. */
+    /** Hashes of documents instead of answers, because hashes of unchanged documents are cached. */
     const versionOf = ({ space, communityName }: NamedSpace): string => `${digestOf(space)} ${communityName}`;
     const pricedRelease = `${release} ${serviceFeePercent} ${currency}`;
     const listTagOf = entityTagsOf(pricedRelease, Spaces);

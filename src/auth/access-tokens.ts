@@ -36,14 +36,14 @@ export type AccessTokens = {
 
 /** The tokens that are issued and not revoked. Implemented by the authorization server. */
 export type IssuedTokens = {
-  /** How to ask whether a token still holds, for as often as it is used. */
+  /** Checks whether a token is still valid, on every use. */
   asker(model: TokenModel, id: string): () => Promise<boolean>;
 };
 
 /** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
 type TokenModel = 'AccessToken' | 'ClientCredentials';
 
-/** Loaded for the first token, so that a start does not have to wait for it. */
+/** Loaded for the first token, to keep the start short. */
 const jose = loadOnce(() => import('jose'));
 
 /** A signature is verified once, then cached until the token expires. */
@@ -75,7 +75,7 @@ export function createAccessTokens(deps: {
   const cached = createLruCache<string, Signed>(MAX_CACHED_TOKENS);
   const publicKey = publicKeys(signingKeys);
 
-  /** What a token says that was checked before and has not expired. */
+  /** The claims of a token that was verified before and has not expired. */
   function known(token: string): Signed | undefined {
     const hit = cached.get(token);
     if (hit === undefined || hit.expiresAt > clock()) return hit;

@@ -6,12 +6,12 @@ import type { Caller } from './caller.ts';
 /** Resolves a bearer token to its caller; undefined if it is not valid (any more). */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
-/** How many keys are recognised without hashing them. */
+/** How many keys are cached so that they need no hashing. */
 const CACHED_KEYS = 10_000;
 
 /** Authenticates API keys. Malformed keys are refused without a look-up, revoked ones within 2 s, even if the read models lag. */
 export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyByHash' | 'freshKey'>): Authenticate {
-  /** Who a key stands for never changes; whether it still holds is asked each time. */
+  /** The account of a key never changes; its validity is checked each time. */
   const callers = createLruCache<string, Caller>(CACHED_KEYS);
 
   async function lookUp(token: string): Promise<Caller | undefined> {

@@ -1,8 +1,8 @@
 import { type Account, type Actor, accountKey } from '../domain/account.ts';
 
 /**
- * Who is calling, whether authenticated by an API key, an OAuth access token or a console session. Everything behind
- * authentication sees only this (docs/decisions/accounts.md).
+ * The caller, authenticated by an API key, an OAuth access token or a console session. Code behind authentication sees only this
+ * (docs/decisions/accounts.md).
  */
 export type Caller = {
   readonly account: Account;

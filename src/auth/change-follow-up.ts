@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 
-/** What holds changes of which the log may not tell yet. */
+/** Sources of changes that may not be in the log yet. */
 export type Changing = readonly { finishChanges(): Promise<void> }[];
 
-/** The pause between two looks, in milliseconds. The first look comes after it, too: a start waits for nothing here. */
+/** Interval between two runs, in milliseconds. The first run comes after it too, so the start does not wait. */
 const PERIOD_MS = 5_000;
 
 /**
- * Finishes changes to users, grants and clients that a process has left behind, and tells the log of them
- * (docs/decisions/accounts.md). Any number of processes may do it.
+ * Finishes changes to users, grants and clients that a process left unfinished, and appends them to the log (docs/decisions/accounts.md).
+ * Any number of processes may run it.
  */
 export function createChangeFollowUp(deps: {
   readonly changing: Changing;

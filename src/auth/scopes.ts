@@ -20,13 +20,13 @@ export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
   mcp: [MCP_SCOPE],
 };
 
-/** What a request without a scope asks for, unless its client registered other ones (RFC 6749, 3.3). */
+/** The default scopes of a request, unless its client registered others (RFC 6749, 3.3). */
 export const DEFAULT_SCOPE: Readonly<Record<Audience, string>> = { api: 'service.api.read', mcp: MCP_SCOPE };
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);
 const audiencesOf = (scope: string) => AUDIENCES.filter((audience) => AUDIENCE_SCOPES[audience].includes(scope));
 
-/** The only resource that has any of these scopes; undefined if none has, or both do. */
+/** The only resource with any of these scopes; undefined if none or both have one. */
 export function resourceOfScopes(scopes: readonly string[]): Audience | undefined {
   const audiences = new Set(scopes.flatMap(audiencesOf));
   const [only] = audiences;
@@ -34,10 +34,9 @@ export function resourceOfScopes(scopes: readonly string[]): Audience | undefine
 }
 
 /**
- * The scopes of a request that a resource has. Those of the other one are dropped as long as some remain, because clients ask
- * for everything that the metadata lists; unknown ones only if the user is to be identified, as OpenID Connect Core 1.0, 3.1.2.1 asks.
- *
- * @returns undefined if the request has to be refused (`invalid_scope`)
+ * The requested scopes that a resource has. Other scopes are dropped as long as some remain, because clients request every scope in the
+ * metadata; unknown ones only if the user is to be identified, as OpenID Connect Core 1.0, 3.1.2.1 requires.
+ * @returns undefined if the request must be refused (`invalid_scope`)
  */
 export function fittingScopes(scopes: readonly string[], audience: Audience): Set<string> | undefined {
   const known = scopes.filter((scope) => KNOWN.has(scope));
@@ -74,14 +73,14 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Let an AI assistant find spaces, read bookings and reviews, and request and cancel bookings on your behalf',
 };
 
-/** What is different for an account that cannot request bookings: undefined where nothing is left. */
+/** Descriptions that differ for an account that cannot request bookings; undefined where nothing is left. */
 const WITHOUT_REQUESTS: Readonly<Record<string, string | undefined>> = {
   'service.api.write': undefined,
   [MCP_SCOPE]: 'Let an AI assistant find spaces, and read bookings and reviews',
 };
 
 /**
- * What scopes let an app do for one of some accounts, in words for the user, each said once.
+ * Describes to the user what the scopes let an app do, without repetition.
  * @param kinds the kinds of the accounts among which the user may still choose
  */
 export function whatScopesAllow(scopes: readonly string[], kinds: readonly AccountKind[]): readonly string[] {

@@ -27,7 +27,7 @@ export type KeySet = {
 };
 
 export type SigningKeys = {
-  /** Fails if the keys that were found were sealed with another secret key. Waits for none that is being made. */
+  /** Throws if the stored keys were sealed with another secret key. Does not wait for a key that is being created. */
   check(): Promise<void>;
   /** The current key set, including changes by other processes. Cheap enough to call every time. */
   current(): Promise<KeySet>;
@@ -66,7 +66,7 @@ export async function createSigningKeys(deps: {
   let opened: KeySet | undefined;
 
   async function generateKey(signsFrom: number): Promise<StoredKey> {
-    // Loaded here, so that a start does not have to wait for it.
+    // Loaded here, to keep the start short.
     const { calculateJwkThumbprint, exportJWK } = await import('jose');
     const { privateKey, publicKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
     const publicJwk = await exportJWK(publicKey);
@@ -79,7 +79,7 @@ export async function createSigningKeys(deps: {
     await documents.insert(KEY, { keys: [await generateKey(clock())] });
   }
   const isThere = (await documents.get(KEY)) !== undefined;
-  // Making one takes 50 to 300 ms, in which the start goes on.
+  // Generating a key takes 50 to 300 ms; the start does not wait for it.
   const made = isThere ? undefined : makeFirst();
   made?.catch(() => {});
 
@@ -105,7 +105,7 @@ export async function createSigningKeys(deps: {
     current,
 
     async check() {
-      // One that is just being made is sealed with this secret key.
+      // A key being created is sealed with this secret key.
       if (isThere) await current();
     },
 

@@ -2,26 +2,26 @@ import type { Logger } from 'pino';
 import type { Documents, Query } from '../document-store/document-store.ts';
 import type { EventMetadata, MembershipEvent } from '../domain/events.ts';
 
-/** Who changes a record, and in which request, as the log tells it. */
+/** The actor and request of a change, for the log. */
 export type ChangeContext = Omit<EventMetadata, 'at' | 'schema'>;
 
-/** Tells the log of changes to records; of each of them once, however often it is asked to. Implemented by the commands. */
+/** Appends changes of records to the log, each once. Implemented by the commands. */
 export type MembershipLog = { record(change: MembershipEvent, context: ChangeContext): Promise<void> };
 
 type Unlogged = {
   readonly change: MembershipEvent;
   readonly context: ChangeContext;
-  /** Its consequences are done. Doing them twice could hit later state: a session of the new password, an app connected again. */
+  /** Whether its consequences are done. Repeating them could affect later state: a session of the new password, an app connected again. */
   readonly isSettled?: true;
 };
 
 /**
- * What a record holds besides: its changes of which the log does not tell yet. They are written with what they change, so that no
- * failure can come in between (docs/decisions/accounts.md).
+ * The changes of a record that are not in the log yet. They are stored in the same write as the change, so that no failure can separate
+ * them (docs/decisions/accounts.md).
  */
 export type WithUnlogged = {
   readonly unlogged?: readonly Unlogged[];
-  /** For the index: whether there are any. */
+  /** Indexed: whether there are any. */
   readonly isUnlogged?: 'yes' | 'no';
 };
 
@@ -29,7 +29,7 @@ export type WithUnlogged = {
 export const UNLOGGED_INDEX = { fields: ['isUnlogged'], where: { isUnlogged: 'yes' } } as const;
 export const UNLOGGED = { where: { isUnlogged: 'yes' } } as const;
 
-/** The record with changes that have yet to be told. */
+/** The record with these unlogged changes added. */
 export const withChanges = <D extends WithUnlogged>(
   record: D,
   changes: readonly MembershipEvent[],
@@ -46,28 +46,28 @@ const idOf = ({ change }: Unlogged): string => change.data.changeId;
 
 export type Recorder = {
   /**
-   * Finishes the changes that a record holds and tells the log of them. If the log cannot be told now, the change has happened all
-   * the same: it stays in the record, for the next time.
+   * Finishes the unlogged changes of a record and appends them to the log. If the log is unavailable, the change still holds and stays in
+   * the record for the next time.
    */
   finish(key: string): Promise<void>;
-  /** The same for every record: what a process left unfinished that has died, or could not reach the log. */
+  /** The same for every record: finishes changes of processes that died or could not reach the log. */
   finishAll(): Promise<void>;
 };
 
-/** Tells the log of the changes to the records of one collection. */
+/** Appends the unlogged changes of one collection to the log. */
 export function createRecorder<D extends WithUnlogged>(deps: {
   readonly records: Documents<D>;
   readonly unlogged: () => Query<D>;
   readonly log: MembershipLog;
   readonly logger: Pick<Logger, 'error'>;
-  /** Does what follows from a change, such as ending sessions; once more after a failure. */
+  /** Applies the consequences of a change, such as ending sessions; repeated after a failure. */
   readonly settle: (record: D, change: MembershipEvent, context: ChangeContext) => Promise<void>;
-  /** Whether the record exists only until the log tells of its end. */
+  /** Whether the record exists only until the event of its end is in the log. */
   readonly isEnded: (record: D) => boolean;
 }): Recorder {
   const { records, log, logger, settle, isEnded } = deps;
 
-  /** Changes these unlogged changes of a record, or removes them. Those that came in meanwhile stay. */
+  /** Updates or removes these unlogged changes of a record. Changes added meanwhile stay. */
   async function update(
     key: string,
     these: readonly Unlogged[],
@@ -102,7 +102,7 @@ export function createRecorder<D extends WithUnlogged>(deps: {
         return;
       }
       if (!isEnded(record)) return update(key, unlogged, () => undefined);
-      // Otherwise it has changed again meanwhile. What has been told is not told twice.
+      // Otherwise the record has changed again. Logged changes are not logged twice.
       if (await records.delete(key, version)) return;
     }
   }
@@ -112,7 +112,7 @@ export function createRecorder<D extends WithUnlogged>(deps: {
     async finishAll() {
       const keys = await Array.fromAsync(records.find(deps.unlogged()), ({ key }) => key);
       const failures: unknown[] = [];
-      // One that cannot be finished must not hold up the others.
+      // A record that fails must not block the others.
       for (const key of keys) await finish(key).catch((error: unknown) => failures.push(error));
       if (failures.length === 0) return;
       throw new AggregateError(failures, `Changes to ${failures.length} of ${keys.length} records cannot be finished`);

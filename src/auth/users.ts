@@ -54,7 +54,7 @@ export type Users = {
    * @returns false if there was no such user
    */
   remove(id: string, context: ChangeContext): Promise<boolean>;
-  /** Finishes changes that were interrupted, and tells the log of those that it does not tell of yet. */
+  /** Finishes interrupted changes, and appends those that are not in the log yet. */
   finishChanges(): Promise<void>;
 };
 
@@ -87,10 +87,7 @@ const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ 
 
 const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
 
-/**
- * Users are records in the document store (docs/decisions/accounts.md). The log tells what happens to them, without who they are
- * (docs/decisions/accounts.md).
- */
+/** Users are records in the document store. The log records changes to them without personal data (docs/decisions/accounts.md). */
 export async function createUsers(deps: {
   readonly documents: OperatedDocumentStore;
   readonly revocation: UserRevocation;
@@ -122,7 +119,7 @@ export async function createUsers(deps: {
     },
   });
 
-  /** Changes a user, unless `next` returns the one it got; again if another write came in between. Then does what follows. */
+  /** Changes a user, unless `next` returns it unchanged; retries if another write came in between. Then applies the consequences. */
   async function change(
     id: string,
     next: (
@@ -259,7 +256,7 @@ const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
 
 const isUser = ({ isRemoved }: UserDocument): boolean => isRemoved !== true;
 
-/** What is left of a user until the log tells of the removal: no personal data, and nothing that opens a door. */
+/** A removed user until its event is in the log: no personal data and no credentials. */
 const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocument): UserDocument => ({
   ...{ id, createdAt, passwordChangedAt, unlogged },
   email: id,
@@ -282,7 +279,7 @@ const memberRemoved = (user: User, account: Account): MembershipEvent => ({
 export const belongsTo = (user: User, account: Account) =>
   user.accounts.some((held) => accountKey(held) === accountKey(account));
 
-/** The form in which e-mails are stored and compared, however they were typed. */
+/** Normalises an e-mail for storage and comparison. */
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
 
 // Deliberately lenient: something before and after a single @. Only the mail server knows whether an address exists.

@@ -6,13 +6,13 @@ import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from '.
 import { PATHS } from './paths.ts';
 import { formTarget, isLoopback } from './redirect-uri.ts';
 
-/** oidc-provider's context; `oidc` is missing where no route of its own was called. */
+/** oidc-provider's context; `oidc` is missing outside of its routes. */
 type Context = Omit<KoaContextWithOIDC, 'oidc'> & Partial<Pick<KoaContextWithOIDC, 'oidc'>>;
 
 /** Whether any user has allowed an app. */
 export type IsAllowed = (clientId: string) => Promise<boolean>;
 
-/** Adapts what oidc-provider has answered, where it has no option or hook for it. */
+/** Adapts answers of oidc-provider where it has no option or hook for it. */
 export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise<void> {
   if (isDocumentAway(ctx) && ctx.status >= 400) {
     const told = 'The metadata document of the client cannot be fetched at the moment';
@@ -35,14 +35,14 @@ export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise
 const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS.oauthMetadata]);
 
 /**
- * Gives pages that are oidc-provider's own the look of ours.
- * @returns the CSP sources for where their forms may lead. Only addresses that oidc-provider has found to be the client's are named.
+ * Restyles oidc-provider's own pages.
+ * @returns the CSP sources of their form targets: only addresses that oidc-provider has verified as the client's
  */
 async function dressed(ctx: Context, isAllowed: IsAllowed): Promise<string[]> {
   const own = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
   if (ctx.path === PATHS.authorization) {
     const to = own?.target ?? ctx.response.get('location');
-    // Our own pages have no origin in their address.
+    // Our own pages have relative addresses.
     if (URL.canParse(to) && !(await mayGoTo(new URL(to), ctx.oidc?.client?.clientId, isAllowed))) {
       holdBack(ctx, to, own?.way ?? { href: to });
       return own === undefined ? [] : formTarget(to);
@@ -55,8 +55,8 @@ async function dressed(ctx: Context, isAllowed: IsAllowed): Promise<string[]> {
 }
 
 /**
- * Whether a browser is redirected to an app's address at once. Loopback addresses lead to a program on the user's own machine, which no
- * stranger can be behind.
+ * Whether a browser is redirected to an app's address without a question. A loopback address leads to a program on the user's own
+ * machine, so it needs none.
  */
 async function mayGoTo(to: URL, clientId: string | undefined, isAllowed: IsAllowed): Promise<boolean> {
   if (clientId === undefined || clientId === CONSOLE_CLIENT_ID || isLoopback(to)) return true;
@@ -70,8 +70,8 @@ async function mayGoTo(to: URL, clientId: string | undefined, isAllowed: IsAllow
 }
 
 /**
- * Shows a page before a redirect with an answer that the user has not confirmed, such as an error, to an app that no user has allowed
- * yet. Otherwise anyone could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
+ * Shows a page before redirecting an unconfirmed answer, such as an error, to an app that no user has allowed yet. Otherwise an attacker
+ * could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
  */
 function holdBack(ctx: Context, to: string, way: Way): void {
   const { clientId: id = '', clientName: name } = ctx.oidc?.client ?? {};
@@ -81,13 +81,16 @@ function holdBack(ctx: Context, to: string, way: Way): void {
   ctx.body = leavingPage({ app: appOf({ id, name }, to), way });
 }
 
-/** No ID token names a session. */
+/** ID tokens carry no session id. */
 const withoutUnissuedClaims = (metadata: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const { claims_supported: claims } = metadata;
   return { ...metadata, claims_supported: Array.isArray(claims) ? claims.filter((name) => name !== 'sid') : claims };
 };
 
-/** A client may not use a grant type: RFC 6749, 5.2 has a code for that, and oidc-provider says `invalid_request`. */
+/**
+ * Corrects the error code for a grant type that the client may not use: RFC 6749, 5.2 defines one, but oidc-provider answers
+ * `invalid_request`.
+ */
 function isForbiddenGrant({ body, oidc }: Context): boolean {
   const type = oidc?.params?.grant_type;
   const isKnown = typeof type === 'string' && GRANT_TYPES.has(type);

@@ -5,14 +5,14 @@ import { type TextLimit, wrongText } from '../domain/limits.ts';
 const SPACES = /\p{Zs}+/gv;
 
 /**
- * An app's name as it is kept: any spaces are a single plain one, so that names which look alike are alike. Refuses one of the wrong
- * length, or with characters that could make the page around it say something else (`ValidationError`, naming the field).
+ * Normalises an app's name: any run of spaces becomes one plain space, so that names that look alike are equal. Refuses a wrong length,
+ * or characters that could change how the surrounding page reads (`ValidationError`, naming the field).
  */
 export function toAppName(field: string, name: string, limit: TextLimit): string | Refusal {
   const wrong = wrongText(field, name, limit);
   if (wrong !== undefined) return wrong;
-  // Here and not above, because compiling them takes 20 ms, which a start need not wait for.
-  // Characters that cannot be seen, or that change how those around them are seen. The last is a letter of Braille without dots.
+  // Compiled on first use, because that takes 20 ms of the start. These characters are invisible or change how their neighbours are
+  // shown; the last is a letter of Braille without dots.
   const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/v;
   // More marks on one letter than any script needs. They would cover the lines above.
   const pile = /\p{M}{5}/v;

@@ -7,26 +7,26 @@ import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 
-/** How many attempts there may be from the first of them on, for so many milliseconds. */
+/** The number of attempts allowed in a window of this many milliseconds, which starts at the first. */
 type AttemptLimit = { readonly max: number; readonly windowMs: number };
 
 /**
- * Counts attempts of strangers, over all processes (docs/decisions/accounts.md). What is counted (an address, an e-mail) cannot be
- * read from what is stored.
+ * Counts attempts of unauthenticated clients across all processes (docs/decisions/accounts.md). The counted address or e-mail cannot be
+ * read from the record.
  */
 export type AttemptCounts = {
-  /** Counts one more, unless there were too many. @returns 0 if so, otherwise how long to wait in milliseconds */
+  /** Counts one more attempt, unless there were too many. @returns 0 if counted, otherwise the wait in milliseconds */
   add(of: readonly string[], limit: AttemptLimit): Promise<number>;
-  /** Takes one back. */
+  /** Removes one attempt from the count. */
   takeBack(of: readonly string[]): Promise<void>;
-  /** Takes all back. */
+  /** Resets the count. */
   forget(of: readonly string[]): Promise<void>;
 };
 
-/** How many there were since the first, of which the window ends then. */
+/** The number of attempts in a window, and its end. */
 type Counted = { readonly count: number; readonly until: Timestamp };
 
-/** Its name is that of the attempts which were counted first. */
+/** Named after the attempts that were counted first. */
 const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record', ttl: 'until', indexes: [] };
 
 export async function openAttemptCounts(deps: {
@@ -64,7 +64,7 @@ export async function openAttemptCounts(deps: {
   };
 }
 
-/** A window that ends later than any can was begun by a clock that was ahead. */
+/** A process with a clock that was ahead began a window that ends too late. */
 function isOpen({ until }: Counted, now: number, windowMs: number): boolean {
   const left = Date.parse(until) - now;
   return left > 0 && left <= windowMs;

@@ -8,7 +8,7 @@ import {
   resourceOfScopes,
 } from '../auth/scopes.ts';
 
-/** What the request of a client is completed from. */
+/** The client metadata that completes a request. */
 export type RequestingClient = {
   /** Whether it registered the grant `refresh_token`. */
   readonly mayRefresh: boolean;
@@ -17,11 +17,9 @@ export type RequestingClient = {
 };
 
 /**
- * Completes an authorization request with what its client left out, and drops scopes that the resource does not have
- * (docs/decisions/oauth.md). What cannot be completed is left as it is, and refused later; so are parameters that were
- * sent twice.
- *
- * @param client undefined if the client is not known; oidc-provider refuses the request then
+ * Fills in parameters that the client left out of an authorization request, and drops scopes that the resource does not have
+ * (docs/decisions/oauth.md). Requests that remain incomplete, and parameters sent twice, are refused later.
+ * @param client undefined for an unknown client, whose request oidc-provider refuses
  */
 export function completeAuthorization(
   parameters: URLSearchParams,
@@ -38,9 +36,9 @@ export function completeAuthorization(
   if (scopes === undefined) return;
 
   const prompts = new Set(wordsOf(parameters.get('prompt')));
-  // Without a user, nothing that needs consent can be added.
+  // Without a user there is no consent.
   const asksUser = !prompts.has('none');
-  // Assistants are used for weeks, and MCP clients ask for exactly the scope of the challenge (docs/decisions/oauth.md).
+  // Assistants stay connected for weeks, but MCP clients request exactly the scope of the challenge (docs/decisions/oauth.md).
   if (scopes.has(MCP_SCOPE) && asksUser && client?.mayRefresh) scopes.add(OFFLINE_SCOPE);
   // OpenID Connect requires prompt=consent for offline_access; without it oidc-provider drops the scope.
   if (scopes.has(OFFLINE_SCOPE) && asksUser) prompts.add('consent');
@@ -48,7 +46,7 @@ export function completeAuthorization(
   setList(parameters, 'prompt', prompts);
 }
 
-/** The default of RFC 6749, 3.3: what the client registered, as far as the resource has it. */
+/** The default of RFC 6749, 3.3: the registered scopes that the resource has. */
 function defaultsOf(audience: Audience, registered: readonly string[]): readonly string[] {
   return registered.length > 0 && fittingScopes(registered, audience) !== undefined
     ? registered

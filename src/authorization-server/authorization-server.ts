@@ -28,7 +28,7 @@ export type AuthorizationServer = {
   readonly routes: FastifyPluginAsync;
   /** Signs out the browser that sent the request, without confirmation. Connected apps stay connected. */
   endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Calls `end` with the `Cookie` header of a browser whose user signs out here, for what else was started with the sign-in. */
+  /** Calls `end` with the `Cookie` header of a browser whose user signs out here, so that the console ends its session too. */
   onSignOut(end: (cookie: string) => Promise<void>): void;
   readonly resources: Resources;
   readonly accessTokens: AccessTokens;
@@ -46,10 +46,7 @@ const LIMITS: Limits = {
   documentFetches: 30,
 };
 
-/**
- * The OAuth 2.1 / OpenID Connect authorization server: its routes, and what the console, the CLI and the resource servers
- * need from it.
- */
+/** The OAuth 2.1 / OpenID Connect authorization server: its routes, and its interface for the console, the CLI and the resource servers. */
 export async function createAuthorizationServer(deps: {
   /** The issuer, and the origin of the REST API and the MCP server. */
   publicUrl: string;

@@ -10,36 +10,34 @@ import { applyRegistrationRules } from './registration.ts';
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 2_500;
 const MINUTE_MS = 60_000;
-/** For how long a copy is used before its publisher is asked again, in seconds. */
+/** How long a copy is used before the document is fetched again, in seconds. */
 const COPY_VALID_S = 60;
 
-/** What has been fetched for the request that is being answered. */
+/** The documents fetched for the current request. */
 const fetchedForRequest = new AsyncLocalStorage<Map<string, Promise<Fetched>>>();
 
-/** Answers a request, for which each document is fetched once, however often its client is looked up. */
+/** Answers a request and fetches each document at most once for it. */
 export const eachDocumentOnce = <R>(answer: () => R): R => fetchedForRequest.run(new Map(), answer);
 
-/** Neither the document nor a copy of it is to be had for now, which says nothing about the client. */
+/** The document cannot be fetched and there is no copy, which says nothing about the client. */
 const away = new WeakSet<object>();
 
-/** Whether a request failed because the document of its client is not to be had for now. */
+/** Whether a request failed because its client's document could not be fetched. */
 export const isDocumentAway = (ctx: object): boolean => away.has(ctx);
 
 export type ClientDocumentDeps = {
   readonly guard: GuardOptions;
   readonly copies: Pick<DocumentCopies, 'get' | 'fetched'>;
   readonly counts: Pick<AttemptCounts, 'add'>;
-  /** How many documents are fetched from one host in a minute, by all processes. */
+  /** Documents fetched from one host per minute, across all processes. */
   readonly perHost: number;
 };
 
 /**
- * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to
- * registration; docs/decisions/oauth.md). The URL comes from a stranger, so only public addresses are contacted,
- * over TLS and without following redirects, and the rules of registration apply to the metadata.
- *
- * While its publisher is down, or has been asked too often, a client that users have allowed goes by the copy of its document. Of others
- * {@link isDocumentAway} tells that they are not to be judged.
+ * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to registration;
+ * docs/decisions/oauth.md). The URL comes from an untrusted client, so only public addresses are contacted, over TLS and without
+ * following redirects, and the rules of registration apply to the metadata. While the publisher is down or rate-limited, the copy is used
+ * if users have allowed the client. Otherwise {@link isDocumentAway} reports that the client is unknown for now.
  */
 export function createClientDocuments({
   guard,
@@ -51,7 +49,7 @@ export function createClientDocuments({
 
   /** @throws if the publisher cannot be reached, or must not be asked for now */
   async function load(url: string): Promise<Fetched> {
-    // Without a limit, strangers could send any number of requests to a host in our name.
+    // Without a limit, clients could make us send any number of requests to a host.
     const host = new URL(url).hostname.replace(/\.$/, '');
     const wait = await counts.add(['clientDocument', host], { max: perHost, windowMs: MINUTE_MS });
     if (wait > 0) throw new Error(`Too many client metadata documents of ${host} are requested`);
@@ -96,12 +94,12 @@ export function createClientDocuments({
 
 type Fetched = { readonly status: number; readonly text: string; readonly cacheControl: string };
 
-/** What a publisher answers that is there but cannot serve. Anything else is what it has to say about the client. */
+/** The statuses of a publisher that is up but cannot serve. Any other status applies to the client. */
 const isDown = (status: number): boolean => status === 429 || status >= 500;
 
 class TooLarge extends Error {}
 
-/** Whether we do not want the document, rather than could not have it. */
+/** Whether we refused the document, as opposed to failing to fetch it. */
 const isRefused = (error: unknown): boolean =>
   error instanceof TooLarge || (error instanceof Error && error.cause instanceof ForbiddenAddress);
 

@@ -47,7 +47,7 @@ export type Clients = {
   listClients(account?: Account): Promise<ConfidentialClient[]>;
   /** Removes a client; with an account, only one that belongs to it. @returns false if there was none */
   removeClient(clientId: string, context: ChangeContext, account?: Account): Promise<boolean>;
-  /** Finishes removals that were interrupted, and tells the log of the changes that it does not tell of yet. */
+  /** Finishes interrupted removals, and records changes that are not in the log yet. */
   finishChanges(): Promise<void>;
   /** A client's display name. One with a metadata document is named by its host, the only thing that was verified. */
   nameOf(clientId: string): Promise<string | undefined>;
@@ -224,7 +224,7 @@ export async function createClients(deps: {
   };
 }
 
-/** What is left of a client until the log tells of its removal. It is not found as one of the account, and has no secret. */
+/** A removed client until its event is in the log. It no longer belongs to the account, and has no secret. */
 const removed = ({ createdAt, unlogged: changes }: ClientDocument): ClientDocument => ({
   ...{ name: '', sealed: '', createdAt, isRemoved: true },
   ...defined({ unlogged: changes }),

@@ -7,16 +7,16 @@ import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 
 /**
- * The metadata documents of clients that users have allowed, as they were last fetched: a publisher that is down for a while does
- * not disconnect its users (docs/decisions/oauth.md).
+ * Copies of the metadata documents of clients that users have allowed, so that a publisher's outage does not disconnect its users
+ * (docs/decisions/oauth.md).
  */
 export type DocumentCopies = {
   get(url: string): Promise<string | undefined>;
-  /** Takes note of a document. It is stored once a user has allowed its client. */
+  /** Caches a document. It is stored once a user has allowed its client. */
   fetched(url: string, text: string): Promise<void>;
   /**
-   * A user has allowed the client: from now on there is a copy of its document, if it has one. If another process has fetched it, there
-   * is from its next fetch on.
+   * Call when a user has allowed the client: stores a copy of its document, if it has one. If another process fetched it, the copy is
+   * stored at its next fetch.
    */
   keep(url: string): Promise<void>;
   /** Whether a user has allowed the client. */
@@ -35,9 +35,9 @@ const COLLECTION: Collection<Copy> = { name: 'clientDocuments', kind: 'record', 
 const DAY_MS = 24 * 3_600_000;
 /** Longer than an app can go without a refresh. */
 const KEPT_MS = 31 * DAY_MS;
-/** How old a copy gets before the same document is stored again, which lets it live on. */
+/** Age at which an unchanged copy is stored again, which renews its expiry. */
 const STORED_AGAIN_AFTER_MS = DAY_MS;
-/** Documents remembered until a user has allowed their clients. */
+/** Documents cached until a user allows their clients. */
 const REMEMBERED = 1_000;
 
 export async function openDocumentCopies(deps: {
@@ -79,5 +79,5 @@ export async function openDocumentCopies(deps: {
   };
 }
 
-/** Of one length, however long the URL is. */
+/** A digest, so that keys have the same length for any URL. */
 const keyOf = (url: string) => hash('sha256', url, 'base64url');

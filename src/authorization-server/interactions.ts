@@ -25,7 +25,7 @@ export type InteractionDeps = {
   readonly issuer: string;
   readonly resources: Resources;
   readonly users: Users;
-  /** Keeps what is known of a client that a user has allowed. */
+  /** Keeps the metadata of a client that a user has allowed. */
   readonly keepClient: (clientId: string) => Promise<unknown>;
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;

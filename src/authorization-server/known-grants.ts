@@ -1,6 +1,6 @@
 /**
- * Client metadata without the grant and response types that we do not have: clients name all that they know, and the answer tells
- * them what they got (RFC 7591, 2). A list of which nothing would be left stays, and is refused.
+ * Removes grant and response types that we do not support from client metadata: clients list all that they support, and the answer shows
+ * what they got (RFC 7591, 2). A list with no supported type stays, and is refused.
  */
 export function withKnownGrants(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const left = { ...metadata };
@@ -12,7 +12,7 @@ export function withKnownGrants(metadata: Readonly<Record<string, unknown>>): Re
   return left;
 }
 
-/** `client_credentials` is one that we have, though not for clients that register themselves: those rules say so. */
+/** `client_credentials` is supported, but not for clients that register themselves; the registration rules refuse it. */
 const KNOWN: Readonly<Record<string, readonly unknown[]>> = {
   grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
   response_types: ['code'],

@@ -1,6 +1,6 @@
 import { isUnavailable, publicMessageOf, Unavailable, type UnavailableError } from '../runtime/unavailable.ts';
 
-/** A store does not answer, as OAuth says it (RFC 6749 4.1.2.1). The fields are those that oidc-provider reads of its own errors. */
+/** The OAuth error for an unavailable store (RFC 6749 4.1.2.1). Its fields are the ones that oidc-provider reads of its own errors. */
 class TemporarilyUnavailable extends Unavailable {
   readonly error = 'temporarily_unavailable';
   readonly error_description: string;
@@ -15,7 +15,7 @@ class TemporarilyUnavailable extends Unavailable {
   }
 }
 
-/** The same, whose methods throw what oidc-provider passes on to clients where a store does not answer. */
+/** Wraps an object so that its methods throw errors that oidc-provider passes on to clients when a store is unavailable. */
 export function withOAuthErrors<T extends object>(target: T): T {
   return new Proxy(target, {
     get(of, name, receiver) {

@@ -19,11 +19,11 @@ import type { Revocation } from './revocation.ts';
 export type OidcAdapter = {
   /** The adapter with which oidc-provider reads and writes a model. */
   adapter(model: string): Adapter;
-  /** How to ask whether a record still exists. */
+  /** Checks whether a record still exists. */
   asker(model: string, id: string): () => Promise<boolean>;
-  /** Records that the request which consumed a code or refresh token was answered. From then on another use is a replay. */
+  /** Records that the request that consumed a code or refresh token was answered. Another use from then on is a replay. */
   answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
-  /** Lets a grant end so many seconds from now, unless it has ended already. Writes at most once a month. */
+  /** Sets the expiry of a grant to this many seconds from now, unless it has ended. Writes at most once a month. */
   prolong(grantId: string, seconds: number): Promise<void>;
   /** Oldest first. */
   grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
@@ -57,7 +57,7 @@ export async function createOidcAdapter(deps: {
     return async () => isThere((await records.get(key))?.document);
   }
 
-  /** Stores a grant, and tells the log what the user allowed with it. */
+  /** Stores a grant, and records in the log what the user allowed. */
   async function saveGrant(id: string, key: string, record: OidcRecord, payload: AdapterPayload): Promise<void> {
     const scopes = scopesOf(payload);
     await records.update(key, (stored) => {
@@ -89,7 +89,7 @@ export async function createOidcAdapter(deps: {
       }),
     };
     if (model === 'Grant') return saveGrant(id, key, record, payload);
-    // Nearly always it is new, so it is not read first.
+    // Usually it is new, so do not read it first.
     const { stored } = await records.update(
       key,
       (before) => ({ ...record, createdAt: before?.createdAt ?? record.createdAt }),
@@ -97,7 +97,7 @@ export async function createOidcAdapter(deps: {
     );
     if (stored?.version !== 1) return;
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
-    // The grant may have ended in the meantime. That removed what had been issued by then; remove what was issued since.
+    // The grant may have ended meanwhile. That removed the records issued before; remove this one too.
     if (await asker('Grant', payload.grantId)()) return;
     await records.delete(key);
     throw await invalidGrant('grant not found');
@@ -106,14 +106,14 @@ export async function createOidcAdapter(deps: {
   // An answer is recorded before it is sent. Without a record no client has received tokens, so a second use proves no theft.
   const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
 
-  /** How many requests wait for each token that is being used. */
+  /** Number of requests waiting for each token in use. */
   const waiting = new Map<string, number>();
 
   /**
-   * Refuses all but the first of several requests that use a token at once (docs/decisions/oauth.md): one after the other,
-   * each when the one before has been answered and its client has had time to store the new token. Clients repeat a refused request
-   * with what they have stored by then; the 1.x MCP SDK does so at once. Any earlier, that would be the used token again, which
-   * ends the grant.
+   * Serves the first of several concurrent requests with one token and refuses the others (docs/decisions/oauth.md), one after the other,
+   * each once the previous one has been answered and its client has had time to store the new token. A refused client retries with the
+   * token it has stored by then; the 1.x MCP SDK does so at once. An earlier refusal would make it send the used token again, which ends
+   * the grant.
    */
   async function refuseInTurn(key: string): Promise<never> {
     const turn = (waiting.get(key) ?? 0) + 1;
@@ -170,7 +170,7 @@ export async function createOidcAdapter(deps: {
       },
 
       async revokeByGrantId(grantId) {
-        // The app has given back an access token alone. It stays connected, and can get another.
+        // The app revoked only an access token. It stays connected, and can get another.
         if (await isRevokingAccessToken()) return;
         await revocation.deleteIssued(grantId, model);
       },
@@ -208,14 +208,14 @@ export async function createOidcAdapter(deps: {
   };
 }
 
-/** The shortest time by which a grant is prolonged: a month. */
+/** The shortest extension of a grant: a month. */
 const PROLONGED_BY_MS = 30 * 24 * 3_600_000;
 
-/** A grant that has ended is not there any more, although the log may still have to be told of it. */
+/** An ended grant counts as missing, even if its event is not in the log yet. */
 const isThere = (record: OidcRecord | undefined): record is OidcRecord =>
   record !== undefined && record.model !== ENDED_GRANT;
 
-/** What a grant allows in all. */
+/** Everything that a grant allows. */
 const scopesOf = ({ openid, resources }: Readonly<Record<string, unknown>>): ReadonlySet<string> =>
   new Set(
     [isRecord(openid) ? openid.scope : undefined, ...(isRecord(resources) ? Object.values(resources) : [])]
@@ -241,7 +241,7 @@ const byUser = ({ userId, account }: AppConnected['data']): ChangeContext => ({
   correlationId: correlationId(),
 });
 
-/** Who ends a grant in a request to the authorization server: the app that gives it back, or the server itself. */
+/** The actor that ends a grant in a request to the authorization server: the app that revokes it, or the server itself. */
 async function contextOf(grantId: string): Promise<ChangeContext> {
   const oidc = (await oidcProvider()).default.ctx?.oidc;
   const id = oidc?.route === 'revocation' ? oidc.client?.clientId : undefined;
@@ -261,9 +261,9 @@ async function isRevokingAccessToken(): Promise<boolean> {
 const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
 
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
-/** How long the first request may take. If its process has died, the second waits in vain. */
+/** The time limit of the first request, after which the second stops waiting, because the process of the first may have died. */
 const MAX_WAIT_MS = 2_000;
 const POLL_MS = 20;
-/** For the answer to arrive and to be stored, and for the next request to be answered. */
+/** Time for the client to receive and store the answer, and for the next request to be answered. */
 const TURN_MS = 250;
 const ALREADY_USED = 'already used';

@@ -5,14 +5,14 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 
 /**
- * What the authorization server stores besides clients: sessions, interactions, codes, tokens and grants. Most of their ids are
- * bearer credentials, so only a digest of the id is stored, as the key. The content is sealed.
+ * Records of the authorization server besides clients: sessions, interactions, codes, tokens and grants. Most of their ids are bearer
+ * credentials, so only a digest of the id is stored, as the key. The content is sealed.
  */
 export type OidcRecord = WithUnlogged & {
   /** The oidc-provider model: `Session`, `Grant`, `RefreshToken` and so on. */
   readonly model: string;
   readonly sealed: string;
-  /** The grant it belongs to; a grant's own id. */
+  /** The id of its grant; for a grant, its own id. */
   readonly grantId?: string;
   readonly uid?: string;
   readonly userId?: string;
@@ -42,7 +42,7 @@ export const OIDC_RECORDS: Collection<OidcRecord> = {
   ],
 };
 
-/** The model of what was a grant, until the log tells of its end. It does not count as a record of the grant. */
+/** The model of an ended grant until its event is in the log. It does not count as a grant. */
 export const ENDED_GRANT = 'EndedGrant';
 
 export const oidcRecordKey = (model: string, id: string) =>

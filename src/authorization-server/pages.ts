@@ -7,9 +7,9 @@ import { page, problemPage } from '../html/layout.ts';
 import { FIRST_ACCOUNT } from '../runtime/first-account.ts';
 import { isRedirectScheme } from './redirect-uri.ts';
 
-/** What is known about an app that asks for access. The rest is what the app says of itself. */
+/** The verified and unverified details of an app that asks for access. */
 export type App = {
-  /** What the app calls itself; unverified. */
+  /** The name that the app gave; unverified. */
   readonly name?: string;
   /** The host that published its metadata document, if its client id is the URL of one. */
   readonly publishedBy?: string;
@@ -17,7 +17,7 @@ export type App = {
   readonly sendsBackTo: { readonly onDevice: boolean; readonly address: string };
 };
 
-/** What every interaction page needs. Forms post to a path below `action`, with a token that only the page knows. */
+/** The fields of every interaction page. Forms post to a path below `action`, with a token that only the page has. */
 type FormPage = {
   readonly action: string;
   readonly formToken: string;
@@ -59,7 +59,7 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
     </div>`,
   });
 
-/** How the operator makes the first account. Only an operator may. */
+/** Shows the operator how to create the first account. */
 const firstAccount = html`<div class="stack tight"><h2>There is no account yet</h2>
         <p>The operator of this service creates the first one, in the folder of the service and with its settings: a community or a brand, and a user who acts for it.</p>
         <pre tabindex="0">${FIRST_ACCOUNT.join('\n')}</pre>
@@ -110,7 +110,7 @@ function whatItCanDo({ scopes, accounts }: ConsentPage): Html {
   return html`<ul class="bullets">${allowed.map((what) => html`<li>${what}</li>`)}</ul>`;
 }
 
-/** What the app says of itself, set apart from what we say. Hosts are ASCII, as `URL` writes them. */
+/** The app's own claims, set apart from verified facts. Hosts are ASCII, as `URL` writes them. */
 const facts = ({ name, publishedBy, sendsBackTo: { onDevice, address } }: App): Html =>
   html`<dl class="claims">
         <dt>It calls itself</dt>
@@ -144,7 +144,7 @@ const cancelForm = (action: string, formToken: string, label: string): Html =>
 
 /**
  * @param form oidc-provider's form with its own token; the buttons refer to it by its id
- * @param app where either answer leads, if it leads to an app
+ * @param app the app that either answer leads to, if any
  */
 export const signOutPage = (form: string, app: App | undefined): string =>
   page({
@@ -177,7 +177,7 @@ export const errorPage = (message: string): string =>
     `${message.charAt(0).toUpperCase()}${message.slice(1)} Go back to the app and try again.`,
   );
 
-/** @param begun whether what was asked for may have been done */
+/** @param begun whether the requested action may have been done */
 export const unavailablePage = (told: string, begun: boolean): string =>
   problemPage(
     'Not available right now',
@@ -213,7 +213,7 @@ export type Way = { readonly href: string } | { readonly form: Html };
 
 type LeavingPage = { readonly app: App; readonly way: Way };
 
-/** Asks whether to go on to an app that this user has not allowed before, and that has not got what it asked for. */
+/** Asks whether to continue to an app that this user has not allowed before, and whose request failed. */
 export const leavingPage = (leaving: LeavingPage): string =>
   goOnPage('Continue to the app?', 'An app sent you here and waits for the answer. It gets no access.', leaving);
 
@@ -241,13 +241,13 @@ function linkTo(address: string): Html {
   return raw(`<a class="button full" href="${href}">Continue</a>`);
 }
 
-/** What the pages say of a client that sends the user to an address. */
+/** How the pages name a client that sends the user to an address. */
 export const appOf = (client: { readonly id: string; readonly name: string | undefined }, address: string): App => ({
   ...defined({ name: client.name, publishedBy: URL.parse(client.id)?.host }),
   sendsBackTo: whereTo(address),
 });
 
-/** Where the user will be sent back to, in terms that a person can judge. */
+/** The redirect target in terms that a user can judge. */
 function whereTo(address: string): App['sendsBackTo'] {
   const url = new URL(address);
   if (url.protocol === 'https:') return { onDevice: false, address: url.host };

@@ -36,7 +36,7 @@ import { afterSignOut, answerSignOutOfNobody, appAfterSignOut, hasSignedOut } fr
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Longer than the refresh tokens that are issued under it, and than a clock that is wrong for a while can take away. */
+/** Longer than the refresh tokens issued under it, with a margin for a wrong clock. */
 const GRANT = 365 * DAY;
 
 export type ProviderDeps = {
@@ -49,7 +49,7 @@ export type ProviderDeps = {
   /** Fetches the metadata document that a client publishes at its id. */
   readonly clientDocument: (url: string) => Promise<Response>;
   readonly isAllowed: IsAllowed;
-  /** Called with the `Cookie` header when the user of a browser has signed out, before that is answered. */
+  /** Called with the `Cookie` header when a user has signed out, before the answer is sent. */
   readonly signedOut: (cookie: string) => Promise<void>;
 };
 
@@ -132,7 +132,7 @@ const LIFETIMES: Configuration['ttl'] = {
   IdToken: HOUR,
   Interaction: 30 * MINUTE,
   Session: 14 * DAY,
-  // Counted from the last refresh (docs/decisions/oauth.md).
+  // Counts from the last refresh (docs/decisions/oauth.md).
   Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : GRANT),
 };
 
@@ -223,7 +223,7 @@ const featuresOf = (resources: Resources): Configuration['features'] => ({
     enabled: true,
     allowedPolicy(_ctx, client, token) {
       if (token.clientId === client.clientId) return true;
-      // Anyone can impersonate a public client: to it, another client's token does not exist.
+      // A public client cannot prove its identity, so it learns nothing about another client's token.
       if (client.clientAuthMethod === 'none') return false;
       throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
     },
@@ -297,7 +297,7 @@ async function recordAnswered({ oidc }: RequestContext, oidcAdapter: OidcAdapter
   if (AuthorizationCode !== undefined) await oidcAdapter.answered('AuthorizationCode', AuthorizationCode.jti);
   if (RotatedRefreshToken === undefined) return;
   await oidcAdapter.answered('RefreshToken', RotatedRefreshToken.jti);
-  // If that fails, the next refresh makes up for it. This one has been served.
+  // If that fails, the next refresh does it. This request has been served.
   await oidcAdapter.prolong(RotatedRefreshToken.grantId ?? '', GRANT).catch(() => {});
 }
 
@@ -313,7 +313,7 @@ export async function endSession(provider: Provider, request: IncomingMessage, r
 
 const CACHEABLE: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
 const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post'];
-/** Authorization requests, which have no grant type, and those that ask for a token without one. */
+/** For authorization requests, which have no grant type, and token requests without one. */
 const SCOPES_CHECKED: ReadonlySet<unknown> = new Set([undefined, 'client_credentials']);
 
 /** @throws {errors.InvalidScope} if the request asks for an unknown scope, or for none that the resource has */

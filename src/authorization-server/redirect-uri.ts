@@ -5,8 +5,8 @@ export const isLoopback = ({ protocol, hostname }: URL): boolean =>
   /^https?:$/.test(protocol) && LOOPBACK.has(hostname);
 
 /**
- * Schemes that browsers, operating systems and phones handle themselves. A redirect to them would reach one of those handlers and
- * not the app: start a call, a search on a server, a settings page.
+ * Schemes that browsers, operating systems and phones handle themselves. A redirect to one would start a call, a search or a settings
+ * page instead of the app.
  */
 const HANDLED_ELSEWHERE: ReadonlySet<string> = new Set(
   [
@@ -22,7 +22,7 @@ const HANDLED_ELSEWHERE: ReadonlySet<string> = new Set(
     // Systems and stores
     'android-app app-prefs apt calshow content feed geo hcp help intent magnet maps market ms onenote prefs search shell',
     'shortcuts steam webcal x-man-page',
-    // Names, which lead nowhere
+    // Identifiers without a target
     'cid mid oid tag urn',
   ].flatMap((names) => names.split(' ')),
 );

@@ -45,7 +45,7 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
     if (url.protocol !== 'https:') metadata.application_type = 'native';
   }
 
-  // Clients' keys are never used; dropping these fields keeps oidc-provider from fetching URLs that a stranger chose.
+  // Clients' keys are never used; without these fields oidc-provider fetches no URL that a client chose.
   delete metadata.jwks;
   delete metadata.jwks_uri;
   delete metadata.sector_identifier_uri;

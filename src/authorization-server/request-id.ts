@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 
-/** oidc-provider passes to its adapters nothing of the request that they work for. */
+/** oidc-provider does not pass the request to its adapters. */
 const requestId = new AsyncLocalStorage<string>();
 
 export const runAsRequest = (id: string, work: () => void): void => requestId.run(id, work);
 
-/** The id of the request that is being answered, under which the events that it causes are found. */
+/** The id of the current request, which its events carry. */
 export const correlationId = (): string => requestId.getStore() ?? `oauth-${randomUUID()}`;

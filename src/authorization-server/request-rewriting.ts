@@ -16,7 +16,7 @@ type Incoming = {
 };
 
 export type RequestRewriting = {
-  /** Returns the request that is passed to oidc-provider. */
+  /** Returns the request for oidc-provider. */
   rewrite(incoming: Incoming): Promise<IncomingMessage>;
 };
 
@@ -35,7 +35,7 @@ export function createRequestRewriting(deps: {
   const issuer = new URL(deps.issuer);
   const { resources, accessTokens } = deps;
 
-  /** Values of `resource` that mean the same collapse into one. Unknown ones stay, and oidc-provider refuses them. */
+  /** Equivalent values of `resource` collapse into one. Unknown ones stay, and oidc-provider refuses them. */
   function resolveResources(parameters: URLSearchParams) {
     const uris = new Set(parameters.getAll('resource').map((name) => resources.named(name)?.uri ?? name));
     parameters.delete('resource');

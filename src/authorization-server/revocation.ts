@@ -15,23 +15,23 @@ import type { MembershipEvent } from '../domain/events.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
 
-/** Revokes what was issued, at once in every process: a token is valid only as long as its record exists. */
+/** Revokes tokens and grants at once in every process: a token is valid only while its record exists. */
 export type Revocation = UserRevocation & {
   /** Ends a grant and everything issued under it. @returns false if there was none */
   endGrant(grantId: string, context: ChangeContext): Promise<boolean>;
   /** Ends a client's grants and everything issued to it. */
   endAllOfClient(clientId: string, context: ChangeContext): Promise<void>;
-  /** Deletes what was issued under a grant, of one model. The grant goes on. */
+  /** Deletes the records of one model that were issued under a grant. The grant stays. */
   deleteIssued(grantId: string, model: string): Promise<void>;
-  /** Tells the log of the changes that a grant's record holds. */
+  /** Appends the unlogged changes of a grant to the log. */
   finishGrant(grantId: string): Promise<void>;
-  /** Finishes changes to grants that were interrupted, and tells the log of those that it does not tell of yet. */
+  /** Finishes interrupted changes to grants, and appends those that are not in the log yet. */
   finishChanges(): Promise<void>;
 };
 
 const unlogged = declareQuery(OIDC_RECORDS, (): Find<OidcRecord> => UNLOGGED, []);
 
-/** How long the record of a grant that has ended is kept for the log, at the most. */
+/** The longest time that an ended grant's record is kept for the log. */
 const ENDED_GRANT_TTL_MS = 365 * 24 * 3_600_000;
 
 export async function createRevocation(deps: {
@@ -61,7 +61,7 @@ export async function createRevocation(deps: {
 
   async function endGrant(grantId: string, context: ChangeContext): Promise<boolean> {
     const key = oidcRecordKey('Grant', grantId);
-    // The grant goes first: from here on nothing new can be issued under it.
+    // Delete the grant first, so that nothing new is issued under it.
     const { isChanged, stored } = await records.update(key, (grant) => {
       const change = grant === undefined || grant.model === ENDED_GRANT ? undefined : disconnection(grantId, grant);
       return grant && change && withChanges(ended(grant, clock()), [change], context);
@@ -70,14 +70,14 @@ export async function createRevocation(deps: {
       await recorder.finish(key);
       return true;
     }
-    // One that belongs to no account is not in the log.
+    // A grant without an account is not in the log.
     const isDeleted = stored !== undefined && stored.document.model !== ENDED_GRANT && (await records.delete(key));
     await deleteAllOf(grantId);
     if (!isDeleted) await recorder.finish(key);
     return isDeleted;
   }
 
-  /** Ends the grants of a user or client, and what was issued. */
+  /** Ends the grants of a user or client, and deletes everything issued under them. */
   async function endAllOf(field: 'userId' | 'clientId', value: string, context: ChangeContext): Promise<void> {
     for (const { key, document } of await found(field, value)) {
       const { model, grantId } = document;
@@ -106,7 +106,7 @@ export async function createRevocation(deps: {
   };
 }
 
-/** What is left of a grant until the log tells of its end. No query finds it, and nothing can be issued under it. */
+/** An ended grant until its event is in the log. No query finds it, and nothing can be issued under it. */
 const ended = ({ createdAt, unlogged: changes = [] }: OidcRecord, now: number): OidcRecord => ({
   model: ENDED_GRANT,
   sealed: '',
@@ -115,7 +115,7 @@ const ended = ({ createdAt, unlogged: changes = [] }: OidcRecord, now: number): 
   unlogged: changes,
 });
 
-/** The end of what an app was allowed; undefined for a grant that only identifies the user (the console's). */
+/** The event for the end of a grant; undefined for a grant that only identifies the user (the console's). */
 function disconnection(grantId: string, grant: OidcRecord): MembershipEvent | undefined {
   const { userId, clientId } = grant;
   const account = accountOfKey(grant.account ?? '');

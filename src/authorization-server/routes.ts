@@ -22,7 +22,7 @@ export type Limits = SignInLimits & {
   readonly tokenRequests: number;
 };
 
-/** oidc-provider as it is configured now, and its request handler. */
+/** The current oidc-provider and its request handler. */
 export type CurrentProvider = {
   readonly provider: Provider;
   readonly handle: ReturnType<Provider['callback']>;
@@ -51,7 +51,7 @@ export const authorizationRoutes =
     );
     if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
     app.setErrorHandler(sendError);
-    // Once the body has been read: what its stream calls back has lost the context.
+    // After the body has been read, because callbacks of its stream lose the context.
     app.addHook('preValidation', (request, _reply, done) => runAsRequest(request.id, done));
 
     const forward: Handler = (request, reply) => forwardTo(deps, app, request, reply);
@@ -82,7 +82,7 @@ function addBrowserRoutes(app: FastifyInstance, forward: Handler, perMinute: num
   app.get(PATHS.logout, { config }, forward);
   app.post(PATHS.logout, repeatAsGet(PATHS.logout));
   app.post(`${PATHS.logout}/confirm`, forward);
-  // A reload or bookmark of the page that the form leads to.
+  // Handles a reload or bookmark of the page that the form leads to.
   app.get(`${PATHS.logout}/confirm`, (_request, reply) => reply.redirect(PATHS.logout, 303));
   app.get(`${PATHS.logout}/success`, forward);
 }

@@ -8,16 +8,16 @@ export type SignInLimits = { readonly perEmail: number; readonly perNetwork: num
 const WINDOW_MS = 15 * 60_000;
 
 /**
- * Counts wrong passwords, over all processes and whether or not such a user exists (docs/decisions/accounts.md). What comes from
- * one network never counts against another: a stranger cannot lock a user out from everywhere.
+ * Counts wrong passwords across all processes, for existing and unknown users alike (docs/decisions/accounts.md). Attempts from one
+ * network never count against another, so an attacker cannot lock a user out everywhere.
  */
 export type SignInAttempts = {
   /**
-   * Counts an attempt as failed, before its password is compared: those that arrive together count, too.
-   * @returns 0 if it may be made, otherwise how long to wait in milliseconds; nothing is counted then
+   * Counts an attempt as failed before its password is compared, so that concurrent attempts count too.
+   * @returns 0 if allowed, otherwise the wait in milliseconds; a refused attempt is not counted
    */
   begin(email: string, address: string): Promise<number>;
-  /** Takes back what was counted for the e-mail, and this one attempt for the network: the password was right. */
+  /** Call when the password was right: resets the count of the e-mail, and removes this attempt from the count of the network. */
   succeeded(email: string, address: string): Promise<void>;
 };
 

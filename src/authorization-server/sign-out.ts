@@ -9,15 +9,14 @@ type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
 const CONFIRM = `${PATHS.logout}/confirm`;
 
 /**
- * Corrects what oidc-provider answers at the sign-out endpoints. Called once it has answered.
- *
- * With no user signed in, oidc-provider would start a session only for a form that ends it: one more record per call.
- * Such a session is not stored (`oidc-adapter.ts`), so the answer is what the form would have led to. Where that is an app, a page
- * asks first. Otherwise anyone could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
+ * Corrects oidc-provider's answer at the sign-out endpoints. With no user signed in, oidc-provider would start a session only for a form
+ * that ends it: one more record per call. Such a session is not stored (`oidc-adapter.ts`), so this answers as if the form had been sent.
+ * If that leads to an app, a page asks first. Otherwise an attacker could register a client and use our address as an open redirector
+ * (RFC 9700, 4.11.2).
  */
 export function answerSignOutOfNobody(ctx: Answered): void {
   if (ctx.oidc?.session?.accountId !== undefined) return;
-  // The form of a page that was opened before the session ended: oidc-provider cannot find what it belongs to.
+  // The form is from a page opened before the session ended, so oidc-provider cannot find its session.
   const isLate = ctx.path === CONFIRM && ctx.status === 400;
   if (!isLate && (ctx.path !== PATHS.logout || ctx.status !== 200)) return;
   ctx.remove('set-cookie');

@@ -3,7 +3,7 @@ import { sendPage } from '../html/layout.ts';
 import { OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS, type UnavailableError } from '../runtime/unavailable.ts';
 import { unavailablePage } from './pages.ts';
 
-/** Tells an app, or the person at the browser, that a store does not answer. */
+/** Tells an app or a user that a store is unavailable. */
 export function sendUnavailable(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.log.warn({ err: error, reqId: request.id }, 'unavailable');
   reply.header('retry-after', RETRY_AFTER_SECONDS);

@@ -8,7 +8,7 @@ import { Permission, permissionNames, usablePermissions } from '../domain/permis
 import { Input } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
-/** For whom the assistant acts. */
+/** The account that the assistant acts for. */
 export function accountTools({ queries, clock, pricing }: ToolDeps): readonly Tool[] {
   const whoAmI = tool({
     name: 'who_am_i',

@@ -110,7 +110,7 @@ const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     async run({ bookingId, reason }, { caller, correlationId }) {
       const { account } = caller;
       const before = await queries.bookings.get(account, bookingId);
-      // Already done: repeating the call is safe.
+      // The booking is cancelled already: repeating the call is safe.
       if (before?.status === 'Cancelled') return toAssistantBooking(before, account.kind);
       const outcome = await commands.bookings.cancel(
         { bookingId, by: { kind: 'Brand', id: brandId(account.id) }, ...defined({ reason }) },

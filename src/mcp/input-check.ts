@@ -4,8 +4,8 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { unicodeProblem } from '../domain/unicode.ts';
 
 /**
- * Checks the input of a tool. Refuses it with everything that is wrong and what would be right (`ValidationError`): a model
- * corrects a call in one step if it is told the allowed values and the property that does not exist.
+ * Checks the input of a tool. The refusal lists every error with the allowed values and unknown properties (`ValidationError`), so that a
+ * model can correct a call in one step.
  */
 export function inputCheck<I extends TObject>(tool: string, schema: I): (input: unknown) => Static<I> | Refusal {
   const check = checkerOf(schema);
@@ -31,7 +31,7 @@ export function inputCheck<I extends TObject>(tool: string, schema: I): (input: 
   };
 }
 
-/** The value that breaks a rule or, if its length does, that. */
+/** The value that breaks a rule, or its length if that breaks it. */
 function given(keyword: string, data: unknown): string {
   if (typeof data === 'string' && (keyword === 'minLength' || keyword === 'maxLength'))
     return String(Array.from(data).length);

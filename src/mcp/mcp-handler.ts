@@ -80,7 +80,7 @@ export function createHandler(deps: {
   };
 }
 
-/** The body of a request, parsed once, also for the SDK. A body that is not JSON is left to the SDK, which reports it. */
+/** The body of a request, parsed once for us and the SDK. A body that is not JSON is left to the SDK, which reports it. */
 async function messageIn(request: Request): Promise<unknown> {
   if (request.method !== 'POST') return undefined;
   const body: Promise<unknown> = request.clone().json();

@@ -12,7 +12,7 @@ import type { ToolDeps } from './tool.ts';
 
 /** As for the REST API. */
 const MAX_BODY = 64 * 1024;
-/** Calls of one caller that are worked on at once. Others wait for their turn. */
+/** Concurrent calls per caller. Further calls wait. */
 const AT_ONCE = 4;
 
 /**
@@ -29,7 +29,7 @@ export function mcpRoutes(deps: {
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
-  /** The first call loads the SDK and the tools, so that the start does not wait for them. */
+  /** The first call loads the SDK and the tools, to keep the start short. */
   const handler = loadOnce(async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames }));
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
@@ -43,7 +43,7 @@ export function mcpRoutes(deps: {
   const turns = createTurns(AT_ONCE);
 
   return async (app) => {
-    // DNS rebinding, where a page makes a browser call us under another host name, is refused before anything else.
+    // Refuses DNS rebinding first: a page that makes a browser call us under another host name.
     app.addHook('onRequest', async (request, reply) => {
       const forbidden = (await handler()).whyForbidden(request.headers);
       if (forbidden !== undefined) return reply.code(403).send({ error: 'forbidden', error_description: forbidden });

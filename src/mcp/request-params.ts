@@ -1,6 +1,6 @@
 import { INVALID_PARAMS, isLegacyRequest, specTypeSchemas } from '@modelcontextprotocol/server';
 
-/** The requests that are served, by their method. */
+/** Supported requests by method. */
 const SCHEMAS = {
   initialize: specTypeSchemas.InitializeRequest,
   'tools/list': specTypeSchemas.ListToolsRequest,

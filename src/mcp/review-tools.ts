@@ -8,7 +8,7 @@ import { type Tool, type ToolDeps, tool } from './tool.ts';
 
 const REVIEWS = { default: 50, maximum: 500 } as const;
 
-/** What brands say about communities. */
+/** Reviews of communities by brands. */
 export function reviewTools({ queries }: ToolDeps): readonly Tool[] {
   const listReviews = tool({
     name: 'list_reviews',

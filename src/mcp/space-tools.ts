@@ -123,7 +123,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller, answerBy, hasGone }) {
       const after = cursor === undefined ? undefined : dayOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
-      // The earliest date that is today anywhere. Each space skips the days that are over in its zone.
+      // The earliest date that is today in any zone. Each space skips the days that have passed in its zone.
       const from = startDate ?? localDate(clock(), FIRST_ZONE);
       const to = endDate ?? daysLater(from, DEFAULT_RANGE_DAYS - 1);
       const days = daysIn(from, to);
@@ -153,7 +153,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     },
   });
 
-/** What can be booked, and when. */
+/** Spaces, availability and open days. */
 export const spaceTools = (deps: ToolDeps): readonly Tool[] => [
   findSpaces(deps),
   checkAvailability(deps),

@@ -19,7 +19,7 @@ import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
 import { visible } from './visible-text.ts';
 
-/** What the tools are made of. */
+/** Dependencies of the tools. */
 export type ToolDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
@@ -31,9 +31,9 @@ export type ToolCall = {
   readonly caller: Caller;
   /** The id of the request. */
   readonly correlationId: string;
-  /** When it has to be answered, by `performance.now()`. */
+  /** Deadline of the answer, by `performance.now()`. */
   readonly answerBy: number;
-  /** Whether the client has gone. */
+  /** Whether the client has disconnected. */
   readonly hasGone: () => boolean;
 };
 
@@ -50,22 +50,19 @@ type Definition<I extends TObject, O extends TObject> = {
   readonly description: string;
   readonly input: I;
   readonly output: O;
-  /** The same as for the corresponding REST route. Without it, anyone who is connected may call the tool. */
+  /** The same as for the corresponding REST route. Without it, any connected client may call the tool. */
   readonly access?: Access;
   readonly writes: false | 'adds' | 'destroys';
-  /** What the model should try next, by error code. */
+  /** Advice to the model, by error code. */
   readonly advice?: { readonly [C in ErrorCode]?: string };
   run(input: Static<I>, call: ToolCall): Promise<Static<O> | Refusal>;
 };
 
-/**
- * Defines a tool. The caller's permissions and account are checked as for REST; a refusal becomes a tool error with advice on
- * what to do about it.
- */
+/** Defines a tool. The caller's permissions and account are checked as for REST; a refusal becomes a tool error with advice. */
 export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
   const { name, title, description, access, writes } = definition;
   const checked = inputCheck(name, definition.input);
-  // Lets everything through: the SDK would not say which values are allowed, or which property does not exist.
+  // Accepts everything, because the SDK's own errors do not name the allowed values or the unknown property.
   const inputSchema = standardSchema(definition.input, (value) => ({ value }));
   const checkOutput = checkerOf(definition.output);
   const outputSchema = standardSchema(definition.output, (value) => {
@@ -82,7 +79,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
     title,
     readOnlyHint: writes === false,
     destructiveHint: writes === 'destroys',
-    // What adds takes an idempotency key, and what was destroyed stays so.
+    // Tools that add take an idempotency key, and deletions can be repeated.
     idempotentHint: true,
     openWorldHint: false,
   };
@@ -97,7 +94,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
           try {
             const refused = refuseCaller(call.caller);
             const wanted = refused === undefined ? checked(input) : undefined;
-            // A refusal of the input says what to change. The advice is for refusals by the rules.
+            // An input error already names the fix. The advice is for refusals by the rules.
             if (isRefusal(wanted)) return failed(wanted);
             const outcome = wanted === undefined ? refused : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);

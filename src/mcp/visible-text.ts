@@ -1,13 +1,13 @@
 /**
- * Characters that people do not see and models read: text can be hidden in them, in variation selectors a byte at a time. Joiners that
- * scripts need are left, and so are line breaks.
+ * Characters that are invisible to people but read by models: text can be hidden in them, even a byte at a time in variation selectors.
+ * Joiners that scripts need stay, and so do line breaks.
  */
 const HIDDEN =
   /[[\p{Cc}--[\n\r\t]]\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e01ef}]+/gv;
 /** Many emoji are written with such characters: flags of regions, hearts. */
 const EMOJI_OR_HIDDEN = new RegExp(`(\\p{RGI_Emoji})|${HIDDEN.source}`, 'gv');
 
-/** A result as people would see it: without hidden characters in any of its texts. */
+/** A result without hidden characters in any of its texts. */
 export function visible<T>(result: T): T;
 export function visible(result: unknown): unknown {
   if (typeof result === 'string')

@@ -21,7 +21,7 @@ export type AuditFilter = {
   readonly from?: number;
   /** Exclusive. */
   readonly to?: number;
-  /** The id, the name or the kind of who did it. */
+  /** The id, name or kind of the actor. */
   readonly actor?: string;
   readonly topics?: readonly Topic[];
   readonly types?: readonly EventType[];
@@ -35,18 +35,18 @@ export type AuditProgress = { readonly read: number; readonly at: string };
 export type ChangePage = {
   /** Newest first. */
   readonly changes: readonly NamedChange[];
-  /** Where the next page begins: its `before`. Undefined on the last one. */
+  /** The `before` of the next page. Undefined on the last page. */
   readonly next: string | undefined;
-  /** Where the page before ends: its `after`. Undefined on the first one. */
+  /** The `after` of the previous page. Undefined on the first page. */
   readonly previous: string | undefined;
 };
 
 type Places = {
   readonly topic?: Topic;
   readonly of?: string;
-  /** Only what happened before this position, the latest of it. */
+  /** Only the latest changes before this position. */
   readonly before?: string;
-  /** Only what happened after this position, the earliest of it. Takes precedence. */
+  /** Only the earliest changes after this position. Takes precedence. */
   readonly after?: string;
   readonly limit: number;
 };
@@ -77,13 +77,13 @@ const changeAt = declareQuery(
   ['Brand:1', 'p'],
 );
 
-/** How many events have their texts opened and their actors named together. */
+/** Events whose texts and actors are resolved in one batch. */
 const BATCH = 200;
 const PROGRESS_EVERY = 50_000;
 
 type Found = AccountChange & { readonly event: Recorded; readonly before?: Space };
 
-/** What changed for an account (docs/decisions/accounts.md). */
+/** The changes of an account (docs/decisions/accounts.md). */
 export function createAccountHistory(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
@@ -113,7 +113,7 @@ export function createAccountHistory(deps: {
     }
   }
 
-  /** Names what was found, all together, and opens its texts. */
+  /** Resolves the names and opens the texts of the results. */
   function naming(viewer: Viewer): (found: readonly Found[]) => Promise<NamedChange[]> {
     const nameOf = names.for(viewer);
     const called = new Map<string, Promise<string | undefined>>();
@@ -123,7 +123,7 @@ export function createAccountHistory(deps: {
       );
       const named = found.map(async (each, index): Promise<NamedChange> => {
         const key = `${each.of.kind}:${each.of.id}`;
-        // The name of a space changes, and is in its events.
+        // A space can be renamed, and its events hold the name.
         const calling = each.of.kind === 'space' ? calledOf(each) : (called.get(key) ?? calledOf(each));
         called.set(key, calling);
         const [by, name] = await Promise.all([nameOf(each.event.metadata.actor), calling]);
@@ -134,19 +134,19 @@ export function createAccountHistory(deps: {
   }
 
   return {
-    /** Whether a change of the account is at a position: only such ones are the `next` and `previous` of its pages. */
+    /** Whether there is a change of the account at a position: only such positions are cursors. */
     async hasChangeAt(account: Account, position: string): Promise<boolean> {
       const wanted = changeAt(accountKey(account), position);
       return isAny(readModels.collection(accountHistory).find(wanted));
     },
 
-    /** A page of the changes of an account, for itself: those of one topic, or of one thing (`space:3`), or all. Newest first. */
+    /** A page of the changes of an account, visible to it: those of one topic, of one subject (`space:3`), or all. Newest first. */
     async page(account: Account, query: Places): Promise<ChangePage> {
       const { limit, after, ...first } = query;
       const wanted = placesOf(accountKey(account), { ...query, limit: limit + 1 });
       const places = await documentsOf(readModels.collection(accountHistory).find(wanted));
       const more = places.length > limit;
-      // Close to the newest a page read backwards would be short: the first one is whole.
+      // Near the newest a page read backwards would be short, so return the whole first page.
       if (after !== undefined && !more) {
         const { before: _, ...newest } = first;
         return this.page(account, { ...newest, limit });
@@ -169,8 +169,7 @@ export function createAccountHistory(deps: {
     },
 
     /**
-     * Everything that changed for an account, or for all of them, in the order of the log, for the operator. The whole log is read;
-     * memory stays flat.
+     * All changes of an account, or of all accounts, in log order, for the operator. Reads the whole log with constant memory.
      * @param report.progress is called now and then
      * @param report.unknown is called for events of a newer release, whose accounts this release does not know
      */
@@ -208,7 +207,7 @@ export function createAccountHistory(deps: {
   };
 }
 
-/** The events of a stream by their revisions, those of spaces with what the space was before. */
+/** The events of a stream by revision; events of a space with its previous state. */
 async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): Promise<ReadonlyMap<number, Found>> {
   const states = createSpaces();
   const found = new Map<number, Found>();
@@ -238,7 +237,7 @@ function createSpaces() {
 
 const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => event.type.startsWith('Space');
 
-/** What the texts of an event belong to. */
+/** The owner of the texts of an event. */
 const holderOf = ({ type, data }: DomainEvent): string => {
   if (!('bookingId' in data)) return '';
   return type === 'ReviewPosted' ? ownerOf.review(data) : ownerOf.booking(data);

@@ -7,7 +7,7 @@ import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { createAccountQueries } from './accounts.ts';
 
-/** The names that are kept as records, and not in the log. Undefined for what has been removed. */
+/** Names that are stored in records and not in the log. Undefined for removed ones. */
 export type Directory = {
   /** The e-mail address of a user. */
   user(id: string): Promise<string | undefined>;
@@ -17,7 +17,7 @@ export type Directory = {
 
 export type ActorNames = ReturnType<typeof createActorNames>;
 
-/** Names who did something. Names are looked up when they are read and are not in the log (docs/decisions/accounts.md). */
+/** Resolves the names of actors. Names are looked up on reading and are not in the log (docs/decisions/accounts.md). */
 export function createActorNames(deps: {
   readonly events: EventStore;
   readonly accounts: ReturnType<typeof createAccountQueries>;
@@ -25,7 +25,7 @@ export function createActorNames(deps: {
 }) {
   const { events, accounts, directory } = deps;
 
-  /** The name that the first event of its stream gives the key, client or webhook. Also finds those that have been removed. */
+  /** The name of a key, client or webhook from the first event of its stream. Also finds removed ones. */
   async function inLog(stream: string): Promise<string | undefined> {
     for await (const stored of events.readStream(stream, { limit: 1 })) {
       if (!isKnown(stored)) return undefined;
@@ -56,7 +56,7 @@ export function createActorNames(deps: {
   }
 
   return {
-    /** Names actors for a viewer. Each of them is looked up once: make another for the next answer. */
+    /** Resolves the names of actors for a viewer, each once: make another one for the next answer. */
     for(viewer: Viewer): (actor: Actor) => Promise<NamedActor> {
       const known = new Map<string, Promise<string | undefined>>();
       return async (actor) => {
@@ -68,7 +68,7 @@ export function createActorNames(deps: {
       };
     },
 
-    /** What something is called that something happened to, for its own account and the operator. */
+    /** The name of the subject of an event, for its own account and the operator. */
     user: directory.user,
     client: (id: string) => nameOf({ kind: 'client', id }),
     apiKey: (id: ApiKeyId) => inLog(streamOf.apiKey(id)),

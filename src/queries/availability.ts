@@ -10,15 +10,15 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isVisibleSpace } from './spaces.ts';
 
-/** What the slots of a space on a date depend on. An answer made of it is valid until one of them changes. */
+/** The inputs of the slots of a space on a date. An answer is valid until one of them changes. */
 export type Availability = {
   readonly space: Space;
   readonly date: PlainDate;
   readonly taken: AvailabilityDocument['taken'];
-  /** The only part of the time that matters: how many hours of the day have begun, or that it is too far ahead. */
+  /** The hours of the day that have begun, or that the date is too far ahead. No other part of the time matters. */
   readonly time: number | 'TooFar';
   timeSlots(): readonly TimeSlot[];
-  /** Why no event can start at an hour, as far as the asking account may know; undefined if one can. */
+  /** Why no event can start at an hour, as visible to the account; undefined if one can. */
   closed(hour: number): ClosedKind | undefined;
 };
 
@@ -27,8 +27,8 @@ type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; 
 const NOTHING: AvailabilityDocument['taken'] = [];
 
 /**
- * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`,
- * docs/decisions/time.md) and a space the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).
+ * The open start hours of a space on a date. Refuses a date before today in the space's zone (`ValidationError`, docs/decisions/time.md)
+ * and a space the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).
  */
 export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
   const { readModels, clock } = deps;

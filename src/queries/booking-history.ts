@@ -18,10 +18,10 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { ActorNames } from './actor-names.ts';
 import { isVisibleBooking } from './booking-pages.ts';
 
-/** What happened to a booking up to some point, and what it was then; undefined if it had not been requested. */
+/** The events of a booking up to a point, and its state then; undefined if it had not been requested. */
 export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
 
-/** What happened to a space on a day up to some point, and the bookings that there were then, by start hour. */
+/** The events of a space on a day up to a point, and the bookings then, by start hour. */
 export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookings: readonly ReadableBooking[] };
 
 /** The history of bookings from the log, now or as of an earlier time (docs/decisions/accounts.md). */
@@ -71,7 +71,7 @@ export function createBookingHistory(deps: {
   };
 }
 
-/** The booking that its events fold to, if there are any. Uses the read model's fold, so that both always agree. */
+/** Folds the events of a booking, if any, with the read model's fold, so that both agree. */
 function folded(events: readonly Recorded<BookingEvent>[]): BookingDocument[] {
   let booking: BookingDocument | undefined;
   for (const event of events) booking = bookings.evolve(booking, event);

@@ -17,9 +17,7 @@ import type { BookingStatus } from '../domain/space-day.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { merged } from '../runtime/merged.ts';
 
-/**
- * Parts of long lists of bookings, in the one order that lists have: date, start hour, id (docs/decisions/bookings.md).
- */
+/** Pages of long lists of bookings, in the order of all lists: date, start hour, id (docs/decisions/bookings.md). */
 
 export type Direction = 'ascending' | 'descending';
 
@@ -37,11 +35,11 @@ export type BookingCursor = { readonly date: PlainDate; readonly bookingId: numb
 /** Inclusive at both ends. */
 export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDate };
 
-/** The same as a range that a query can ask for; undefined if neither end is given. */
+/** The same as a range of a query; undefined if neither end is given. */
 export const rangeOf = ({ startDate: from, endDate: to }: Dates) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 
-/** Which bookings a list has, by fields other than the date. One of the first three equals a value. */
+/** Filter of a list by fields other than the date. One of the first three equals a value. */
 export type BookingList = {
   readonly communityId?: Condition;
   readonly brandId?: Condition;
@@ -55,7 +53,7 @@ type Period = 'upcoming' | 'past';
 /** A booking's place in the order. */
 type Place = Pick<BookingDocument, 'date' | 'startHour' | 'bookingId'>;
 
-/** What follows a place: the rest of its hour, the later hours of its day, the later days. */
+/** The ranges after a cursor: the rest of its hour, the later hours of its day, the later days. */
 type Part = {
   readonly date?: PlainDate | { readonly above?: PlainDate; readonly below?: PlainDate };
   readonly startHour?: number | { readonly above?: number; readonly below?: number };
@@ -126,11 +124,11 @@ function partsAfter({ date, startHour, bookingId }: Place, direction: Direction)
 
 export type BookingPart = {
   readonly bookings: readonly BookingDocument[];
-  /** Give it as `before` to get the page before. Undefined on the first page. */
+  /** Pass as `before` to get the previous page. Undefined on the first page. */
   readonly previous: BookingCursor | undefined;
-  /** Give it as `after` to get the next page. Undefined on the last page. */
+  /** Pass as `after` to get the next page. Undefined on the last page. */
   readonly next: BookingCursor | undefined;
-  /** How many bookings all pages have together, at most `countUpTo`, if that was asked for. */
+  /** Total number of bookings, at most `countUpTo`, if requested. */
   readonly count?: number;
 };
 
@@ -144,7 +142,7 @@ export type PartQuery = Dates & {
     readonly is: Period;
     /** Milliseconds since the epoch. */
     readonly now: number;
-    /** The zone of all these bookings, if they have but one. Saves reading what is of no use. */
+    /** The zone of all these bookings, if it is the same. Narrows the reads. */
     readonly zone?: string;
   };
   /** Whether to count the bookings of all pages, up to this number. */
@@ -157,11 +155,11 @@ export type PartQuery = Dates & {
 const EAST = 'Pacific/Kiritimati';
 const WEST = 'Etc/GMT+12';
 
-/** From this many lists on, each is read in small steps: most of a large first step would not fit on the page. */
+/** From this many lists on, each is read in small steps, because most of a large first step would not fit on the page. */
 const MANY_LISTS = 4;
 const SMALL_STEP = 8;
 
-/** The bookings of one list after a place, read `step` at a time. */
+/** The bookings of one list after a cursor, read `step` at a time. */
 async function* bookingsOf(
   find: (query: Query<BookingDocument>) => AsyncIterable<Stored<BookingDocument>>,
   list: BookingList,
@@ -177,7 +175,7 @@ async function* bookingsOf(
         last = document;
         yield document;
       }
-      // This part may go on. The next round continues after its last booking.
+      // This list may have more. The next round continues after its last booking.
       if (read === step) break;
       last = undefined;
     }
@@ -187,8 +185,8 @@ async function* bookingsOf(
 }
 
 /**
- * Reads a page of several lists, as if they were one: in order, each booking once. Reads little more than it returns, wherever
- * the page is. A booking that arrives meanwhile is on the page of its place; none is shown twice or left out.
+ * Reads a page of several lists merged: in order, each booking once. Reads little more than it returns, on any page. A booking that
+ * arrives meanwhile is on its page; none is shown twice or skipped.
  */
 export function createBookingPages({ readModels }: { readonly readModels: ReadModels }) {
   const documents = readModels.collection(bookings);

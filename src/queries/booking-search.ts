@@ -27,38 +27,38 @@ export type SearchQuery = PartQuery & {
 };
 
 export type SearchedPage = Omit<BookingPart, 'bookings'> & {
-  /** Without the one that has the number searched for. */
+  /** The results, except the booking with that number. */
   readonly bookings: readonly ReadableBooking[];
-  /** The booking with the number searched for, and whether it is one of those that status, dates and period ask for. */
+  /** The booking with that number, and whether it matches status, dates and period. */
   readonly numbered: { readonly booking: ReadableBooking; readonly isAsked: boolean } | undefined;
-  /** Whether anything that the account may book, or that may have booked, is called so. */
+  /** Whether a space or account visible to this account has that name. */
   readonly isName: boolean;
 };
 
-/** A space or an account, with all names that bookings may know it by, folded. */
+/** A space or an account, with all its names, folded. */
 type Named = { readonly id: number; readonly names: readonly string[]; readonly communityId?: number };
 
 /**
- * The number that a text may mean, without zeros before it. Digits of full width count: keyboards for Japanese write them.
- * `isMarked`: `#` says that it can be nothing but a number.
+ * The number that a text may mean, without leading zeros. Full-width digits count, which Japanese keyboards write. `isMarked`: `#` marks
+ * it as a number.
  */
 export function numberIn(text: string): { readonly digits: string; readonly isMarked: boolean } | undefined {
   const [, mark, digits] = /^(#?)\s*0*(\d+)$/.exec(text.normalize('NFKC')) ?? [];
   return digits === undefined ? undefined : { digits, isMarked: mark !== '' };
 }
 
-/** More lists than this are not read beside each other: the engine then looks through the bookings of the account. */
+/** Above this number of lists the engine scans the bookings of the account instead. */
 const MAX_LISTS = 24;
 
 /**
- * Finds bookings by number or by name (docs/decisions/bookings.md). Names are looked up in the read models of spaces,
- * brands and communities, and bookings then by the ids that have them, under any name they ever had.
+ * Finds bookings by number or by name (docs/decisions/bookings.md). Looks names up in the read models of spaces, brands and communities,
+ * then bookings by those ids, under any name they ever had.
  */
 export function createBookingSearch(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
   const parts = createBookingPages(deps);
 
-  /** Everything that the account's bookings may be of: spaces, and the accounts at the other side. */
+  /** The spaces and counterparties that the account's bookings may have. */
   async function named(account: Account): Promise<Found> {
     const own = account.kind === 'Community' ? account.id : undefined;
     const [places, others] = await Promise.all([
@@ -123,12 +123,12 @@ type Resolved = {
   readonly isName: boolean;
 };
 
-/** More words than this have to be in one name together: the bits of a number tell which of them a name has. */
+/** Above this number all words must be in one name: a bit mask records which words a name has. */
 const MAX_MIXED_WORDS = 30;
 
 /**
- * The lists whose bookings together have every word in the name of the space or of the other party. Bookings of one that has them
- * all need no second look; of the others, those are read in which each name has some of the words.
+ * The lists whose bookings have every word in the name of the space or of the counterparty. A list with all words needs no further check;
+ * in the others, each name must have some of the words.
  */
 function resolved(
   account: Account,
@@ -142,7 +142,7 @@ function resolved(
   const isName = found.places.length + found.others.length > 0;
   if (words.length < 2 || words.length > MAX_MIXED_WORDS) return { lists, holds: () => true, isName };
 
-  // A word in the one name, a word in the other.
+  // Some words in one name, the rest in the other.
   const all = 2 ** words.length - 1;
   const bitsOf = ({ names }: Named) =>
     words.reduce((bits, word, index) => (isCalled(names, [word]) ? bits | (1 << index) : bits), 0);
@@ -168,7 +168,7 @@ type Found = { readonly places: readonly Named[]; readonly others: readonly Name
 
 const idsOf = (list: readonly Named[]): number[] => list.map(({ id }) => id);
 
-/** A list for each space and each account, which has nothing else in it. Undefined if they are too many. */
+/** One list per space and account. Undefined if there are too many. */
 function narrowLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] | undefined {
   const statuses = status === undefined ? BOOKING_STATUSES : [status];
   const isCommunity = account.kind === 'Community';
@@ -189,7 +189,7 @@ function narrowLists(account: Account, found: Found, status: BookingStatus | und
   ];
 }
 
-/** The bookings of the account, of which the engine picks those with one of the ids. */
+/** The bookings of the account, filtered by id in the engine. */
 function broadLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] {
   return [
     ...(found.others.length > 0 ? [broad(account, found.others, status)] : []),

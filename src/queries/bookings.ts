@@ -27,7 +27,7 @@ export type BookingRows = Page<BookingDocument>;
 
 export type BookingPage = Omit<BookingPart, 'bookings'> & { readonly bookings: readonly ReadableBooking[] };
 
-/** How many of a brand's bookings at a community came to this. Those that still wait are not counted. */
+/** A brand's bookings at a community, counted by outcome. Pending ones are not counted. */
 export type BrandRecord = {
   readonly completed: number;
   /** And not over yet. */
@@ -96,7 +96,7 @@ const ofBrandAt = declareQuery(
   [{ brandId: brandId(1), communityId: communityId(1) }, 'Cancelled', 'Brand'],
 );
 
-/** How many bookings have their texts opened together. */
+/** Bookings whose texts are opened in one batch. */
 const OPENED_TOGETHER = 200;
 
 export function createBookingQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
@@ -118,7 +118,7 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
         yield* await personalData.openBookings(page);
     },
 
-    /** The same for readers who need no texts, which stay sealed (docs/decisions/rest-api.md). */
+    /** The same with texts sealed, for readers that need none (docs/decisions/rest-api.md). */
     async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
       const found = readModels.collection(bookings).find(byDate(account, filter));
       for await (const { document } of found) yield document;
@@ -142,8 +142,8 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
     },
 
     /**
-     * The bookings from one day to another that the account may see, of all its spaces or of one, in no particular order. Their
-     * texts stay sealed. For some weeks at most: all are in memory.
+     * The bookings between two days that the account may see, of all its spaces or of one, unordered. Texts stay sealed. For a few weeks
+     * at most, because all are in memory.
      */
     async between(account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) {
       const query =

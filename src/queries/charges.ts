@@ -10,13 +10,13 @@ import type { Clock } from '../runtime/clock.ts';
 
 type Reads = Pick<EventStore, 'readStream' | 'readAll'>;
 
-/** The places where a month begins first and ends last. */
+/** The zones where a month begins first and ends last. */
 const EAST = 'Pacific/Kiritimati';
 const WEST = 'Etc/GMT+12';
 
 const PROGRESS_EVERY = 10_000;
 
-/** For the operator: what brands were charged, from the log itself (docs/decisions/bookings.md). */
+/** Charges of brands from the log, for the operator (docs/decisions/bookings.md). */
 export function createCharges({ events, clock }: { readonly events: Reads; readonly clock: Clock }) {
   async function brandOf(id: number): Promise<BrandAdded['data'] | undefined> {
     for await (const stored of events.readStream(streamOf.brand(id), { limit: 1 }))
@@ -54,9 +54,9 @@ export function createCharges({ events, clock }: { readonly events: Reads; reado
 
   return {
     /**
-     * What a brand was charged and given back in a month: a charge belongs to the month of the approval, a refund to that of the
-     * cancellation, in the time zone of the community. Refuses a brand that does not exist (`ResourceNotFound`), and a month
-     * that has begun nowhere yet (`ValidationError`).
+     * A brand's charges and refunds in a month: a charge belongs to the month of the approval, a refund to that of the cancellation, in
+     * the time zone of the community. Refuses a brand that does not exist (`ResourceNotFound`), and a month that has not begun in any
+     * zone (`ValidationError`).
      * @param month YYYY-MM
      */
     async ofMonth(brandId: number, month: string): Promise<ChargesOfMonth | Refusal> {

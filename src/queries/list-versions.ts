@@ -10,10 +10,10 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 
-/** The state of a list: the same version, the same list (docs/decisions/rest-api.md). */
+/** The version of a list: equal versions mean equal lists (docs/decisions/rest-api.md). */
 export type ListVersion = {
   readonly id: string;
-  /** Whether the list, if it is read from now on, is of this version or a later one. Waits for a moment until it is. */
+  /** Whether a read from now on returns this version or a later one. Waits briefly for it. */
   isShown(): Promise<boolean>;
 };
 
@@ -46,8 +46,8 @@ export function createListVersions(deps: {
 
   return {
     /**
-     * The version of the bookings that an account may see; undefined if it is unknown now. It comes from a read model of its own,
-     * which may be ahead of the list (`isShown`) or behind it. The latter does no harm: the list gets a newer version soon.
+     * The version of the bookings that an account may see; undefined if unknown. It comes from a read model of its own, which may be
+     * ahead of the list (`isShown`) or behind it. Behind is harmless: the list gets a newer version soon.
      */
     async ofBookings(account: Account): Promise<ListVersion | undefined> {
       try {
@@ -60,7 +60,7 @@ export function createListVersions(deps: {
           isShown: () => readModels.waitFor(position, { projections: [bookings], timeoutMs: SHOWN_WITHIN_MS }),
         };
       } catch (error) {
-        // The list itself may well be readable.
+        // The list itself may still be readable.
         if (isUnavailable(error)) return undefined;
         throw error;
       }

@@ -12,19 +12,19 @@ export type ChargeTotals = {
   readonly currency: string;
   readonly charged: Cents;
   readonly refunded: Cents;
-  /** The event fees of what was not refunded: what the community earned. */
+  /** The event fees of bookings that were not refunded: the community's earnings. */
   readonly earned: Cents;
-  /** The total prices of what was not refunded. */
+  /** The total prices of bookings that were not refunded. */
   readonly paid: Cents;
 };
 
 type Charged = BookingDocument & { readonly charge: Cents };
 
-/** What an account's bookings of a range of dates were charged (docs/decisions/bookings.md). */
+/** The charges of an account's bookings in a range of dates (docs/decisions/bookings.md). */
 export function createMonthCharges(deps: { readonly readModels: ReadModels }) {
   const parts = createBookingPages(deps);
   return {
-    /** The totals of all bookings in the range, by currency. Streams them: memory does not grow with their number. */
+    /** The totals of all bookings in the range, by currency. Streams them, so memory stays constant. */
     async totals(account: Account, range: { startDate: PlainDate; endDate: PlainDate }): Promise<ChargeTotals[]> {
       const totals = new Map<string, ChargeTotals>();
       for await (const { document } of deps.readModels.collection(bookings).find(byDate(account, range)))

@@ -26,10 +26,10 @@ type OpenDaysQuery = {
   readonly weekdays?: readonly Weekday[];
   /** Only days on which an event may start at this hour. */
   readonly startHour?: number;
-  /** The last day of the page before. */
+  /** The last day of the previous page. */
   readonly after?: OpenDaysCursor;
   readonly limit: number;
-  /** Whether the answer is still waited for. Default: always. */
+  /** Whether the client still waits for the answer. Default: always. */
   readonly isWanted?: () => boolean;
 };
 
@@ -45,18 +45,18 @@ type OpenDay = {
 
 type OpenDaysPage = {
   readonly days: readonly OpenDay[];
-  /** Where to go on; undefined once the range has been searched to its end. */
+  /** Where to continue; undefined once the whole range has been searched. */
   readonly next: OpenDaysCursor | undefined;
 };
 
-/** How many days of spaces one call looks at, so that a wide search ends in bounded time and goes on from a cursor. */
+/** Days of spaces that one call checks, so that a wide search ends in bounded time and continues from a cursor. */
 const MAX_SEARCHED = 4_000;
-/** How many of them are read from the store at a time, which takes about a millisecond. */
+/** How many of them are read at a time, which takes about a millisecond. */
 const CHUNK = 50;
 
 /**
- * On which days spaces can be booked, by date and space. Days before today in a space's zone are passed over. Refuses a space
- * that the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).
+ * The days on which spaces can be booked, by date and space. Skips days before today in a space's zone. Refuses a space that the account
+ * may not see (`ResourceNotFound`, docs/decisions/accounts.md).
  * @throws {Unavailable} as soon as the answer is no longer wanted
  */
 export function createOpenDaysQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {

@@ -23,8 +23,8 @@ import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
 /**
- * Everything the service can be asked, under the visibility rules of the asking account (docs/decisions/accounts.md). REST,
- * MCP, console and command line all go through here; `operator` sees everything.
+ * All queries of the service, under the visibility rules of the asking account (docs/decisions/accounts.md). REST, MCP, console and
+ * command line all use these; `operator` sees everything.
  */
 export type Queries = ReturnType<typeof createQueries>;
 

@@ -18,7 +18,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import { type Dates, isVisibleBooking, rangeOf, visibleByHour } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 
-/** Which of a community's pending requests: those of one space, on these dates. */
+/** Filter of a community's pending requests: by space and dates. */
 export type RequestFilter = Dates & { readonly spaceId?: SpaceId };
 
 const FROM = '2026-12-01' as PlainDate;
@@ -34,7 +34,7 @@ const pendingOf = declareQuery(
   [communityId(1), { spaceId: toSpaceId(1), startDate: FROM, endDate: TO }],
 );
 
-/** A place in the order of deadlines. What shares a deadline is in the order of ids. */
+/** A cursor in the order of deadlines, then ids. */
 export type Deadline = Pick<BookingDocument, 'expiresAt' | 'bookingId'>;
 
 type Direction = 'ascending' | 'descending';
@@ -44,7 +44,7 @@ type Part = {
   readonly bookingId?: Range<BookingDocument['bookingId']>;
 };
 
-/** The requests after a place, and those up to it, itself included. */
+/** The requests after a cursor, and those up to and including it. */
 const partsBeside = ({ expiresAt, bookingId }: Deadline): Readonly<Record<Direction, readonly Part[]>> => ({
   ascending: [{ expiresAt, bookingId: { above: bookingId } }, { expiresAt: { above: expiresAt } }],
   descending: [{ expiresAt, bookingId: { to: bookingId } }, { expiresAt: { below: expiresAt } }],
@@ -88,22 +88,18 @@ const onDays = declareQuery(
   ],
 );
 
-/** What a community reads to answer many requests together, without a query for each. */
+/** Reads for a community that answers many requests, without a query for each. */
 export function createRequestQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
   return {
-    /**
-     * Every request of a community that waits for an answer, in no order. Their texts stay sealed. All are in memory: where only
-     * some are shown, `byDeadline` reads no others.
-     */
+    /** Every pending request of a community, unordered. Texts stay sealed. All are in memory; to show only some, use `byDeadline`. */
     async pending(community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> {
       return documentsOf(readModels.collection(bookings).find(pendingOf(community, filter)));
     },
 
     /**
-     * A community's requests that wait for an answer around a place in the order of their deadlines: at most `count` up to the
-     * place, itself included, and at most `count` after it. From the beginning without a place, or if none follows it and
-     * `orFirst`. Their texts stay sealed.
+     * A community's pending requests around a cursor in the order of deadlines: at most `count` up to and including it, and at most
+     * `count` after it. Starts at the beginning without a cursor, or if none follows it and `orFirst`. Texts stay sealed.
      */
     async byDeadline(
       community: CommunityId,
@@ -122,12 +118,12 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
       return orFirst && after.length === 0 ? read({}, 'ascending') : [...before.reverse(), ...after];
     },
 
-    /** A community's requests that wait for an answer and were made at this moment or since, in no order. Their texts stay sealed. */
+    /** A community's pending requests made at this moment or later, unordered. Texts stay sealed. */
     async since(community: CommunityId, since: Timestamp): Promise<BookingDocument[]> {
       return documentsOf(readModels.collection(bookings).find(pendingSince(community, since)));
     },
 
-    /** Those of these bookings that the account may see, in the order of the ids. Their texts stay sealed. */
+    /** These bookings, as far as the account may see them, in the order of the ids. Texts stay sealed. */
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
       const found = await readModels.collection(bookings).getMany(ids.map(String));
@@ -141,7 +137,7 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
     /** The same bookings, with their texts opened. */
     readable: (found: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(found),
 
-    /** What the account may see of the days and spaces of these bookings, by start hour. Texts stay sealed. */
+    /** The bookings visible to the account on the days and in the spaces of these bookings, by start hour. Texts stay sealed. */
     async onDaysOf(account: Account, of: readonly BookingDocument[]): Promise<BookingDocument[]> {
       if (of.length === 0) return [];
       const spaces = [...new Set(of.map(({ spaceId }) => spaceId))];

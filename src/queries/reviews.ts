@@ -78,9 +78,9 @@ type OverviewQuery = {
 
 export type ReviewOverview = {
   readonly reviews: readonly ReadableReview[];
-  /** What is `after` for the page before. Undefined on the first page. */
+  /** The `after` of the previous page. Undefined on the first page. */
   readonly previous: number | undefined;
-  /** What is `before` for the next page. Undefined on the last page. */
+  /** The `before` of the next page. Undefined on the last page. */
   readonly next: number | undefined;
   /** How many there are of each rating, 1 to 5; of the space only, if one is asked for. */
   readonly byRating: ReadonlyMap<number, number>;
@@ -88,10 +88,10 @@ export type ReviewOverview = {
   readonly reviewed: ReadonlySet<BookingId>;
 };
 
-/** How many reviews have their texts opened together. */
+/** Reviews whose texts are opened in one batch. */
 const OPENED_TOGETHER = 200;
 
-/** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
+/** A community reads its own reviews, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
 export async function mayReadReviews(readModels: ReadModels, account: Account, communityId: number): Promise<boolean> {
   if (account.kind === 'Community') return account.id === communityId;
   const completed = anyCompleted(account.id, toCommunityId(communityId));
@@ -114,7 +114,7 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
   }
 
   return {
-    /** The reviews of a community, oldest first. Those that the caller may not read do not exist for it. */
+    /** The reviews of a community that the caller may read, oldest first. */
     async list(account: Account, communityId: number): Promise<AsyncIterable<ReadableReview> | Refusal> {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;

@@ -8,21 +8,21 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { ActorNames } from './actor-names.ts';
 import { isVisibleSpace } from './spaces.ts';
 
-/** Who made the last change, and when. */
+/** The actor and time of the last change. */
 type Doer = { readonly by: NamedActor; readonly at: string };
 
-/** A space as the log has it, and who last did what to it. */
+/** A space according to the log, and the actors of its last changes. */
 export type SpaceNow = {
   readonly space: Space;
-  /** The terms that are not as they were seen, with who made each what it is. */
+  /** The terms that differ from those seen, with the actor of each change. */
   readonly changed: readonly (Doer & { readonly term: keyof SpaceTerms })[];
-  /** Who last closed or reopened it; absent if that never happened. */
+  /** The actor that last closed or reopened it; absent if that never happened. */
   readonly switched?: Doer;
 };
 
 /**
- * What has changed in a space since a page showed it, and by whom. Read from the log, because it explains why a command was
- * refused, and commands are decided on the log. Undefined for a space that the account may not see.
+ * The changes of a space since a page showed it, and their actors. Read from the log, because commands are decided on the log. Undefined
+ * for a space that the account may not see.
  */
 export function createSpaceChanges(deps: { readonly events: EventStore; readonly names: ActorNames }) {
   const { events, names } = deps;

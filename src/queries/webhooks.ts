@@ -34,7 +34,7 @@ export function createWebhookQueries({ readModels }: { readonly readModels: Read
       return found?.document.account === accountKey(account) ? found.document : undefined;
     },
 
-    /** Every registration of an account, of all its credentials, oldest first. For the console. */
+    /** Every registration of an account, across its credentials, oldest first. For the console. */
     async listOfAccount(account: Account): Promise<WebhookDocument[]> {
       return documentsOf(readModels.collection(webhooks).find(oldestOf(accountKey(account))));
     },
