@@ -51,6 +51,16 @@ test('there is one for each kind of thing, and for a single one', async () => {
   expect((await community.open(`/console/spaces/${hall}`)).text).toContain(`/console/history?of=space%3A${hall}`);
 });
 
+test('the history of a space leads back to the space, on each of its pages, and from there to the list as it was', async () => {
+  const links = ({ text: page }: { readonly text: string }) =>
+    [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+  const one = `/console/spaces/${hall}?via=%2Fconsole%2Fspaces%3Fq%3Dhall`;
+  const history = links(await community.open(one)).find((href) => href.startsWith('/console/history?of=')) ?? '';
+  for (const page of [history, `${history}&after=x`]) expect(links(await community.open(page)), page).toContain(one);
+  expect(links(await community.open(one))).toContain('/console/spaces?q=hall');
+  expect(links(await brand.open(`/console/history?of=space:${hall}`))).not.toContain(`/console/spaces/${hall}`);
+});
+
 test('an entry is one line, and opens where there is more to say', async () => {
   const history = await community.open(`/console/history?of=space:${hall}`);
   const [changed = '', ...older] = rows(history.text);

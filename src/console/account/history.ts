@@ -4,13 +4,14 @@ import type { Account, AccountKind } from '../../domain/account.ts';
 import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
-import { type Html, html, named } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
-import { backLink, emptyState } from '../parts/frame.ts';
+import { emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import { dataTable } from '../parts/tables.ts';
-import type { Form, PageDeps, Routes } from '../parts/visit.ts';
+import type { Form, Link, PageDeps, Routes, Visit } from '../parts/visit.ts';
+import { keeping } from '../parts/way-back.ts';
 import { PERMISSION_LABELS } from './permission-labels.ts';
 
 const PER_PAGE = 30;
@@ -27,16 +28,20 @@ const TOPICS: readonly OfferedTopic[] = [
 
 const PATH = '/console/history';
 
-/** The history of one thing, such as `space:3`. */
-export const historyOf = (kind: NamedChange['of']['kind'], id: string | number): string =>
-  addressOf(PATH, { of: `${kind}:${id}` });
+/** The history of one thing, such as `space:3`. `via`: the list to which the page of the thing leads back. */
+export const historyOf = (
+  kind: NamedChange['of']['kind'],
+  id: string | number,
+  { via }: Pick<Visit, 'via'> = {},
+): string => addressOf(PATH, { of: `${kind}:${id}`, via });
 
 /** The history of everything of one kind. */
 export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic });
 
 /** What changed for the account: its spaces and fees, keys, webhooks, members and apps, when, and by whom. */
 export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
-  routes.get(PATH, async ({ account, accountName, query, zone: readers }) => {
+  routes.get(PATH, async (visit) => {
+    const { account, accountName, query, zone: readers, via } = visit;
     const offered = TOPICS.filter(({ only }) => only === undefined || only === account.kind);
     const of = query.text('of') || undefined;
     const topic = of === undefined ? offered.find((one) => one.topic === query.text('topic'))?.topic : undefined;
@@ -51,9 +56,11 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
       limit: PER_PAGE,
     });
     const zone = community?.timeZone ?? readers;
-    const only = of !== undefined && changes[0] !== undefined && html`Only ${thing(changes[0])}. `;
+    const single = of === undefined ? undefined : changes[0];
+    const only = single && html`Only ${thing(single)}. `;
     return {
       title: 'Change history',
+      ...defined({ back: single && pageOf(visit, single) }),
       lead: html`${only}What changed for ${named(accountName)}, and who did it. Times are in ${zoneName(zone)}.`,
       flash: noticeOf(query, cursors),
       main: html`${
@@ -66,7 +73,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
                 current: one.topic === topic,
               })),
             ])
-          : backLink({ href: PATH, label: 'The whole history' })
+          : html`<p><a href="${PATH}">The whole history</a></p>`
       }
 <div class="stack full" id="history" data-live-region>${
         changes.length === 0
@@ -76,7 +83,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
               cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.',
             )
           : changeTable(changes, settings.currency, zone)
-      }${cursorPager(PATH, filter, beside)}</div>`,
+      }${cursorPager(PATH, of === undefined ? filter : { ...filter, via }, beside)}</div>`,
     };
   });
 
@@ -92,6 +99,12 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
     );
     return defined({ before, after });
   }
+}
+
+/** The page that the history of one thing was opened from. */
+function pageOf(visit: Pick<Visit, 'via'>, { of, name = 'Space' }: NamedChange): Link | undefined {
+  if (of.kind === 'space') return { href: keeping(visit, `/console/spaces/${of.id}`), label: namedText(name) };
+  return of.kind === 'webhook' && visit.via !== undefined ? { href: visit.via, label: namedText(name) } : undefined;
 }
 
 const changeTable = (changes: readonly NamedChange[], currency: string, zone: string): Html =>

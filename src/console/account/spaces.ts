@@ -141,7 +141,7 @@ function editPage(
     problems,
     main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow', content)}
 <section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2><p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space, (path) => keeping(visit, path))}</section>
-<p class="muted small"><a href="${historyOf('space', spaceId)}">Change history</a></p>`,
+<p class="muted small"><a href="${historyOf('space', spaceId, visit)}">Change history</a></p>`,
   };
 }
 

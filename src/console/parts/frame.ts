@@ -100,7 +100,7 @@ const pendingCount = (pending: number | undefined): Html | false =>
   pending !== 0 && html`<span class="count">${pending ?? '?'}<span class="visually-hidden"> pending</span></span>`;
 
 /** The link to the page that a page belongs to. */
-export const backLink = ({ href, label }: Link): Html =>
+const backLink = ({ href, label }: Link): Html =>
   html`<p class="back"><a href="${href}">${icon('back')} ${label}</a></p>`;
 
 /** What a page shows below its messages. */
