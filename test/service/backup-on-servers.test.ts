@@ -4,10 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
-import { jsonWith } from '../cli/in-process.ts';
+import { inProcessWith, jsonWith } from '../cli/in-process.ts';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
-import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 /** A log of its own and a new MongoDB database. */
@@ -18,7 +17,7 @@ async function servers(SECRET_KEY: string) {
   const env = { ...log.settings, MONGODB_URL: url, SECRET_KEY, DATA_DIR: temporaryDataDir() };
   return {
     env,
-    run: (...args: readonly string[]) => runNode('src/cli.js', [...args, '--json'], env),
+    run: (...args: readonly string[]) => inProcessWith(env, ...args, '--json'),
     json: (...args: readonly string[]) => jsonWith(env, ...args),
     async onLog<R>(work: (events: OperatedEventStore) => Promise<R>): Promise<R> {
       const events = await log.open();
@@ -74,7 +73,7 @@ test.skipIf('missing' in mongoServer)(
 
     const full = await one.run('restore', backup, '--overwrite');
     expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('EventStoreDB cannot be emptied') });
-    const embedded = await runNode('src/cli.js', ['restore', backup], { DATA_DIR: temporaryDataDir(), SECRET_KEY });
+    const embedded = await inProcessWith({ DATA_DIR: temporaryDataDir(), SECRET_KEY }, 'restore', backup);
     expect(embedded).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Check EVENTSTORE_URL and MONGODB_URL'),

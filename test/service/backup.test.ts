@@ -2,12 +2,12 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, trunca
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { jsonWith } from '../cli/in-process.ts';
+import { inProcessWith, jsonWith } from '../cli/in-process.ts';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
-import { startReceiver } from '../webhooks/receiver.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { call } from './client.ts';
-import { type Environment, runNode } from './node-process.ts';
+import type { Environment } from './node-process.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 /** Requests bookings on consecutive days, from `firstDay` on. @returns their ids */
@@ -138,50 +138,47 @@ test('a damaged log is replaced by the backup, and what receivers know of the re
   expect(listed).not.toContain(lost);
 });
 
-test('log and records that were restored with other tools become one store, whichever is older', async () => {
-  const dataDir = temporaryDataDir();
-  const copy = temporaryDataDir();
-  const service = await startServiceProcess(dataDir);
-  const kept = await book(service, 30, 1);
-  expect(await service.end('SIGTERM')).toBe(0);
-  cpSync(dataDir, copy, { recursive: true });
-  const later = await startServiceProcess(dataDir);
-  const [lost = 0] = await book(later, 31, 1);
-  expect(await later.end('SIGTERM')).toBe(0);
-  cpSync(join(copy, 'events.db'), join(dataDir, 'events.db'));
-
-  expect(await run(dataDir, 'restore', '--adopt')).toMatchObject({ adopted: true, skippedIds: 1_000_000 });
-  const again = await startServiceProcess(dataDir);
-  const listed = await bookingIds(again);
-  expect(listed).toEqual(expect.arrayContaining(kept));
-  expect(listed).not.toContain(lost);
-  expect((await book(again, 32, 1))[0]).toBeGreaterThan(lost + 1_000_000 - 100);
-  expect(await run(dataDir, 'verify')).toMatchObject({ differences: [], notVerified: [] });
-});
-
-test('deliveries that older records know nothing of are made again, with the same ids', async () => {
-  const dataDir = temporaryDataDir();
-  const copy = temporaryDataDir();
-  const receiver = await startReceiver();
-  onTestFinished(() => receiver.close());
+/** A store with one booking, delivered, and the same a booking and its delivery later. */
+async function olderAndLater(receiver: Receiver) {
+  const [dataDir, older] = [temporaryDataDir(), temporaryDataDir()];
   const env = { WEBHOOKS_ALLOW_PRIVATE: 'true' };
   const service = await startServiceProcess(dataDir, env);
   const registered = { url: receiver.url, events: 1 };
   expect((await call(service, service.demo().brands[0]?.apiKey ?? '', '/webhooks', registered)).status).toBe(201);
-  await book(service, 30, 1);
+  const kept = await book(service, 30, 1);
   await receiver.until(1);
   expect(await service.end('SIGTERM')).toBe(0);
-  cpSync(dataDir, copy, { recursive: true });
+  cpSync(dataDir, older, { recursive: true });
   const later = await startServiceProcess(dataDir, env);
-  const [booked] = await book(later, 31, 1);
+  const [booked = 0] = await book(later, 31, 1);
   await receiver.until(2);
   // The log notes that fan-out has handled the event.
   await delay(1_500);
   expect(await later.end('SIGTERM')).toBe(0);
-  cpSync(join(copy, 'records.sqlite'), join(dataDir, 'records.sqlite'));
+  return { older, later: dataDir, env, kept, booked };
+}
 
-  await run(dataDir, 'restore', '--adopt');
-  await startServiceProcess(dataDir, env);
+test('log and records that were restored with other tools become one store, whichever is older', async () => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const { older, later, env, kept, booked } = await olderAndLater(receiver);
+  const [olderLog, olderRecords] = [temporaryDataDir(), later];
+  cpSync(later, olderLog, { recursive: true });
+  cpSync(join(older, 'events.db'), join(olderLog, 'events.db'));
+  cpSync(join(older, 'records.sqlite'), join(olderRecords, 'records.sqlite'));
+
+  expect(await run(olderLog, 'restore', '--adopt')).toMatchObject({ adopted: true, skippedIds: 1_000_000 });
+  const again = await startServiceProcess(olderLog);
+  const listed = await bookingIds(again);
+  expect(listed).toEqual(expect.arrayContaining(kept));
+  expect(listed).not.toContain(booked);
+  expect((await book(again, 32, 1))[0]).toBeGreaterThan(booked + 1_000_000 - 100);
+  expect(await run(olderLog, 'verify')).toMatchObject({ differences: [], notVerified: [] });
+  await again.end('SIGKILL');
+
+  // Deliveries that older records know nothing of are made again, with the same ids.
+  await run(olderRecords, 'restore', '--adopt');
+  await startServiceProcess(olderRecords, env);
   const idsOf = () =>
     receiver.received
       .filter(({ body }) => JSON.parse(body).data.bookingId === booked)
@@ -230,7 +227,7 @@ test('a restore needs the key, an empty store and a stopped service', async () =
   expect(keyless).toMatchObject({ code: 2, stderr: expect.stringContaining('SECRET_KEY: is needed') });
   expect(readdirSync(target)).toEqual([]);
   const restoreWith = (folder: string, env: Environment) =>
-    runNode('src/cli.js', ['restore', backup], { DATA_DIR: folder, ...env });
+    inProcessWith({ DATA_DIR: folder, ...env }, 'restore', backup);
   const strange = await restoreWith(target, { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') });
   expect(strange).toMatchObject({ code: 2, stderr: expect.stringContaining('SECRET_KEY: is not the key') });
 
