@@ -62,10 +62,15 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
   const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
 
   const row = (page: Page, id: number) => page.locator(`#request-${id}`);
+  /** A window of each screen, which tests share if they leave nothing behind but its page. */
+  const windows = new Map<Screen, ReturnType<typeof openWindow>>();
   const open = async (screen: Screen, path = '/console/inbox') => {
-    const window = await openWindow(browser, running.url, screen, cookies);
-    await window.page.goto(path);
-    return window;
+    const { page, complaints } = await windows.getOrInsertComputed(screen, () =>
+      openWindow(browser, running.url, screen, cookies),
+    );
+    complaints.length = 0;
+    await page.goto(path);
+    return { page, complaints };
   };
   /** Where everything is that can be clicked, and which row it belongs to. */
   const places = (page: Page) =>
@@ -86,7 +91,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     ['a phone', PHONE, 20],
   ])('an earlier request that arrives moves nothing on %s, and announces itself', async (_, screen, days) => {
     const later = [await requested(days + 3), await requested(days + 4)];
-    const { context, page, complaints } = await open(screen, '/console/inbox?sort=date');
+    const { page, complaints } = await open(screen, '/console/inbox?sort=date');
     const [first = 0] = later;
     const button = row(page, first).getByRole('button', { name: 'Approve' });
     await button.hover();
@@ -116,13 +121,12 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.getByText('I came first.').waitFor();
     expect(await page.getByRole('link', { name: /new request/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test('a request that a colleague answers keeps its place, loses its buttons and selection, and says by whom', async () => {
     const ids = [await requested(40), await requested(41), await requested(42)];
     const [first = 0, second = 0, third = 0] = ids;
-    const { context, page, complaints } = await open(WIDE);
+    const { page, complaints } = await open(WIDE);
     for (const id of [second, third]) await row(page, id).getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Approve selected (2)' }).waitFor();
     await row(page, second).getByRole('button', { name: 'Approve' }).focus();
@@ -140,7 +144,6 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await row(page, third).getByText('Approved by you').waitFor();
     expect(await statusOf(first)).toBe('Pending');
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test.each([
@@ -151,7 +154,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     async (_, screen) => {
       const ids = [await requested(60), await requested(61), await requested(62)];
       const [first = 0, second = 0] = ids;
-      const { context, page } = await open(screen);
+      const { page } = await open(screen);
       // The list takes this key from anywhere on the page.
       await page.keyboard.press('j');
       expect(await page.evaluate('document.activeElement.id')).toBe(`request-${first}`);
@@ -179,13 +182,12 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
       expect(covered).toEqual([]);
       await row(page, first).getByRole('button', { name: 'Cancel' }).click();
       expect(await reason.isVisible()).toBe(false);
-      await context.close();
     },
   );
 
   test('a reason that is being typed is not lost when the request is withdrawn meanwhile', async () => {
     const id = await requested(43);
-    const { context, page } = await open(WIDE);
+    const { page } = await open(WIDE);
     await row(page, id).getByText('Decline…').click();
     await row(page, id).getByLabel('Reason').fill('We are closed.');
     const { bookings } = running.service.core.commands;
@@ -196,7 +198,6 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await expect.poll(() => page.locator('.notices').textContent()).toContain('It was withdrawn by the operator');
     expect(await page.locator('.notices').textContent()).toContain('You typed: We are closed.');
     await row(page, id).getByText('Withdrawn by the operator').waitFor();
-    await context.close();
   });
 
   test('a key acts on no row that has just moved, on none outside of the list, and on nothing once switched off', async () => {
@@ -271,7 +272,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(15_000_00) } }, CONTEXT);
     const id = await requested(75);
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(100_00) } }, CONTEXT);
-    const { context, page } = await open(WIDE);
+    const { page } = await open(WIDE);
     await row(page, id).focus();
     await page.waitForTimeout(1000);
     await page.keyboard.press('a');
@@ -280,12 +281,11 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.keyboard.press('Enter');
     await row(page, id).getByText('Approved by you').waitFor();
     expect(await statusOf(id)).toBe('Approved');
-    await context.close();
   });
 
   test('in a list where a change would move what can be clicked, it is offered', async () => {
     const id = await requested(5);
-    const { context, page, complaints } = await open(WIDE, '/console/bookings');
+    const { page, complaints } = await open(WIDE, '/console/bookings');
     await page.getByRole('link', { name: `#${id}` }).hover();
     const before = await places(page);
     const earlier = await requested(4);
@@ -295,12 +295,12 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await show.click();
     await page.getByRole('link', { name: `#${earlier}` }).waitFor();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test('an answer that does not arrive, or comes after the session has ended, says so and changes nothing', async () => {
     const id = await requested(80);
-    const { context, page } = await open(WIDE, '/console/inbox?sort=deadline');
+    const { context, page } = await openWindow(browser, running.url, WIDE, cookies);
+    await page.goto('/console/inbox?sort=deadline');
     await context.setOffline(true);
     await row(page, id).getByRole('button', { name: 'Approve' }).click();
     await expect.poll(() => page.locator('.notices').textContent()).toContain('The service cannot be reached');
@@ -320,7 +320,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
 
   test('a row that shows the answer before its form gets an error is left for the next one, which can be answered', async () => {
     const [first = 0, second = 0] = [await requested(82), await requested(83)];
-    const { context, page, complaints } = await open(WIDE);
+    const { page, complaints } = await open(WIDE);
     await page.route(
       `**/bookings/${first}/approve`,
       async (route) => {
@@ -335,7 +335,6 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await row(page, second).getByRole('button', { name: 'Approve' }).click();
     await row(page, second).getByText('Approved by you').waitFor();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test('30 requests are answered with the keyboard alone in under two minutes', async () => {

@@ -52,10 +52,15 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
     await running.stop();
   });
 
+  /** The windows that tests share, by what they are. */
+  const windows = new Map<string, ReturnType<typeof openWindow>>();
   async function opened(width: number, path: string, script = true): Promise<Page> {
-    const user = running.demo.communities[0].user;
-    const screen = { width, colorScheme: 'light', script } as const;
-    const { page } = await openWindow(browser, running.url, screen, await signedIn(user));
+    const cookies = await signedIn(running.demo.communities[0].user);
+    const { page } = await windows.getOrInsertComputed(`${width} ${script}`, () =>
+      openWindow(browser, running.url, { width, colorScheme: 'light', script }, cookies),
+    );
+    await page.emulateMedia({ media: null });
+    await page.setViewportSize({ width, height: 900 });
     await page.goto(`/console/${path}`);
     return page;
   }
@@ -70,7 +75,6 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width} px`).toBe(true);
       if (width === 390 || width === 1440) expect(await wrongOn(page), `${width} px`).toEqual([]);
     }
-    await page.context().close();
   });
 
   test.each(LISTS)('a row of %s is a link as a whole, with the mouse, a finger and the keyboard', async (path) => {
@@ -80,13 +84,11 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
       const status = page.locator('tbody tr').first().locator('.status');
       await (width === 390 ? status.tap({ force: true }) : status.click({ force: true }));
       await page.waitForURL(`**/console/bookings/${id}`);
-      await page.context().close();
     }
     const page = await opened(1440, path);
     await page.locator('tbody a').first().focus();
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/console/bookings/${id}`);
-    await page.context().close();
   });
 
   test('on a phone too, the summary of reviews has each count beside its stars', async () => {
@@ -97,7 +99,6 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
       return tops('.review-summary dt').map((top, index) => Math.round(counts[index] - top));
     })()`);
     expect(lines).toEqual([0, 0, 0, 0, 0]);
-    await page.context().close();
   });
 
   test.each(LISTS)('%s on paper is the whole table, whose and of when, and nothing to click', async (path) => {
@@ -114,6 +115,5 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
       expect(await page.locator(`${hidden} >> visible=true`).count(), hidden).toBe(0);
     const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
     expect(pdf.match(/\/Type\s*\/Page\b/g)).toHaveLength(1);
-    await page.context().close();
   });
 });
