@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_SCOPE, REDIRECT, TestApp } from './authorization-server/test-app.ts';
 import { Browser } from './browser.ts';
 import { startDemo } from './console/console.fixture.ts';
@@ -68,10 +68,11 @@ async function open() {
 
 describe.skipIf('missing' in mongoServer)('a server that stands still', { timeout: 120_000 }, () => {
   let venue: Awaited<ReturnType<typeof open>>;
-  beforeEach(async () => {
+  // Each test leaves a service that works again.
+  beforeAll(async () => {
     venue = await open();
   });
-  afterEach(() => venue.stop());
+  afterAll(() => venue.stop());
 
   const timed = async (ask: () => Promise<Response>): Promise<Answered> => {
     const began = performance.now();
