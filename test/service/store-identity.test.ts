@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, cpSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Demo } from '../../src/demo/demo-file.ts';
+import { inProcessWith } from '../cli/in-process.ts';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
-import { type Environment, runNode } from './node-process.ts';
+import { type Environment, runNode, startNode } from './node-process.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 /** A start that is expected to end by itself. */
@@ -23,20 +25,25 @@ function copyFile(file: string, from: string, to: string): void {
 
 const ONE_LINE = /^[^\n]+\n$/;
 
-/** A store whose log is a copy from before its last booking. `end` ends the service that took that one. */
+/** A store with demo data, which no process has open. */
+let demo: Demo;
+let store: string;
+beforeAll(async () => {
+  store = temporaryDataDir(afterAll);
+  const service = await startNode('src/main.js', '/readyz', { DATA_DIR: store, LOG_LEVEL: 'warn' });
+  expect(await service.end('SIGTERM')).toBe(0);
+  demo = JSON.parse(readFileSync(join(store, 'demo.json'), 'utf8'));
+});
+
+/** The store with a log that is a copy from before its last booking. `end` ends the service that took that one. */
 async function storeWithOlderLog(end: (service: ServiceProcess) => Promise<unknown>): Promise<string> {
   const dataDir = temporaryDataDir();
-  const copy = temporaryDataDir();
-  const service = await startServiceProcess(dataDir);
-  const { brands, communities } = service.demo();
-  expect(await service.end('SIGTERM')).toBe(0);
-  cpSync(dataDir, copy, { recursive: true });
-
+  cpSync(store, dataDir, { recursive: true });
   const later = await startServiceProcess(dataDir);
-  const wanted = { spaceId: communities[0]?.spaces[0]?.id, startTime: inDays(30), startHour: 12 };
-  expect(await call(later, brands[0]?.apiKey ?? '', '/bookings', wanted)).toMatchObject({ status: 201 });
+  const wanted = { spaceId: demo.communities[0]?.spaces[0]?.id, startTime: inDays(30), startHour: 12 };
+  expect(await call(later, demo.brands[0]?.apiKey ?? '', '/bookings', wanted)).toMatchObject({ status: 201 });
   await end(later);
-  copyFile('events.db', copy, dataDir);
+  copyFile('events.db', store, dataDir);
   return dataDir;
 }
 
@@ -107,8 +114,7 @@ test('another secret key than the one that the store was made with is refused by
 test.skipIf('missing' in mongoServer)('two data folders on one MONGODB_URL are refused', async () => {
   const url = ownDatabase();
   const env = { MONGODB_URL: url, SECRET_KEY: randomBytes(32).toString('base64') };
-  const add = (dataDir: string) =>
-    runNode('src/cli.js', ['brand', 'add', '--name', 'Acme'], { DATA_DIR: dataDir, ...env });
+  const add = (dataDir: string) => inProcessWith({ DATA_DIR: dataDir, ...env }, 'brand', 'add', '--name', 'Acme');
   const first = await add(temporaryDataDir());
   expect(first.code, first.stderr).toBe(0);
 
