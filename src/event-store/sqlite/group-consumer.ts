@@ -6,27 +6,23 @@ import type { Wakeup } from '../../runtime/wakeup.ts';
 import { transaction } from '../../sqlite/database.ts';
 import type { Consume, HandleEvent } from '../event-store.ts';
 import { RejoinBackoff } from '../rejoin-backoff.ts';
-import { type GroupMembers, type Member, SAY_EVERY_MS } from './group-members.ts';
+import { ANNOUNCE_EVERY_MS, type GroupMembers, type Member } from './group-members.ts';
 import type { LogTail, ReadEvent } from './log-tail.ts';
 import { type Row, storedEvent } from './stored-event.ts';
 
 /** Delay after a failed transaction (disk full, …). */
 const RETRY_DELAY_MS = 250;
 
-/**
- * No lease lasts this long. One that seems to was written before the clock was set back, by a process that may be dead; an
- * event that is handed out twice does no harm.
- */
+/** No lease lasts this long. A later due time was written before the clock was set back, so the event is delivered again. */
 const FARTHEST_DUE_MS = 60_000;
-/** How long an idle consumer sleeps at most. */
 const LONGEST_SLEEP_MS = 60_000;
-/** How far a group that gets nothing moves on before that is stored, in log positions. */
+/** Store the checkpoint of a group without matching events after this many log positions. */
 const UNSTORED_POSITIONS = 8_192;
-/** How often a consumer that is alone stores how far it is. A kill hands out again what it has handled since. */
+/** How often an exclusive consumer stores its checkpoint. After a kill, the events handled since are delivered again. */
 const STORE_EVERY_MS = 1_000;
-/** How often one that waits for another, which is alone, looks whether that one has heard of it. */
-const LOOK_EVERY_MS = 50;
-/** How long it waits. One that has not answered by then is dead, or so busy that both may handle what it holds. */
+/** How often a joining consumer checks whether the exclusive consumer has started to share. */
+const POLL_EVERY_MS = 50;
+/** A joining consumer then assumes that the exclusive one is dead. If it is only slow, both may handle the same events. */
 const TAKE_OVER_AFTER_MS = 1_000;
 
 /** Leases use the real clock, which `CLOCK_SHIFT` must not move. */
@@ -34,15 +30,15 @@ const now = systemClock();
 
 /** An event claimed by this consumer. */
 type Claimed = ReadEvent & {
-  /** Whether the file says that it is claimed. */
+  /** Whether the claim is a row of `deliveries`. */
   isStored: boolean;
 };
 
 /**
- * `out` of the group; `waiting` until another one that is alone has heard of this one; `sharing` it: claims are stored, for others
- * to see; `alone`: they are not.
+ * `left`: not in the group. `joining`: waits until the exclusive consumer shares. `shared`: claims are stored in the log file.
+ * `exclusive`: claims are kept in memory.
  */
-type Standing = 'out' | 'waiting' | 'sharing' | 'alone';
+type Membership = 'left' | 'joining' | 'shared' | 'exclusive';
 
 export type GroupsDeps = {
   readonly database: DatabaseSync;
@@ -56,8 +52,8 @@ export type GroupsDeps = {
 };
 
 /**
- * One consumer of a group. While it is the only one it claims events in its memory, so that an event costs no write; the others
- * see its checkpoint, which it stores now and then. As soon as there is another one, claims are rows of the file.
+ * One consumer of a group. A single consumer claims events in memory, without a write for each event, and stores its checkpoint
+ * every second. With several consumers, claims are rows of the log file.
  */
 export class GroupConsumer {
   readonly #id = randomUUID();
@@ -70,27 +66,26 @@ export class GroupConsumer {
   readonly #statements;
   readonly #closing = new AbortController();
   readonly #backoff: RejoinBackoff;
-  /** Claimed but not yet being handled. */
+  /** Claimed, not yet started. */
   readonly #queue: Claimed[] = [];
   readonly #running = new Map<Claimed, Promise<void>>();
-  /** Handled, but the file does not say so yet. */
+  /** Handled, not yet acknowledged in the file. */
   readonly #handled: Claimed[] = [];
-  /** What this consumer could not handle for now. */
-  readonly #notHandled: Claimed[] = [];
-  /** Why this consumer is leaving the group. */
-  #obstacle: { readonly error: unknown } | undefined;
-  #standing: Standing = 'out';
+  readonly #toRequeue: Claimed[] = [];
+  /** The handler error that makes this consumer leave the group. */
+  #failure: { readonly error: unknown } | undefined;
+  #membership: Membership = 'left';
   #isWriting = false;
-  #waitingSince: number | undefined;
-  /** As stored. While this consumer is alone, nobody else moves it. */
+  #joiningSince: number | undefined;
+  /** The stored checkpoint. Only this consumer moves it while it is exclusive. */
   #checkpoint = 0;
-  /** No event of the group's types that this consumer might still claim lies between the checkpoint and this position. */
+  /** This consumer has nothing left to claim between the checkpoint and this position. */
   #scanned = 0;
-  /** When to renew the leases of what it has claimed in the file. */
+  /** When to renew the leases stored in the file. */
   #renewAt = Number.POSITIVE_INFINITY;
-  /** When to say again that it takes part. */
-  #sayAt = Number.POSITIVE_INFINITY;
-  /** When to store how far it is, while it is alone. */
+  /** When to announce this member again. */
+  #announceAt = Number.POSITIVE_INFINITY;
+  /** When to store the checkpoint while exclusive. */
   #storeAt = Number.POSITIVE_INFINITY;
   #nextDue = Number.POSITIVE_INFINITY;
   #hasMore = true;
@@ -106,13 +101,13 @@ export class GroupConsumer {
     this.#wakeup = groups.tail.subscribe();
     const prepare = (sql: string): StatementSync => groups.database.prepare(sql);
     this.#statements = {
-      // Not fenced by the consumer: an event that was handled is done, even if the lease had expired by then.
+      // Not limited to this consumer: a handled event is done even if its lease has expired.
       acknowledge: prepare('DELETE FROM deliveries WHERE group_name = ? AND position = ?'),
       claim: prepare(
         `INSERT INTO deliveries (group_name, position, consumer, due) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (group_name, position) DO UPDATE SET consumer = ?3, due = ?4`,
       ),
-      giveBack: prepare(
+      requeue: prepare(
         `INSERT INTO deliveries (group_name, position, consumer, due) VALUES (?1, ?2, NULL, ?3)
          ON CONFLICT (group_name, position) DO UPDATE SET consumer = NULL, due = ?3 WHERE consumer = ?4`,
       ),
@@ -136,65 +131,65 @@ export class GroupConsumer {
 
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
-      await this.#takePart();
+      await this.#consume();
       this.#groups.tail.changed();
-      if (this.#obstacle === undefined) continue;
-      this.#groups.onLeave(this.#group, this.#obstacle.error);
-      this.#obstacle = undefined;
+      if (this.#failure === undefined) continue;
+      this.#groups.onLeave(this.#group, this.#failure.error);
+      this.#failure = undefined;
       await this.#backoff.wait();
     }
     this.#groups.tail.unsubscribe(this.#wakeup);
   }
 
-  /** Ends once the consumer is closed or cannot go on, with everything it held acknowledged or given back. */
-  async #takePart(): Promise<void> {
-    while (this.#mayTake() || this.#running.size > 0) {
+  /** Runs until the consumer closes or its handler fails. By then, each claimed event is acknowledged or requeued. */
+  async #consume(): Promise<void> {
+    while (this.#mayClaim() || this.#running.size > 0) {
       try {
         if (this.#hasToWrite()) await this.#write();
-        if (this.#standing === 'alone') this.#takeAlone();
+        if (this.#membership === 'exclusive') this.#claimInMemory();
         this.#startHandlers();
         if (!this.#hasMore || this.#capacity() === 0) await this.#wakeup.wait(this.#sleepMs());
       } catch (error) {
-        // Whatever failed, the events remain claimable.
+        // The events stay claimable.
         this.#groups.onError(error);
         await this.#wakeup.wait(RETRY_DELAY_MS);
       }
-      // Handlers that finish in the same turn of the event loop share a transaction. And what subscribes to the same events in this
-      // thread has handled them by then: the read models, for which handlers would wait.
+      // Handlers that finish in the same turn of the event loop share a transaction. The read models of this thread also get
+      // their turn here, so handlers need not wait for them.
       await nextTurn();
     }
-    // If this fails, the leases expire, and what is not in the file lies behind the checkpoint.
+    // If this fails, the leases expire, and claims that were not stored lie after the checkpoint.
     await this.#write().catch(this.#groups.onError);
-    this.#standing = 'out';
-    for (const list of [this.#handled, this.#notHandled, this.#queue]) list.splice(0);
+    this.#membership = 'left';
+    for (const list of [this.#handled, this.#toRequeue, this.#queue]) list.splice(0);
     this.#scanned = 0;
     this.#hasMore = true;
     this.#renewAt = Number.POSITIVE_INFINITY;
-    this.#sayAt = Number.POSITIVE_INFINITY;
+    this.#announceAt = Number.POSITIVE_INFINITY;
     this.#storeAt = Number.POSITIVE_INFINITY;
   }
 
-  #mayTake(): boolean {
-    return !this.#closing.signal.aborted && this.#obstacle === undefined;
+  #mayClaim(): boolean {
+    return !this.#closing.signal.aborted && this.#failure === undefined;
   }
 
   /**
-   * How many more events to claim: up to twice the concurrency in all, so that handlers never wait for the file, but no more,
-   * so that other consumers get their share.
+   * How many more events to claim. The limit is twice the concurrency: enough that handlers never wait for the file, and other
+   * consumers still get their share.
    */
   #capacity(): number {
-    return this.#mayTake() ? this.#concurrency * 2 - this.#queue.length - this.#running.size : 0;
+    return this.#mayClaim() ? this.#concurrency * 2 - this.#queue.length - this.#running.size : 0;
   }
 
   #sleepMs(): number {
     const time = now();
-    const look = this.#standing === 'waiting' ? time + LOOK_EVERY_MS : Number.POSITIVE_INFINITY;
-    const until = Math.min(this.#nextDue, this.#renewAt, this.#sayAt, this.#storeAt, look);
+    const poll = this.#membership === 'joining' ? time + POLL_EVERY_MS : Number.POSITIVE_INFINITY;
+    const until = Math.min(this.#nextDue, this.#renewAt, this.#announceAt, this.#storeAt, poll);
     return Math.min(Math.max(0, until - time), LONGEST_SLEEP_MS);
   }
 
   #startHandlers(): void {
-    while (this.#mayTake() && this.#running.size < this.#concurrency) {
+    while (this.#mayClaim() && this.#running.size < this.#concurrency) {
       const claimed = this.#queue.shift();
       if (claimed === undefined) return;
       this.#running.set(claimed, this.#handle(claimed));
@@ -204,48 +199,48 @@ export class GroupConsumer {
   async #handle(claimed: Claimed): Promise<void> {
     try {
       await this.#handler(claimed.event);
-      // A transaction that is under way may be storing the claim.
+      // A running transaction may be storing the claim.
       if (claimed.isStored || this.#isWriting) this.#handled.push(claimed);
       this.#backoff.reset();
     } catch (error) {
-      this.#notHandled.push(claimed);
-      this.#obstacle ??= { error };
-      // What no handler has started goes to others at once, while the running ones finish.
-      this.#notHandled.push(...this.#queue.splice(0));
+      this.#toRequeue.push(claimed);
+      this.#failure ??= { error };
+      // Other consumers can take the queued events while the running handlers finish.
+      this.#toRequeue.push(...this.#queue.splice(0));
     }
     this.#running.delete(claimed);
     this.#startHandlers();
-    if (this.#handled.length > 0 || this.#hasMore || !this.#mayTake()) this.#wakeup.wake();
+    if (this.#handled.length > 0 || this.#hasMore || !this.#mayClaim()) this.#wakeup.wake();
   }
 
-  /** Whether there is anything to write. Reads only: most commits to the log are no business of this group. */
+  /** Whether there is anything to write. Only reads, because most commits to the log do not concern this group. */
   #hasToWrite(): boolean {
-    if (this.#handled.length > 0 || this.#notHandled.length > 0) return true;
+    if (this.#handled.length > 0 || this.#toRequeue.length > 0) return true;
     const time = now();
-    if (time >= Math.min(this.#renewAt, this.#sayAt)) return true;
-    if (this.#standingAmong(this.#othersOf(this.#groups.members.known(this.#group, time))) !== this.#standing)
+    if (time >= Math.min(this.#renewAt, this.#announceAt)) return true;
+    if (this.#membershipAmong(this.#othersOf(this.#groups.members.known(this.#group, time))) !== this.#membership)
       return true;
-    if (this.#standing !== 'alone') this.#nextDue = this.#findNextDue(time);
+    if (this.#membership !== 'exclusive') this.#nextDue = this.#findNextDue(time);
     const capacity = this.#capacity();
     if (capacity > 0 && this.#nextDue <= time) return true;
-    if (this.#standing === 'alone') return this.#hasToStore(time);
-    return this.#standing === 'sharing' && capacity > 0 && this.#findNew();
+    if (this.#membership === 'exclusive') return this.#hasToStore(time);
+    return this.#membership === 'shared' && capacity > 0 && this.#findNew();
   }
 
-  /** Whether it is time for the checkpoint of a consumer that is alone. */
+  /** Whether an exclusive consumer should store its checkpoint now. */
   #hasToStore(time: number): boolean {
     const isTime = time >= this.#storeAt || this.#scanned - this.#checkpoint >= UNSTORED_POSITIONS;
-    if (!isTime || this.#lowest() > this.#checkpoint) return isTime;
-    // Everything waits for what is in progress.
+    if (!isTime || this.#safeCheckpoint() > this.#checkpoint) return isTime;
+    // The oldest event in progress holds the checkpoint back.
     this.#storeAt = time + STORE_EVERY_MS;
     return false;
   }
 
-  #standingAmong(others: readonly Member[]): Standing {
-    if (!this.#mayTake()) return 'out';
-    const claiming = this.#hasWaited() ? others.filter(({ isAlone }) => !isAlone) : others;
-    if (claiming.length === 0) return 'alone';
-    return claiming.some(({ isAlone }) => isAlone) ? 'waiting' : 'sharing';
+  #membershipAmong(others: readonly Member[]): Membership {
+    if (!this.#mayClaim()) return 'left';
+    const claiming = this.#hasWaited() ? others.filter(({ isExclusive }) => !isExclusive) : others;
+    if (claiming.length === 0) return 'exclusive';
+    return claiming.some(({ isExclusive }) => isExclusive) ? 'joining' : 'shared';
   }
 
   #othersOf(members: readonly Member[]): Member[] {
@@ -253,21 +248,21 @@ export class GroupConsumer {
   }
 
   #hasWaited(): boolean {
-    return this.#waitingSince !== undefined && performance.now() - this.#waitingSince > TAKE_OVER_AFTER_MS;
+    return this.#joiningSince !== undefined && performance.now() - this.#joiningSince > TAKE_OVER_AFTER_MS;
   }
 
   #inProgress(): Claimed[] {
     return [...this.#queue, ...this.#running.keys()];
   }
 
-  /** Up to where nothing is in progress that the file does not know of. */
-  #lowest(): number {
+  /** The position before the first event whose claim exists only in memory. */
+  #safeCheckpoint(): number {
     return this.#inProgress()
       .filter(({ isStored }) => !isStored)
       .reduce((lowest, { position }) => Math.min(lowest, position - 1), this.#scanned);
   }
 
-  /** Whether there is something to claim behind the checkpoint, or so much else that the checkpoint should move on. */
+  /** Whether there is an event to claim after the checkpoint, or enough other events that the checkpoint should advance. */
   #findNew(): boolean {
     const checkpoint = this.#readCheckpoint();
     const { events, reached, hasMore } = this.#groups.tail.read(Math.max(checkpoint, this.#scanned), this.#types, 1);
@@ -277,8 +272,7 @@ export class GroupConsumer {
     return first !== undefined || this.#scanned - checkpoint >= UNSTORED_POSITIONS;
   }
 
-  /** Claims events of which the file is not told. */
-  #takeAlone(): void {
+  #claimInMemory(): void {
     const { events, reached, hasMore } = this.#groups.tail.read(this.#scanned, this.#types, this.#capacity());
     this.#queue.push(...events.map((read) => ({ ...read, isStored: false })));
     this.#scanned = reached;
@@ -287,34 +281,35 @@ export class GroupConsumer {
   }
 
   async #write(): Promise<void> {
-    const before = this.#standing;
+    const before = this.#membership;
     this.#isWriting = true;
     try {
       const done = await transaction(this.#groups.database, 'lazy', () => this.#step());
       this.#handled.splice(0, done.handled);
-      this.#notHandled.splice(0, done.notHandled);
-      if (!this.#mayTake()) this.#queue.splice(0);
-      for (const claimed of done.published) claimed.isStored = true;
+      this.#toRequeue.splice(0, done.requeued);
+      if (!this.#mayClaim()) this.#queue.splice(0);
+      for (const claimed of done.stored) claimed.isStored = true;
       this.#queue.push(...done.claimed);
-      this.#standing = done.standing;
+      this.#membership = done.membership;
       this.#scanned = done.scanned;
       this.#checkpoint = done.checkpoint;
-      if (done.standing !== before) this.#groups.tail.changed();
+      if (done.membership !== before) this.#groups.tail.changed();
     } finally {
       this.#isWriting = false;
     }
-    this.#plan(before);
+    this.#scheduleWrites(before);
   }
 
-  /** When there will be something to write again. */
-  #plan(before: Standing): void {
+  /** Sets the times of the next writes. */
+  #scheduleWrites(before: Membership): void {
     const time = now();
     const { leaseMs } = this.#groups;
-    if (this.#standing !== before) this.#waitingSince = this.#standing === 'waiting' ? performance.now() : undefined;
-    if (this.#standing !== before || time >= this.#sayAt) this.#sayAt = time + SAY_EVERY_MS;
+    if (this.#membership !== before)
+      this.#joiningSince = this.#membership === 'joining' ? performance.now() : undefined;
+    if (this.#membership !== before || time >= this.#announceAt) this.#announceAt = time + ANNOUNCE_EVERY_MS;
     if (!this.#inProgress().some(({ isStored }) => isStored)) this.#renewAt = Number.POSITIVE_INFINITY;
     else if (time >= this.#renewAt || this.#renewAt === Number.POSITIVE_INFINITY) this.#renewAt = time + leaseMs / 3;
-    const isAllStored = this.#standing !== 'alone' || this.#checkpoint >= this.#scanned;
+    const isAllStored = this.#membership !== 'exclusive' || this.#checkpoint >= this.#scanned;
     this.#storeAt = isAllStored ? Number.POSITIVE_INFINITY : time + STORE_EVERY_MS;
     this.#nextDue = this.#findNextDue(time);
   }
@@ -324,8 +319,8 @@ export class GroupConsumer {
     const time = now();
     const leaseEnd = time + this.#groups.leaseMs;
     const settled = this.#settle(time);
-    const standing = this.#regard(time);
-    const published = this.#standing === 'alone' ? this.#publish(standing, leaseEnd) : [];
+    const membership = this.#updateMembership(time);
+    const stored = this.#membership === 'exclusive' ? this.#storeClaims(membership, leaseEnd) : [];
     if (time >= this.#renewAt) {
       for (const { position, isStored } of this.#inProgress()) {
         if (isStored) this.#statements.renew.run(leaseEnd, this.#group, position, this.#id);
@@ -333,56 +328,56 @@ export class GroupConsumer {
     }
     const capacity = this.#capacity();
     const claimed = capacity > 0 ? this.#claimDue(time, leaseEnd, capacity) : [];
-    if (standing === 'sharing' && capacity > claimed.length) {
+    if (membership === 'shared' && capacity > claimed.length) {
       claimed.push(...this.#claimNew(leaseEnd, capacity - claimed.length));
     }
     const checkpoint = this.#readCheckpoint();
-    return { claimed, published, standing, checkpoint, scanned: Math.max(this.#scanned, checkpoint), ...settled };
+    return { claimed, stored, membership, checkpoint, scanned: Math.max(this.#scanned, checkpoint), ...settled };
   }
 
   #settle(time: number) {
     for (const { position } of this.#handled) this.#statements.acknowledge.run(this.#group, position);
-    const given = [...this.#notHandled, ...(this.#mayTake() ? [] : this.#queue)];
-    for (const { position } of given) this.#statements.giveBack.run(this.#group, position, time, this.#id);
-    return { handled: this.#handled.length, notHandled: this.#notHandled.length };
+    const requeued = [...this.#toRequeue, ...(this.#mayClaim() ? [] : this.#queue)];
+    for (const { position } of requeued) this.#statements.requeue.run(this.#group, position, time, this.#id);
+    return { handled: this.#handled.length, requeued: this.#toRequeue.length };
   }
 
-  /** Looks who else takes part, and says what this one does from now on. */
-  #regard(time: number): Standing {
+  /** Reads the other members, decides this consumer's membership and announces it. */
+  #updateMembership(time: number): Membership {
     const { members } = this.#groups;
     const others = this.#othersOf(members.read(this.#group, time));
-    const standing = this.#standingAmong(others);
+    const membership = this.#membershipAmong(others);
     if (this.#hasWaited()) {
-      for (const { consumer, isAlone } of others) if (isAlone) members.remove(this.#group, consumer);
+      for (const { consumer, isExclusive } of others) if (isExclusive) members.remove(this.#group, consumer);
     }
-    if (standing === 'out') members.remove(this.#group, this.#id);
-    else if (standing !== this.#standing || time >= this.#sayAt) {
-      if (standing === 'alone') members.clear(this.#group);
-      members.say(this.#group, { consumer: this.#id, isAlone: standing === 'alone' }, time);
+    if (membership === 'left') members.remove(this.#group, this.#id);
+    else if (membership !== this.#membership || time >= this.#announceAt) {
+      if (membership === 'exclusive') members.clear(this.#group);
+      members.announce(this.#group, { consumer: this.#id, isExclusive: membership === 'exclusive' }, time);
     }
-    return standing;
+    return membership;
   }
 
   /**
-   * Tells the file how far a consumer is that was alone, and, if it no longer is, what it has claimed.
-   * @returns the claims that the file knows of from now on
+   * Stores the checkpoint of an exclusive consumer and, once it shares the group, its claims.
+   * @returns the stored claims
    */
-  #publish(standing: Standing, leaseEnd: number): Claimed[] {
-    const claims = standing === 'alone' ? [] : this.#inProgress().filter(({ isStored }) => !isStored);
-    const held = this.#mayTake() ? claims : claims.filter((claimed) => this.#running.has(claimed));
+  #storeClaims(membership: Membership, leaseEnd: number): Claimed[] {
+    const claims = membership === 'exclusive' ? [] : this.#inProgress().filter(({ isStored }) => !isStored);
+    const held = this.#mayClaim() ? claims : claims.filter((claimed) => this.#running.has(claimed));
     for (const { position } of held) this.#statements.claim.run(this.#group, position, this.#id, leaseEnd);
-    this.#statements.advance.run(standing === 'alone' ? this.#lowest() : this.#scanned, this.#group);
+    this.#statements.advance.run(membership === 'exclusive' ? this.#safeCheckpoint() : this.#scanned, this.#group);
     return held;
   }
 
-  /** When there will be something to claim again. Infinity while there is no room for it, or nothing. */
+  /** When the next stored event becomes claimable. Infinity if there is none, or no capacity. */
   #findNextDue(time: number): number {
     const due = this.#statements.nextDue.get(this.#group)?.due ?? null;
     if (due === null || this.#capacity() === 0) return Number.POSITIVE_INFINITY;
     return Number(due) > time + FARTHEST_DUE_MS ? time : Number(due);
   }
 
-  /** Claims events that were given back or whose lease has expired. */
+  /** Claims requeued events and those whose lease has expired. */
   #claimDue(time: number, leaseEnd: number, capacity: number): Claimed[] {
     const rows: Row[] = this.#statements.due.all(this.#group, time, time + FARTHEST_DUE_MS, capacity);
     return rows.map((row) => this.#claim({ position: Number(row.position), event: storedEvent(row) }, leaseEnd));

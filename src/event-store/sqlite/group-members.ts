@@ -3,25 +3,24 @@ import type { LogTail } from './log-tail.ts';
 import type { Row } from './stored-event.ts';
 
 /**
- * How long a consumer counts as a member without a word from it. That decides only how soon the one that is left is alone: nobody
- * waits for it.
+ * How long a consumer stays a member after its last announcement. This only delays the switch to exclusive claims after a consumer
+ * dies; the remaining consumer works in the meantime.
  */
 const MEMBER_MS = 30_000;
-/** How often a member says that it takes part. */
-export const SAY_EVERY_MS = MEMBER_MS / 3;
+export const ANNOUNCE_EVERY_MS = MEMBER_MS / 3;
 
 /** A consumer that takes part in a group. */
 export type Member = {
   readonly consumer: string;
-  /** What it claims is known to it alone, so nobody else may claim anything new. */
-  readonly isAlone: boolean;
+  /** Its claims are kept in memory, so no other consumer may claim new events. */
+  readonly isExclusive: boolean;
 };
 
-/** Who takes part in which group, as the log file says (docs/decisions/stores.md). */
+/** The members of each consumer group, stored in the log file (docs/decisions/stores.md). */
 export class GroupMembers {
   readonly #tail: Pick<LogTail, 'changes'>;
   readonly #all: StatementSync;
-  readonly #say: StatementSync;
+  readonly #announce: StatementSync;
   readonly #remove: StatementSync;
   readonly #clear: StatementSync;
   #rows: readonly Row[] = [];
@@ -30,7 +29,7 @@ export class GroupMembers {
   constructor(database: DatabaseSync, tail: Pick<LogTail, 'changes'>) {
     this.#tail = tail;
     this.#all = database.prepare('SELECT group_name, consumer, until, alone FROM members');
-    this.#say = database.prepare(
+    this.#announce = database.prepare(
       `INSERT INTO members (group_name, consumer, until, alone) VALUES (?, ?, ?, ?)
        ON CONFLICT (group_name, consumer) DO UPDATE SET until = excluded.until, alone = excluded.alone`,
     );
@@ -38,7 +37,7 @@ export class GroupMembers {
     this.#clear = database.prepare('DELETE FROM members WHERE group_name = ?');
   }
 
-  /** As of the last commit that this connection has heard of. */
+  /** The members as of the last commit this connection has noticed. Cached. */
   known(group: string, time: number): Member[] {
     const seen = this.#tail.changes;
     if (seen !== this.#seen) {
@@ -53,16 +52,16 @@ export class GroupMembers {
     return this.#all.all().flatMap((row) => memberOf(row, group, time));
   }
 
-  /** Says that a consumer takes part. For use in a transaction, like the other one that writes. */
-  say(group: string, { consumer, isAlone }: Member, time: number): void {
-    this.#say.run(group, consumer, time + MEMBER_MS, isAlone ? 1 : 0);
+  /** Adds a member or extends its time. For use in a transaction, like the other writes. */
+  announce(group: string, { consumer, isExclusive }: Member, time: number): void {
+    this.#announce.run(group, consumer, time + MEMBER_MS, isExclusive ? 1 : 0);
   }
 
   remove(group: string, consumer: string): void {
     this.#remove.run(group, consumer);
   }
 
-  /** Removes all, also those that nobody has heard of for long. */
+  /** Removes all members, including expired ones. */
   clear(group: string): void {
     this.#clear.run(group);
   }
@@ -70,7 +69,7 @@ export class GroupMembers {
 
 function memberOf(row: Row, group: string, time: number): Member[] {
   const until = Number(row.until);
-  // One that seems to stay for longer was written before the clock was set back.
+  // A later time was written before the clock was set back.
   if (row.group_name !== group || until <= time || until > time + 2 * MEMBER_MS) return [];
-  return [{ consumer: String(row.consumer), isAlone: row.alone === 1 }];
+  return [{ consumer: String(row.consumer), isExclusive: row.alone === 1 }];
 }
