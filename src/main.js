@@ -1,5 +1,5 @@
-// Plain JavaScript, like src/cli.js and src/runtime/thread.js: Node loads its TypeScript stripper, which takes 8 MiB and 50 ms, for
-// the first file that is not in the compile cache, and what starts the cache cannot be in it.
+// Plain JavaScript, like src/cli.js and src/runtime/thread.js: Node loads its TypeScript stripper (8 MiB, 50 ms) for the first file
+// that is not in the compile cache, and the file that enables the cache cannot be in it.
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();

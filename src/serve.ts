@@ -11,13 +11,13 @@ import { UnusableStore } from './runtime/unusable-store.ts';
 
 /** How long the whole stop may take. docs/operations/monitoring.md promises 10 s. */
 const STOP_WITHIN_MS = 9_000;
-/** How long requests and jobs in flight have to finish, however long new requests were taken before. */
+/** How long requests and jobs in flight may take to finish after the drain. */
 const FINISH_WITHIN_MS = 7_000;
 
 function configOrExit() {
   try {
     const [argument] = process.argv.slice(2);
-    // Whoever writes --port 8080 is not to find a service on another port.
+    // Reject arguments such as `--port 8080`; otherwise the service would start on another port.
     if (argument !== undefined)
       throw new ConfigError(
         argument,
@@ -33,7 +33,7 @@ function configOrExit() {
 /** Errors whose message says what to do. */
 const ONE_LINE = [ConfigError, UnusableStore, UnusableAddress, Unavailable] as const;
 
-/** Ends the process with the one line that says what to do, if the error has one. */
+/** Prints the error's one line and exits, if its message says what to do. */
 function exitWithOneLine(error: unknown): void {
   if (!(ONE_LINE.some((kind) => error instanceof kind) && error instanceof Error)) return;
   console.error(error.message);
@@ -54,10 +54,10 @@ export async function serve(): Promise<void> {
     process.exit(1);
   });
   void greet(service);
-  // The compile cache is otherwise saved only on a clean exit, and kill -9 is also a way to stop.
+  // Save the compile cache now, because Node saves it only on a clean exit.
   setImmediate(flushCompileCache);
   collectAtRest();
-  // Its log goes on elsewhere: whatever this process still did would be lost, or done twice.
+  // Another process has taken over the log: work done here would be lost or done twice.
   void service.fenced.then((problem) => {
     logger.fatal(problem);
     process.exit(1);
@@ -68,7 +68,7 @@ export async function serve(): Promise<void> {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
-      // Whoever presses Ctrl-C has no balancer.
+      // Ctrl-C means a terminal session, so there is no load balancer to drain.
       const drainMs = signal === 'SIGTERM' ? config.drainMs : 0;
       logger.info({ signal, drainMs }, 'Stopping');
       setTimeout(
@@ -89,7 +89,7 @@ export async function serve(): Promise<void> {
   }
 }
 
-/** Shows whoever started the service where to find things. */
+/** Prints the URLs and credentials on the terminal. */
 async function greet({ core: { config, users }, app, demo }: Service): Promise<void> {
   const { publicUrl, dataDir, roles } = config;
   if (app === undefined) {
@@ -115,15 +115,15 @@ async function greet({ core: { config, users }, app, demo }: Service): Promise<v
       `  curl -H 'Authorization: Bearer ${brand.apiKey}' '${url}'`,
     );
   } else if (config.demo) {
-    // The store holds other data, or lost its demo.json.
+    // The store holds other data, or its demo.json is missing.
     const isOurs = config.eventStoreUrl === undefined && config.mongoUrl === undefined;
     const remedy = isOurs ? `. To get demo data, stop, empty ${dataDir} and start again` : '';
     lines.push(`  Demo     none: the store was not empty${remedy}`);
   }
-  // If that cannot be read now, nothing is said of it.
+  // If the users cannot be read now, print nothing about accounts.
   if (demo === undefined && !(await users.exist().catch(() => true)))
     lines.push(
-      '  Accounts none yet: nobody can sign in. Make the first one:',
+      '  Accounts none yet. Create the first one to sign in:',
       '',
       ...FIRST_ACCOUNT.map((each) => `  ${each}`),
     );

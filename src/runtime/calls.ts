@@ -2,35 +2,35 @@ import type { Port } from './link.ts';
 import { isUnavailable, Unavailable } from './unavailable.ts';
 import { UnusableStore } from './unusable-store.ts';
 
-/** How long a question waits for a thread that has ended to be started again and to answer. */
+/** How long a call waits for an ended thread to restart and answer. */
 const RESTARTED_WITHIN_MS = 8_000;
 
-/** What one thread asks another: by name, the argument and the result, both of which can be cloned. */
+/** The calls between two threads, by name. Argument and result must be cloneable. */
 export type Calls = { readonly [name: string]: { readonly argument: unknown; readonly result: unknown } };
 
-/** Asks another thread. @throws what it threw */
+/** Calls another thread. @throws the error it threw */
 export type Ask<C extends Calls> = <N extends keyof C & string>(
   name: N,
   argument: C[N]['argument'],
 ) => Promise<C[N]['result']>;
 
-/** `isRepeated`: a thread that has ended since may have done it already. */
+/** `isRepeated`: a thread that has since ended may already have run the call. */
 type Question = { readonly id: number; readonly name: string; readonly argument: unknown; readonly isRepeated?: true };
 type Answer = { readonly id: number } & ({ readonly result: unknown } | { readonly failed: PlainError });
 type Asked = { readonly question: Question; readonly answered: PromiseWithResolvers<unknown> };
 
-/** Asks a thread that answers with {@link answer}, over one port after another. */
+/** Calls a thread that serves with {@link answer}. The port changes when that thread restarts. */
 export type Caller<C extends Calls> = {
   readonly ask: Ask<C>;
-  /** Asks over this port from now on. What has not been answered yet is asked again. */
+  /** Uses this port from now on. Repeats calls without an answer. */
   connect(port: Port): void;
-  /** The thread has ended: questions wait for the next one. */
+  /** The thread has ended: calls wait for its replacement. */
   disconnect(): void;
-  /** Rejects what waits, and what is asked from now on. */
+  /** Rejects waiting and future calls. */
   close(reason: Error): void;
 };
 
-/** What is asked in one turn of the event loop travels together: each message wakes the other thread. */
+/** Sends the calls of one turn of the event loop as one message, because each message wakes the other thread. */
 export function createCaller<C extends Calls>(): Caller<C> {
   const waiting = new Map<number, Asked>();
   let send: ((question: Question) => void) | undefined;
@@ -43,7 +43,7 @@ export function createCaller<C extends Calls>(): Caller<C> {
     waiting.clear();
   }
 
-  /** The thread has answered, or nothing waits for it any more. */
+  /** The thread has answered, or no call is waiting. */
   function stopWaiting(): void {
     clearTimeout(restarting);
     restarting = undefined;
@@ -75,7 +75,7 @@ export function createCaller<C extends Calls>(): Caller<C> {
     },
     disconnect() {
       send = undefined;
-      // One limit for all restarts, because a thread may end again and again before it answers. The first start has none.
+      // One limit covers all restarts, because a thread may end repeatedly before it answers. The first start has no limit.
       restarting ??= setTimeout(() => {
         stopWaiting();
         const reason = new Unavailable('The thread that writes to the store has ended');
@@ -92,19 +92,19 @@ export function createCaller<C extends Calls>(): Caller<C> {
   };
 }
 
-/** Answers what the other end of a port asks. */
+/** Serves the calls from the other end of a port. */
 export function answer<C extends Calls>(
   port: Port,
   calls: { readonly [N in keyof C]: (argument: C[N]['argument'], isRepeated: boolean) => Promise<C[N]['result']> },
 ): void {
-  // Before the next commit, which may wait for the disk.
+  // Send before the next commit, which may wait for the disk.
   const send = inBatches<Answer>(port, process.nextTick);
   const handlers = new Map<string, (argument: unknown, isRepeated: boolean) => Promise<unknown>>(Object.entries(calls));
   port.on('message', (questions) => {
     if (!isBatch<Question>(questions)) return;
     for (const { id, name, argument, isRepeated = false } of questions) {
       const handler = handlers.get(name);
-      if (handler === undefined) throw new Error(`Another thread asks for ${name}, which is unknown`);
+      if (handler === undefined) throw new Error(`Another thread called ${name}, which is unknown`);
       handler(argument, isRepeated).then(
         (result) => send({ id, result }),
         (error: unknown) => send({ id, failed: plainErrorOf(error) }),
@@ -116,7 +116,7 @@ export function answer<C extends Calls>(
 /** Calls share their port with plain messages. */
 const isBatch = <T>(message: unknown): message is readonly T[] => Array.isArray(message);
 
-/** Sends what is given to it until `later` as one message. */
+/** Collects items until `later` and sends them as one message. */
 function inBatches<T>(port: Port, later: (flush: () => void) => void): (item: T) => void {
   let waiting: T[] = [];
   return (item) => {
@@ -130,7 +130,7 @@ function inBatches<T>(port: Port, later: (flush: () => void) => void): (item: T)
   };
 }
 
-/** An error without its class, which does not survive the way between threads. */
+/** An error without its class, which structured cloning drops. */
 type PlainError = {
   readonly name: string;
   readonly message: string;

@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises';
 const NEARLY_FULL_BYTES = 512 * 1024 * 1024;
 const NEARLY_FULL_SHARE = 0.1;
 
-/** How many bytes the disk that holds `folder` has left for this process. */
+/** The free bytes on the disk that holds `folder`, as available to this process. */
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
@@ -18,5 +18,5 @@ export async function diskWarning(folder: string): Promise<string | undefined> {
   return free < enough ? `nearly full: ${megabytes(free)} free` : undefined;
 }
 
-/** A number of bytes for people. */
+/** Formats a number of bytes for display. */
 export const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_000_000).toLocaleString('en')} MB`;

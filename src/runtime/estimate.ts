@@ -1,14 +1,14 @@
-/** How much of the past an estimate looks at. */
+/** The period that an estimate is based on. */
 const WINDOW_MS = 30_000;
 
 export type Estimate = {
-  /** Notes how much is done. */
+  /** Records the progress. */
   note(done: number): void;
-  /** @returns whole seconds, at least 1; undefined while there is too little to go by */
+  /** @returns whole seconds, at least 1; undefined while there is too little data */
   secondsLeft(total: number | undefined): number | undefined;
 };
 
-/** Estimates when a piece of work will be complete, by how fast it has got on lately. */
+/** Estimates the time left from the recent speed. */
 export function createEstimate(now: () => number = () => performance.now()): Estimate {
   let notes: { readonly at: number; readonly done: number }[] = [];
 
@@ -31,7 +31,7 @@ export function createEstimate(now: () => number = () => performance.now()): Est
   };
 }
 
-/** An estimate for people, to follow what is done: `, about 12 s left`. Empty if there is none. */
+/** Formats an estimate to append to a progress message: `, about 12 s left`. Empty without an estimate. */
 export function timeLeft(seconds: number | undefined): string {
   if (seconds === undefined) return '';
   return `, about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`} left`;

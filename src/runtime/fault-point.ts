@@ -1,8 +1,8 @@
 import { readFileSync, renameSync } from 'node:fs';
 
 /**
- * For tests: a file that `FAULT_POINT` names holds `<name>|<thread or process>`: the thread or the process that meets that step ends
- * there, once, because it renames the file to `<file>.met` first. The file may be written again.
+ * For tests. `FAULT_POINT` names a file that holds `<name>|<thread or process>`. The thread or process that reaches this step
+ * renames the file to `<file>.met` and ends. Writing the file again arms it again.
  */
 const file = process.env.FAULT_POINT;
 
@@ -15,7 +15,7 @@ export function faultPoint(name: string): void {
   process.exit(1);
 }
 
-/** @returns what ends at the step; nothing if the file names another one, or was taken by another thread */
+/** @returns whether thread or process ends here; undefined if the file names another step, or another thread has taken it */
 function takeFault(file: string, name: string): string | undefined {
   try {
     const [point, what] = readFileSync(file, 'utf8').split('|');

@@ -2,11 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 
 /**
- * Prepares `X-Forwarded-For` for Fastify, which reads the caller's address (`request.ip`) from it. Some proxies add the port of the
- * connection, which differs each time: without it, limits count all requests of a caller together. To be called before routes are added.
+ * Prepares `X-Forwarded-For` for Fastify, which reads the caller's address (`request.ip`) from it. Removes the port that some
+ * proxies add: it differs for each connection, and would defeat the rate limits. Call it before routes are added.
  *
- * Warns once if the header comes from a proxy that is not trusted: all callers behind it count as one, so that a few of them use up the
- * limits of all.
+ * Warns once if an untrusted proxy sends the header: all clients behind it share one address and thus one limit.
  */
 export function readForwardedFor(app: FastifyInstance, logger: Pick<Logger, 'warn'>): void {
   let isWarned = false;
@@ -15,7 +14,7 @@ export function readForwardedFor(app: FastifyInstance, logger: Pick<Logger, 'war
     const forwarded = headers['x-forwarded-for'];
     if (forwarded !== undefined) {
       headers['x-forwarded-for'] = String(forwarded).split(',').map(withoutPort).join(',');
-      // Without a trusted proxy, or from another one, the only address is that of the connection.
+      // For an untrusted proxy, `ips` holds only the address of the connection.
       if (!isWarned && (request.ips?.length ?? 1) === 1) {
         isWarned = true;
         logger.warn({ proxy: request.ip }, UNTRUSTED);

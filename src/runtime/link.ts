@@ -1,12 +1,12 @@
-/** What one thread tells another about one subject. Every message is a hint: it may be lost, and the stores hold the truth. */
+/** Messages about one subject between two threads. Each is only a hint and may be lost; the stores are authoritative. */
 type Topic<T> = {
   tell(item: T): void;
   close(): void;
 };
 
-/** Tells the thread at the other end of a port what has changed. Messages arrive in the order in which they were sent. */
+/** Sends change hints to the thread at the other end of a port, in order. */
 export type Link = {
-  /** Opens a subject: `hear` gets what the other end tells about it. */
+  /** Opens a subject. `hear` receives the other end's messages. */
   open<T>(subject: string, hear: (item: T) => void): Topic<T>;
 };
 
@@ -16,7 +16,7 @@ export type Port = {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 };
 
-/** Messages that may be on their way. More are dropped, so that a thread that is stuck does not fill the memory. */
+/** The limit of unconfirmed messages. Further ones are dropped, so that a blocked thread does not fill the memory. */
 const MOST_UNCONFIRMED = 1_024;
 /** The receiver confirms that many messages at a time: each confirmation wakes the sender. */
 const CONFIRM_EVERY = 256;
@@ -27,7 +27,7 @@ type Message = { readonly told: readonly Told[] } | { readonly confirmed: number
 /** A method, so that a listener for one type of item fits. */
 type Listener = { hear(item: unknown): void };
 
-/** A link that has no port yet, or gets a new one when the thread at the other end was restarted. */
+/** A link whose port is set later, and again when the other thread restarts. */
 export type Linked = Link & { connect(port: Port): void };
 
 export function createLink(): Linked {
@@ -69,7 +69,7 @@ export function createLink(): Linked {
       return {
         tell(item) {
           waiting.push({ subject, item });
-          // What is told together, such as changed documents and the checkpoint that covers them, wakes the other thread once.
+          // Messages of one tick, such as documents and their checkpoint, wake the other thread once.
           if (waiting.length === 1) process.nextTick(flush);
         },
         close: () => void heard.delete(listener),

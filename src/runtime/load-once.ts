@@ -1,7 +1,7 @@
-/** Something loaded on first use, so that a start does not have to wait for it. */
+/** A value loaded on first use, so that startup does not wait for it. */
 export type Lazy<T> = {
   (): Promise<T>;
-  /** What has been loaded, or undefined when nothing has needed it yet. */
+  /** The loaded value, or undefined before the first use. */
   loaded(): Promise<T> | undefined;
 };
 

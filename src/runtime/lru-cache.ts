@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * Creates an LRU cache that grows with what it holds. With the library's own `max`, a cache allocates all of its entries at once: 50
- * to 100 ms for the caches of a start.
- * @param max the number of entries, or what their sizes add up to
- * @param options.sizeOf how much of that an entry takes, at least 1
+ * Creates an LRU cache that grows with its entries. The library's own `max` allocates all entries at once, which adds 50 to 100 ms
+ * to startup.
+ * @param max the number of entries, or their total size
+ * @param options.sizeOf the size of an entry, at least 1
  */
 export const createLruCache = <Key extends {}, Value extends {}>(
   max: number,

@@ -6,9 +6,9 @@ import { hostname, networkInterfaces } from 'node:os';
 export const BOOT_ID = bootId();
 
 /**
- * Identifies this machine since it was started. Cloned machines and containers may share their host name; machines that were
- * restored from one snapshot of a running machine share even the boot id. `PLACE` tells those apart. It is read here, because worker
- * threads have to know it as well.
+ * Identifies this boot of this machine. Cloned machines and containers may share a host name, and machines restored from one
+ * snapshot share even the boot id; `PLACE` distinguishes those. Read from the environment here, because worker threads need it as
+ * well.
  */
 export const MACHINE = [process.env.PLACE?.trim() ?? '', BOOT_ID ?? hostname()].join(' ').trim();
 
@@ -20,7 +20,7 @@ function bootId(): string | undefined {
   }
 }
 
-/** Whether a host name or address is one of this machine. False if that cannot be told. */
+/** Whether a host name or address is one of this machine. False if unknown. */
 export async function isThisMachine(host: string): Promise<boolean> {
   const found = await lookup(host).catch(() => undefined);
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those that it is in, unless it exists. Node's own way to do so never returns where a file system says that a
- * folder does not exist although the one it would be in does, as /proc says.
+ * Creates a folder and its parents. Node's recursive `mkdir` never returns on file systems such as /proc, which report ENOENT
+ * although the parent exists.
  * @throws the error of the file system
  */
 export function makeFolder(folder: string, mode?: number): void {

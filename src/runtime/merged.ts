@@ -1,7 +1,6 @@
 /**
- * Streams that are in the same order, as one. What several of them have, so that it compares equal, comes once: as the first of
- * those streams has it. No stream is read beyond the item that it would give next, and all are closed at the end, also when the
- * reader stops early or one of them throws.
+ * Merges sorted streams. Of equal items, only the one from the first stream is returned. Reads at most one item ahead of each
+ * stream, and closes all streams at the end, also when the reader stops early or a stream throws.
  * @param compare negative if the first argument comes first, 0 if both are the same item
  */
 export async function* merged<T>(

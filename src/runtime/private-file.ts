@@ -14,7 +14,7 @@ export function keepPrivate(path: string): void {
     try {
       chmodSync(file, OWNER_ONLY);
     } catch {
-      // It does not exist, or another user owns it and decides.
+      // The file does not exist, or belongs to another user.
     }
   }
 }

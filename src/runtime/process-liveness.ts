@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { MACHINE } from './machine.ts';
 
-/** What identifies a process to others on the same machine that share its store. */
+/** Identifies a process to other processes on the same machine and store. */
 export type ProcessIdentity = {
   /** The machine since it started and, on Linux, the PID namespace: each container has its own. */
   readonly pidNamespace: string;
   readonly pid: number;
-  /** Tells the process from earlier and later ones with the same pid; absent where there is no /proc. */
+  /** Distinguishes processes that reuse a pid; absent without /proc. */
   readonly startedAt?: string;
 };
 
@@ -18,10 +18,7 @@ export const THIS_PROCESS: ProcessIdentity = {
   ...(startedAt !== undefined && { startedAt }),
 };
 
-/**
- * Whether a process is known to have ended. False if that cannot be determined from here, because it may be on another machine
- * or hidden.
- */
+/** Whether a process has certainly ended. False if unknown, as for a process on another machine or in another container. */
 export function isKnownDead(identity: ProcessIdentity): boolean {
   const { pidNamespace, pid } = identity;
   if (pidNamespace !== THIS_PROCESS.pidNamespace) return false;
@@ -53,7 +50,7 @@ function isRunning(pid: number): boolean {
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the name of the program in brackets, may hold anything.
+    // The second field, the program name in brackets, may contain any character.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[22 - 3];
   } catch {
     return undefined;

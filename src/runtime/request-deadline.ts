@@ -3,14 +3,14 @@ import { OutcomeUnknown, Unavailable } from './unavailable.ts';
 
 /** How long a request may take until its answer begins. docs/guides/rest-api.md promises 10 s. */
 const ANSWERED_WITHIN_MS = 9_500;
-/** How often requests that are under way are looked at. */
+/** How often the deadlines of open requests are checked. */
 const LOOK_EVERY_MS = 100;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether what the request asks for may have been begun, if it may change something. */
+    /** Whether the handler of a changing request may have begun. */
     begun: boolean;
-    /** When it has to be answered, by `performance.now()`. */
+    /** The deadline, by `performance.now()`. */
     answerBy: number;
   }
 }
@@ -18,14 +18,13 @@ declare module 'fastify' {
 type Deadline = {
   /** Default 9.5 s. */
   readonly withinMs?: number;
-  /** Why nothing can be answered at the moment, if that is known. */
+  /** The known cause of the delay, such as an outage of the event log. */
   readonly cause?: () => unknown;
 };
 
 /**
- * Answers requests whose handlers do not, through the error handlers of their routes: whoever asks is told in time, whatever stands
- * still. What a handler has begun goes on; what it has not, never begins (docs/decisions/rest-api.md). To be called before routes
- * are added.
+ * Fails requests that take too long, through the error handlers of their routes. A handler that has begun runs on; one that has not
+ * never begins (docs/decisions/rest-api.md). Call it before routes are added.
  */
 export function answerInTime(
   app: FastifyInstance,
@@ -45,8 +44,8 @@ export function answerInTime(
 }
 
 /**
- * Watches requests until they are answered. Most are by the end of the turn of the event loop in which they arrived, and cost no timer
- * and no hook.
+ * Watches requests until they are answered. Most are answered within the turn of the event loop in which they arrived, and need no
+ * timer or hook.
  */
 function createWatch(cause: () => unknown): (reply: FastifyReply) => void {
   const arrived: FastifyReply[] = [];
@@ -76,7 +75,7 @@ function createWatch(cause: () => unknown): (reply: FastifyReply) => void {
   };
 }
 
-/** Also past Fastify, or given up by the client. */
+/** Also true for raw responses and closed connections. */
 const isAnswered = ({ raw }: FastifyReply): boolean => raw.headersSent || raw.destroyed;
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -87,15 +86,15 @@ function begin(request: FastifyRequest, _reply: FastifyReply, done: () => void):
   done();
 }
 
-/** @returns whether it was time */
+/** @returns whether the deadline had passed */
 function answerLate(reply: FastifyReply, now: number, cause: () => unknown): boolean {
   const { request } = reply;
-  // While it has not arrived completely, it is the client that takes its time; how long it may, the server itself watches.
+  // While the request is still arriving, the server's own request timeout applies.
   if (request.answerBy > now || request.raw.complete === false) return false;
   const send = reply.send.bind(reply);
-  // What the handler still has to say comes too late.
+  // Ignore what the handler sends later.
   reply.send = (...payload) => (reply.raw.headersSent ? reply : send(...payload));
-  // A client that pipelines gets no further answers that late.
+  // Close the connection, so that pipelined requests fail at once.
   reply.header('connection', 'close');
   const what = `${request.method} ${request.routeOptions.url ?? request.url} was not answered in time`;
   reply.send(

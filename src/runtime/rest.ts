@@ -2,18 +2,18 @@ import { performance } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How often a thread looks whether it is at rest. */
+/** How often a thread checks whether it is idle. */
 const LOOK_EVERY_MS = 10_000;
-/** The share of that time in which a thread at rest may have been busy. */
+/** An idle thread was busy for at most this share of the period. */
 const AT_REST = 0.05;
-/** A heap that has grown by less since the last time is left as it is, in bytes: collecting takes 20 to 90 ms. */
+/** Skip the collection if the heap has grown by fewer bytes than this: collecting takes 20 to 90 ms. */
 const WORTH_BYTES = 16 * 2 ** 20;
 
 type CollectGarbage = (options: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void;
 
 /**
- * Collects the garbage of this thread whenever it comes to rest, and gives its memory back to the system: V8 does so by itself only
- * as long as a thread goes on allocating (docs/decisions/threads.md).
+ * Collects garbage when this thread becomes idle and returns the memory to the system. V8 itself does so only while a thread
+ * allocates (docs/decisions/threads.md).
  */
 export function collectAtRest({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
   let before = performance.eventLoopUtilization();
@@ -30,7 +30,9 @@ export function collectAtRest({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
   }, lookEveryMs).unref();
 }
 
-/** It exists in contexts that are made while this flag is set. The flag is taken back: cached code is valid only for the same flags. */
+/**
+ * `gc` exists in contexts created while this flag is set. The flag is reset, because cached code is only valid for the same flags.
+ */
 function exposedCollect(): CollectGarbage {
   setFlagsFromString('--expose-gc');
   const collect: CollectGarbage = runInNewContext('gc');

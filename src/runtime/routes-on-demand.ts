@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { loadOnce } from './load-once.ts';
 
-/**
- * Adds GET routes that a server of their own answers, which is put together with the first request for one of them: a start need not
- * wait for it, nor hold what it needs in memory.
- */
+/** Adds GET routes served by a separate server that is built on the first request, which saves startup time and memory. */
 export function routesOnDemand(
   app: FastifyInstance,
   paths: readonly string[],

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { BOOT_ID } from './machine.ts';
 
-/** A clock that nobody can set. It counts on while the machine sleeps, as far as the system can tell. */
+/** A monotonic clock that cannot be set. Where the system supports it, it includes the time that the machine sleeps. */
 export type SteadyClock = {
-  /** Milliseconds since some moment. */
+  /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Identifies that moment, so that processes can compare what they read. Undefined if they cannot. */
+  /** Identifies that moment, so that processes can compare their readings. Undefined if they cannot. */
   readonly since: string | undefined;
 };
 
 /**
  * The time since the machine was started (proc_uptime(5)). Some containers see the time since their own start instead, under the
- * boot id of the machine; it is then behind the monotonic clock, which they cannot hide, and only this process can use it.
+ * boot id of the machine; it is then behind the monotonic clock, and only this process can use it.
  */
 export const machineTime: SteadyClock = (() => {
   const uptime = uptimeMs();

@@ -1,4 +1,4 @@
-// Every thread begins here. Why this is plain JavaScript, src/main.js says.
+// The entry point of every thread. Plain JavaScript: see src/main.js.
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { workerData } from 'node:worker_threads';
 
@@ -6,5 +6,5 @@ enableCompileCache();
 await import(workerData.module);
 const { collectAtRest } = await import('./rest.ts');
 collectAtRest();
-// Otherwise it is saved only when a thread ends by itself.
+// Node otherwise saves the cache only when a thread exits normally.
 setImmediate(flushCompileCache);

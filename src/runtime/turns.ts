@@ -1,18 +1,17 @@
 import { finished, type Writable } from 'node:stream';
 
-/** Lets a limited number of answers per key be worked on at once. */
+/** Limits the concurrent responses per key. */
 export type Turns = {
   /**
-   * Waits for a turn, in the order in which they are asked for. A turn ends with its answer: when the answer has been written, or its
-   * connection is closed.
-   * @returns false if the answer has ended before its turn came
+   * Waits for a turn, first come, first served. A turn ends when its response is written or its connection closes.
+   * @returns false if the response ended before its turn came
    */
   take(key: string, answer: Writable): Promise<boolean>;
 };
 
-/** @param limit how many answers with the same key may be worked on at once */
+/** @param limit the number of concurrent responses per key */
 export function createTurns(limit: number): Turns {
-  /** The answers of each key, in order; the first ones have their turn. */
+  /** The responses of each key, in order; the first ones have their turn. */
   const queues = new Map<string, Set<{ readonly begin: (isOpen: boolean) => void }>>();
 
   return {
@@ -26,7 +25,7 @@ export function createTurns(limit: number): Turns {
         begin(false);
         queue.delete(entry);
         if (queue.size === 0) queues.delete(key);
-        // In the next turn of the event loop, which knows of all connections that were closed together with this one.
+        // Wait for the next turn of the event loop: by then, other connections that closed at the same time are marked as closed.
         setImmediate(() => {
           for (const first of queue.values().take(limit)) first.begin(true);
         });

@@ -1,4 +1,4 @@
-/** An address that cannot be listened on. The message names the setting, and says what to do. */
+/** The server cannot listen on the address. The message names the setting and the remedy. */
 export class UnusableAddress extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
@@ -9,8 +9,8 @@ export class UnusableAddress extends Error {
 type Address = { readonly host: string; readonly port: number };
 
 /**
- * Turns what listening fails with into words.
- * @throws {UnusableAddress} if the setting is to blame
+ * Translates errors of `listen`.
+ * @throws {UnusableAddress} if the setting is the cause
  */
 export async function onAddress<T>({ host, port }: Address, listen: () => Promise<T>): Promise<T> {
   try {

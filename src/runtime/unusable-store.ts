@@ -1,7 +1,7 @@
 /**
  * A store cannot or must not be used: its server does not answer, its file is damaged, or it does not belong to the others. The
- * message is one line that names what was found and, where there is one, the command that mends it; a start ends with nothing but
- * that line (docs/decisions/stores.md).
+ * message is one line with the finding and, if there is one, the command that repairs it. It is the only output of a failed start
+ * (docs/decisions/stores.md).
  */
 export class UnusableStore extends Error {
   constructor(message: string, cause?: unknown) {
@@ -10,7 +10,7 @@ export class UnusableStore extends Error {
   }
 }
 
-/** A process has a store open that a command needs for itself alone. Nothing was changed. */
+/** A command needs exclusive access to a store that another process has open. Nothing was changed. */
 export class StoreInUse extends Error {
   constructor(place: string) {
     super(`A process has the store in ${place} open. Stop the service first.`);

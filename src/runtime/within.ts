@@ -1,5 +1,5 @@
 /**
- * The outcome of `work`, which goes on regardless.
+ * Limits the wait for `work`, which runs on regardless.
  * @throws what `late` returns, after `ms` without an outcome
  */
 export async function within<R>(

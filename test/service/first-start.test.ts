@@ -156,7 +156,7 @@ test('a start without demo data explains how to make the first account, until th
   const dataDir = temporaryDataDir();
   const env = { DEMO: 'false' };
   const first = await startServiceProcess(dataDir, env);
-  await eventually(() => expect(first.output.stdout).toContain('nobody can sign in. Make the first one:'));
+  await eventually(() => expect(first.output.stdout).toContain('Accounts none yet. Create the first one to sign in:'));
   const [, addCommunity = ''] = /npm run venue -- (community add .*)/.exec(first.output.stdout) ?? [];
   const [, addUser = ''] = /npm run venue -- (user add .*)/.exec(first.output.stdout) ?? [];
   await first.end('SIGTERM');
@@ -171,6 +171,6 @@ test('a start without demo data explains how to make the first account, until th
 
   const second = await startServiceProcess(dataDir, env);
   await eventually(() => expect(second.output.stdout).toContain('/console'));
-  expect(second.output.stdout).not.toContain('nobody can sign in');
+  expect(second.output.stdout).not.toContain('Accounts none yet');
   await second.end('SIGTERM');
 });
