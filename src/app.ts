@@ -51,7 +51,7 @@ const READABLE_WITHIN_MS = 5_000;
 const LOG_ANSWERS_WITHIN_MS = 1_500;
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
-/** How long an answer may wait for its client to read on. Then its connection is closed. */
+/** A client that reads nothing of its response for so long is disconnected. */
 const ANSWER_READ_WITHIN_MS = 30_000;
 /** How often connections that have become idle are closed once the service is stopping. */
 const CLOSE_IDLE_EVERY_MS = 50;
@@ -79,10 +79,10 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     // Longer than any id: a path too long to match anything must still be authenticated before it gets its 404.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
-    // Only the API has schemas, and brings what compiles them. Without these, Fastify would load its own, and ajv with it.
+    // Only the API has schemas, and compiles them itself. Without these stubs, Fastify would load ajv.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: handleClientError,
-    // Node would refuse such a request without our error shape.
+    // Node's own refusal would not have our error shape.
     http: { requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
       nameRequest(request, reply);
@@ -96,7 +96,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   answerInTime(app, { cause: () => (outage.since() === undefined ? undefined : new LogAway('The event log is away')) });
   readForwardedFor(app, logger);
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    // The body of a form that nothing takes is not read, either.
+    // This also covers a form posted to an unknown path, whose body is not read.
     request.is404 && asksForPage(request) ? sendNotFoundPage(reply) : handleError(error, request, reply),
   );
   app.setNotFoundHandler((request, reply) =>
@@ -136,7 +136,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       authenticate,
       challenge,
       settings: config,
-      // Time zones have versions, too.
+      // Time-zone data has versions, too.
       release: JSON.stringify([manifest.version, process.versions.tz, projections.map(idOf)]),
     }),
   );
@@ -168,15 +168,15 @@ export type Service = {
   readonly core: Core;
   /** Absent without the role `api`. */
   readonly app: FastifyInstance | undefined;
-  /** The demo data, if there is any. */
+  /** The demo data, if enabled. */
   readonly demo: Demo | undefined;
-  /** Those that run beside this one. */
+  /** The other threads of this process. */
   readonly threads: { readonly log: LogThread | undefined; readonly worker: WorkerThread | undefined };
-  /** Resolves with the problem, as a sentence, if the store was fenced while this process was asleep: it has to end at once. */
+  /** Resolves with a sentence if the store was fenced while this process was suspended. The process must then end at once. */
   readonly fenced: Promise<string>;
   /**
-   * Takes no new work and waits for what is in flight. For `drainMs` it still takes requests, while `/readyz` already tells
-   * balancers to send no more.
+   * Takes no new jobs and waits for those in flight. For `drainMs`, it still accepts requests while `/readyz` already fails, so
+   * that load balancers stop sending them.
    */
   stop(drainMs?: number): Promise<void>;
 };
@@ -206,16 +206,16 @@ export async function startService(
   const fenced = Promise.withResolvers<string>();
   core.identity.start(fenced.resolve);
   await core.clockWatch.start();
-  // What cannot be read by then is answered with an error, and /readyz says why.
+  // After that, reads of unfinished read models fail, and /readyz shows the reason.
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
   const { readable } = projector;
   const demo = config.demo
     ? await ensureDemoData({ ...core, ...config, readable, projecting: () => running.projecting })
     : undefined;
-  // Not before: demo data has requests that would have expired long ago.
+  // Start the scheduler only after the demo data is loaded: it has requests that would already have expired.
   await running.begin();
-  // The first start has made one meanwhile.
+  // By now the first start has created a key.
   await core.authorizationServer.signingKeys.current();
   const { host, port } = config;
   await onAddress({ host, port }, async () => app?.listen({ host, port }));
@@ -225,7 +225,7 @@ export async function startService(
     if (app.server.listening) await sleep(drainMs);
     // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
     const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
-    // Fastify closes idle connections once; one whose answer was still under way then is kept open by its client.
+    // Fastify closes idle connections only once. A connection that was still sending a response then would stay open.
     const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
     await app.close().finally(() => {
       clearTimeout(closeLingering);
@@ -241,7 +241,7 @@ export async function startService(
     threads: { log: logThread, worker },
     async stop(drainMs = 0) {
       stopping = true;
-      // Projecting ends last: what open requests and the other roles still do has to become visible.
+      // The projector stops last, so that the changes of open requests and other roles become visible.
       await Promise.all([closeApp(drainMs), webhooks.stop(), running.finish()]);
       await running.stop();
       await projector.stop();

@@ -1,4 +1,4 @@
-// Plain JavaScript for the reason that src/main.js gives.
+// Plain JavaScript: see src/main.js.
 import { enableCompileCache } from 'node:module';
 import { constants } from 'node:os';
 

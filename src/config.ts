@@ -18,12 +18,12 @@ export type Config = {
   readonly host: string;
   /** Origin at which the service is reached, without a trailing slash. It is also the OAuth issuer. */
   readonly publicUrl: string;
-  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed; rate limits count by client address. */
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is trusted; rate limits count by client address. */
   readonly trustProxy: readonly string[];
   readonly dataDir: string;
   /** Unset: the embedded event store in `dataDir`. */
   readonly eventStoreUrl: string | undefined;
-  /** What the names of the store begin with on an EventStoreDB that others share. */
+  /** The prefix of all names on a shared EventStoreDB. */
   readonly eventStorePrefix: string | undefined;
   /** Unset: the embedded document store in `dataDir`. */
   readonly mongoUrl: string | undefined;
@@ -44,19 +44,19 @@ export type Config = {
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
   readonly clockShift: number;
-  /** Tells this machine from others of the same host name; `runtime/machine.ts` reads it, too. */
+  /** Distinguishes machines with the same host name; `runtime/machine.ts` reads it, too. */
   readonly place: string | undefined;
-  /** How long the service still takes requests after SIGTERM, so that balancers can learn from `/readyz` to send no more. */
+  /** How long the service still accepts requests after SIGTERM, so that load balancers see `/readyz` fail first. */
   readonly drainMs: number;
-  /** Where every checkpoint of the log is sent to. */
+  /** The URL that receives every checkpoint of the log. */
   readonly sealWebhook: string | undefined;
   /** The file that every checkpoint of the log is appended to. */
-  /** Who runs the commands of the operator: the id of their actor. */
+  /** The actor id of the operator's commands. */
   readonly operator: string;
   readonly sealFile: string | undefined;
-  /** Whether that file gets the hash of every event, too. */
+  /** Whether `sealFile` also gets the hash of every event. */
   readonly sealFileLeaves: boolean;
-  /** How long a read model is kept that no process has wanted, such as that of an earlier release, in milliseconds. */
+  /** How long an unused read model is kept, such as one of an earlier release, in milliseconds. */
   readonly retireAfterMs: number;
 };
 
@@ -125,7 +125,7 @@ type Value = (name: string) => string | undefined;
 function number(value: Value, name: string, fallback: number, fits: (n: number) => boolean, rule: string): number {
   const text = value(name);
   if (text === undefined) return fallback;
-  // Not every text that JavaScript takes for a number is one for people: 0x10, 1e3.
+  // Reject notations that only JavaScript accepts: 0x10, 1e3.
   const parsed = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
   return parsed;
@@ -159,11 +159,11 @@ function oneOf(value: Value, name: string, fallback: string, allowed: readonly s
 function url(value: Value, name: string, protocols: readonly string[]): string | undefined {
   const text = value(name);
   if (text === undefined || protocols.some((protocol) => text.startsWith(`${protocol}//`))) return text;
-  // Without the value, which may contain a password.
+  // The message omits the value, which may contain a password.
   throw new ConfigError(name, `must start with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
 }
 
-/** Read as the clients of URLs read them. Its value is not repeated: it may contain a password. */
+/** Parsed like the clients parse it. The message omits the value, which may contain a password. */
 function httpUrl(value: Value, name: string): string | undefined {
   const text = url(value, name, ['https:', 'http:']);
   if (text === undefined || URL.canParse(text)) return text;
@@ -172,8 +172,7 @@ function httpUrl(value: Value, name: string): string | undefined {
 
 function sealFileLeaves(value: Value): boolean {
   const leaves = flag(value, 'SEAL_FILE_LEAVES', false);
-  if (leaves && value('SEAL_FILE') === undefined)
-    throw new ConfigError('SEAL_FILE_LEAVES', 'is for a file of seals: set SEAL_FILE, too');
+  if (leaves && value('SEAL_FILE') === undefined) throw new ConfigError('SEAL_FILE_LEAVES', 'requires SEAL_FILE');
   return leaves;
 }
 
@@ -217,14 +216,14 @@ function operatorId(text: string): string {
   throw new ConfigError('VENUE_OPERATOR', `must be 1 to 64 of a-z, 0-9, ".", "_" and "-", got "${text}"`);
 }
 
-/** Where the secret key is read from; undefined if it is not read from a file. */
+/** The file of the secret key; undefined if a setting holds the key. */
 export function secretKeyFile(env: Environment): string | undefined {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
   if (['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'].some(isSet)) return undefined;
   return join(isSet('DATA_DIR') ? (env.DATA_DIR?.trim() ?? '') : DEFAULT_DATA_DIR, SECRET_KEY_FILE);
 }
 
-/** `SECRET_KEYS` has several, while the key is being replaced: the one that seals first (docs/decisions/credentials.md). */
+/** `SECRET_KEYS` lists several keys during a rotation. The first one seals (docs/decisions/credentials.md). */
 function secretKeys(
   one: string | undefined,
   several: string | undefined,
@@ -232,7 +231,7 @@ function secretKeys(
   dataDir: string,
 ): SecretKey {
   if (several === undefined) return secretKey(one, embedded, dataDir);
-  if (one !== undefined) throw new ConfigError('SECRET_KEYS', 'takes the place of SECRET_KEY: set one of them');
+  if (one !== undefined) throw new ConfigError('SECRET_KEYS', 'replaces SECRET_KEY: set only one of them');
   const [current, ...former] = several.split(',').map((text) => keyIn(text.trim(), 'SECRET_KEYS'));
   const different = new Set([current, ...former].map((key) => key?.toString('hex')));
   if (current === undefined || different.size <= former.length)
@@ -259,7 +258,7 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
       try {
         writePrivate(file, randomBytes(32).toString('base64'), 'new');
       } catch (error) {
-        // Another process created it in the meantime.
+        // Another process may have created it.
         if (!existsSync(file)) throw error;
       }
     }
@@ -279,7 +278,7 @@ function place(text: string | undefined): string | undefined {
 
 function eventStorePrefix(text: string | undefined, eventStoreUrl: string | undefined): string | undefined {
   if (text !== undefined && eventStoreUrl === undefined)
-    throw new ConfigError('EVENTSTORE_PREFIX', 'is for an EventStoreDB: set EVENTSTORE_URL, too');
+    throw new ConfigError('EVENTSTORE_PREFIX', 'requires EVENTSTORE_URL');
   if (text === undefined || /^[A-Za-z0-9][\w-]{0,63}$/.test(text)) return text;
   throw new ConfigError(
     'EVENTSTORE_PREFIX',
@@ -304,7 +303,7 @@ function duration(value: Value, name: string, fallback: string, longest: string)
     const milliseconds = Temporal.Duration.from(text).total('milliseconds');
     if (milliseconds >= 0 && milliseconds <= Temporal.Duration.from(longest).total('milliseconds')) return milliseconds;
   } catch {
-    // Not a duration: refused below, like one out of range.
+    // Not a duration. Refused below.
   }
   throw new ConfigError(name, `must be an ISO 8601 duration, PT0S to ${longest}, got "${text}"`);
 }

@@ -26,13 +26,13 @@ export type Core = Foundation &
     readonly webhooks: Webhooks;
     readonly apiKeyUsage: ApiKeyUsage;
     readonly authorizationServer: AuthorizationServer;
-    /** What holds changes of which the log may not tell yet. */
+    /** Pending changes that the log may not hold yet. */
     readonly changing: Changing;
     readonly maintenance: Maintenance;
     readonly audit: Audit;
-    /** Seals what is sealed in the records anew, under the first secret key. @returns how many records it had to */
+    /** Reseals the records under the first secret key. @returns the number of changed records */
     readonly resealRecords: (onProgress: (resealed: number) => void) => Promise<number>;
-    /** A copy of everything that is held of a subject. */
+    /** Copies all data held about a subject. */
     readonly copyOf: CopyOf;
   };
 
@@ -100,7 +100,7 @@ async function assemble(foundation: Foundation): Promise<Core> {
       const { resealRecords } = await import('./store-identity/reseal.ts');
       return resealRecords(documents, config.secretKey, onProgress);
     },
-    // Imported on use: a start of the service does not need it.
+    // Imported on use, to save startup time.
     copyOf: async (subject, onProgress) => {
       const { createCopyOf } = await import('./personal-data/copies.ts');
       const readers = { webhookDeliveries: webhooks.getDelivery };

@@ -21,7 +21,7 @@ import { createLogClient, type LogClient } from './threads/log-client.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
 import { fanOutPositions } from './webhooks/fan-out/positions.ts';
 
-/** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
+/** The location of the stores: `DATA_DIR`, or the engines' URLs. */
 export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'eventStorePrefix' | 'mongoUrl'>;
 
 const LOG_FILE = 'events.db';
@@ -30,14 +30,14 @@ const READ_MODELS_FILE = 'read-models.sqlite';
 /** The folder of the read models that have files of their own. */
 const READ_MODELS_FOLDER = 'read-models';
 
-/** How messages name the parts of the store. URLs may hold passwords, so engines are named by their setting. */
+/** The names of the stores in messages. URLs may contain passwords, so engines are named by their setting. */
 export const locationsOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): StoreLocations => ({
   log: eventStoreUrl === undefined ? join(dataDir, LOG_FILE) : 'EVENTSTORE_URL',
   records: mongoUrl === undefined ? join(dataDir, RECORDS_FILE) : 'MONGODB_URL',
   readModels: mongoUrl === undefined ? join(dataDir, READ_MODELS_FILE) : 'MONGODB_URL',
 });
 
-/** The engines that the store is on. */
+/** The engine of each store. */
 export const enginesOf = ({ eventStoreUrl, mongoUrl }: StoreConfig) => ({
   log: eventStoreUrl === undefined ? ('embedded' as const) : ('EventStoreDB' as const),
   documents: mongoUrl === undefined ? ('embedded' as const) : ('MongoDB' as const),
@@ -67,13 +67,13 @@ export async function openEvents(
 }
 
 type Expiry = {
-  /** By which clock documents are removed that have expired. */
+  /** The clock for removing expired documents. */
   readonly clock?: Clock;
-  readonly believes?: () => Promise<boolean>;
+  readonly isClockTrusted?: () => Promise<boolean>;
 };
 
 type DocumentOptions = Expiry & {
-  /** Another thread that writes to embedded documents instead of this one. */
+  /** The thread that writes to embedded documents instead of this one. */
   readonly elsewhere?: DocumentsElsewhere;
   readonly link?: Link;
 };
@@ -96,7 +96,7 @@ export async function openDocuments(
   return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) }).catch(inOneLine('MONGODB_URL'));
 }
 
-/** Names the setting of an engine that cannot be reached, or whose URL cannot be used, and the reason. */
+/** Turns a connection failure or an invalid URL into one line with the setting and the reason. */
 const inOneLine =
   (setting: string) =>
   (error: unknown): never => {
@@ -106,13 +106,13 @@ const inOneLine =
     throw new UnusableStore(`${setting}: ${error.message}${reason}`, error);
   };
 
-/** Whether this machine runs the servers that the URLs name, as far as it can tell. Then they have its clock. */
+/** Whether the servers run on this machine, as far as it can tell, and so share its clock. */
 export async function sharesMachine({ eventStoreUrl, mongoUrl }: StoreConfig): Promise<boolean> {
   const urls = [eventStoreUrl, mongoUrl].filter((url) => url !== undefined);
   return (await Promise.all(urls.flatMap(hostsOf).map(isThisMachine))).every((isHere) => isHere);
 }
 
-/** The hosts in the URL of an engine, which may name several. */
+/** All hosts in the URL of an engine. */
 const hostsOf = (url: string): string[] => {
   const [, hosts = ''] = /^[^:]+:\/\/(?:[^@/?]*@)?([^/?]+)/.exec(url) ?? [];
   return hosts.split(',').map((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
@@ -121,16 +121,16 @@ const hostsOf = (url: string): string[] => {
 export type Stores = {
   readonly events: OperatedEventStore;
   readonly documents: OperatedDocumentStore;
-  /** Present if this thread has started it. */
+  /** Present in the thread that started it. */
   readonly logThread?: LogThread;
 };
 
 type StoresOptions = {
   /** Starts the log thread, which writes to the embedded stores for this one. */
   readonly inThread?: boolean;
-  /** The log thread, in a worker, which writes only read models itself. */
+  /** The connection to the log thread, in a worker. The worker writes only read models itself. */
   readonly log?: LogClient;
-  /** Main and worker tell each other over it what they project. */
+  /** Main thread and worker exchange projection progress over it. */
   readonly link?: Link;
 };
 
@@ -146,7 +146,7 @@ export async function openStores(
   mkdirSync(config.dataDir, { recursive: true });
   const isThreaded = inThread && isEmbedded(config);
   const writer = isThreaded ? createLogClient({ isTold: false }) : log;
-  // Of this process, only the thread that answers requests reports outages.
+  // Only the main thread reports outages.
   const topic = link?.open<string>('outage of the log', (reason) => events.outage.suspect(reason));
   const events = await openEvents(config, logger, {
     ...defined({ elsewhere: writer?.appends, tell: log && topic?.tell }),
@@ -154,11 +154,11 @@ export async function openStores(
   try {
     const documents = await openDocuments(config, logger, {
       ...expiry,
-      // The worker writes read models itself; the thread that answers requests writes nothing.
+      // The worker writes read models itself; the main thread writes nothing.
       ...defined({ link, elsewhere: writer && { kinds: isThreaded ? EVERY_KIND : RECORDS, writes: writer.writes } }),
     });
     if (!isThreaded || writer === undefined) return { events, documents };
-    // The files are there by now, and none of them is damaged.
+    // By now the files exist and are intact.
     const { startLogThread } = await import('./threads/start-log-thread.ts');
     return { events, documents, logThread: startLogThread({ client: writer, data: logThreadData(config), logger }) };
   } catch (error) {
@@ -180,15 +180,15 @@ function logThreadData(config: StoreConfig): LogThreadData {
 }
 
 export async function closeStores({ events, documents, logThread }: Stores): Promise<void> {
-  // It commits what it has been asked first.
+  // The log thread commits its pending writes first.
   await logThread?.stop();
   await Promise.allSettled([events.close(), documents.close()]);
 }
 
-/** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
+/** How far an EventStoreDB node may lag behind the leader. */
 const REPLICATED_WITHIN_MS = 5_000;
 
-/** Whether what has been opened belongs together. */
+/** Checks that the opened engines belong together. */
 export const openIdentity = (
   config: Pick<Config, 'secretKey'> & StoreConfig,
   stores: Stores,
@@ -199,7 +199,7 @@ export const openIdentity = (
     ...{ ...stores, secretKey: config.secretKey, clock, logger },
     locations: locationsOf(config),
     groups: () => fanOutPositions(stores.events),
-    // EventStoreDB has positions after the last event, of events of its own.
+    // In EventStoreDB, system events follow the last event of the service.
     ...(config.eventStoreUrl === undefined
       ? {
           settleMs: 0,
@@ -210,7 +210,7 @@ export const openIdentity = (
   });
 
 /**
- * Throws all read models away, those of another store and damaged ones included. They are built anew from the log.
+ * Deletes all read models, including damaged ones and those of another store. The service rebuilds them from the log.
  * @throws {StoreInUse} if a process has the store open
  */
 export const discardReadModels = (config: StoreConfig): Promise<void> =>
@@ -229,7 +229,7 @@ export const discardReadModels = (config: StoreConfig): Promise<void> =>
   });
 
 /**
- * Makes room for a restore: moves the embedded files into a folder beside them, and drops the collections of a MongoDB.
+ * Prepares a restore: moves the embedded files into a sibling folder and drops the MongoDB collections.
  * @returns the folder, if there is any
  * @throws {StoreInUse} if a process has the store open
  */
@@ -264,7 +264,7 @@ const embeddedFiles = ({ eventStoreUrl, mongoUrl }: StoreConfig): string[] => [
 
 const withSideFiles = (file: string): string[] => [file, `${file}-wal`, `${file}-shm`];
 
-/** Does something while no other process has the store open: the embedded files are locked, others must not be beating. */
+/** Runs `work` with exclusive access: locks the embedded files and checks that no other process sends heartbeats. */
 async function alone(config: StoreConfig, work: () => Promise<void>): Promise<void> {
   const { dataDir, mongoUrl } = config;
   const { takeAlone } = await import('./sqlite/alone.ts');

@@ -25,7 +25,7 @@ import type { LogClient } from './threads/log-client.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
 import { newSigningSecret } from './webhooks/send/signature.ts';
 
-/** What every part of the service stands on, in every thread: the stores, the read models, and whether they may be used. */
+/** The shared base of every thread: stores, read models, and the checks of store identity and clock. */
 export type Foundation = {
   readonly config: Config;
   readonly logger: Logger;
@@ -37,11 +37,11 @@ export type Foundation = {
   readonly clockWatch: ClockWatch;
   readonly projector: Projector;
   readonly personalData: PersonalData;
-  /** How long a command waits for the read models to show what it did, in milliseconds, if not as long as usual. */
+  /** How long a command waits for the read models to show its result, in milliseconds, if not the default. */
   readonly shownWithinMs: number | undefined;
   /** Between the main thread and the worker. */
   readonly link: Link | undefined;
-  /** Present if this thread has started it. */
+  /** Present in the thread that started it. */
   readonly logThread: LogThread | undefined;
   close(): Promise<void>;
 };
@@ -54,9 +54,9 @@ export type FoundationOptions = {
   readonly inThread?: boolean;
   /** See {@link Foundation}. */
   readonly link?: Link;
-  /** Given to a thread that runs roles: the threads before it that have ended, by the ids of their heartbeats. */
+  /** For a worker: the heartbeat ids of its ended predecessors. */
   readonly ended?: readonly string[];
-  /** Given to it as well. */
+  /** For a worker: the connection to the log thread. */
   readonly log?: LogClient;
 };
 
@@ -72,8 +72,8 @@ export async function openFoundation(
 ): Promise<Foundation> {
   const { clock = systemClock(config.clockShift), inThread, link, log } = options;
   let foundation: Foundation | undefined;
-  const believes = async () => foundation !== undefined && (await foundation.clockWatch.look()) === undefined;
-  const stores = await openStores(config, logger, { clock, believes, ...defined({ inThread, link, log }) });
+  const isClockTrusted = async () => foundation !== undefined && (await foundation.clockWatch.look()) === undefined;
+  const stores = await openStores(config, logger, { clock, isClockTrusted, ...defined({ inThread, link, log }) });
   try {
     foundation = await buildFoundation(config, logger, clock, options, stores);
     return foundation;
@@ -83,7 +83,7 @@ export async function openFoundation(
   }
 }
 
-/** Says of a wrong secret key by which setting it came. */
+/** Names the setting of a wrong secret key. */
 export const inOneLine = (error: unknown): unknown =>
   error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
 
@@ -110,7 +110,7 @@ async function buildFoundation(
   });
   const clockWatch = await openClockWatch({
     ...{ events, documents },
-    // What is wrong with the clock, the thread that answers requests says.
+    // Only the main thread logs clock problems.
     logger: ended === undefined ? logger : logger.child({}, { level: 'silent' }),
     clockShift: config.clockShift,
     sameMachine: await sharesMachine(config),
@@ -138,26 +138,28 @@ async function buildFoundation(
   };
 }
 
-/** Forgets again who the log says was forgotten, if older records brought their keys back. */
+/** Destroys keys of forgotten subjects that older records have brought back. */
 async function destroyReturnedKeys(stores: Stores, logger: Logger): Promise<void> {
   const subjects = await destroyKeysForgottenSince(stores);
   if (subjects.length === 0) return;
   await stores.documents.purge();
-  logger.warn({ subjects }, 'the records were older than the log and held keys of forgotten subjects; destroyed them');
+  logger.warn({ subjects }, 'The records were older than the log and held keys of forgotten subjects; destroyed them');
 }
 
-/** How long a command of an operator waits for a read model to show what is in the log. */
+/** How long an operator's command waits for a read model to catch up with the log. */
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
-/** And what it has just done. Other commands may have to end first, whose processes keep the read models up to date. */
+/** And for its own change. It may first have to wait for other commands that keep the read models up to date. */
 const TOOL_SHOWS_WITHIN_MS = 10_000;
 
-/** What changes the log: the commands with the credentials that they know, and the users and grants whose changes it tells. */
+/** The parts that change the log: commands with their credentials, users and grants. */
 export type Acting = {
   readonly credentials: Credentials;
   readonly commands: Commands;
   readonly users: Users;
   readonly revocation: Revocation;
-  /** Commands that run at another time, wait longer for the read models and know no limit of requests, for demo data; see {@link createCommands}. */
+  /**
+   * Commands for demo data, with another clock, a longer wait for read models and no limit of requests; see {@link createCommands}.
+   */
   readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
 };
 

@@ -7,7 +7,7 @@ import { isLogAway } from './runtime/unavailable.ts';
 
 const DEBUG = pino.levels.values.debug ?? 20;
 
-/** What fails because the event log is away is logged only for debugging: the outage has lines of its own. */
+/** Logs errors caused by an event log outage at debug level only, because the outage itself is logged. */
 export const hooks: NonNullable<LoggerOptions['hooks']> = {
   logMethod(args, method, level) {
     const [first]: unknown[] = args;
@@ -17,7 +17,7 @@ export const hooks: NonNullable<LoggerOptions['hooks']> = {
   },
 };
 
-/** The logger of the service: JSON lines to standard output, which name the thread if it is not the main one. */
+/** The service's logger: JSON lines on standard output, with the thread name unless it is the main thread. */
 export const createLogger = ({ logLevel: level, place }: Config): Logger =>
   pino({
     level,

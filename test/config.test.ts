@@ -59,7 +59,7 @@ test.each([
   ['PORT', 'http', 'must be a port, 1 to 65535, got "http"'],
   ['SEAL_WEBHOOK', 'ftp://user:password@host', 'must start with https:// or http://'],
   ['SEAL_WEBHOOK', 'https://user:password@', 'must be an absolute URL'],
-  ['SEAL_FILE_LEAVES', 'true', 'is for a file of seals: set SEAL_FILE, too'],
+  ['SEAL_FILE_LEAVES', 'true', 'requires SEAL_FILE'],
   ['MONGODB_URL', 'user:password@host', 'must start with mongodb:// or mongodb+srv://'],
 ])('%s=%s: %s', (variable, value, problem) => {
   expect(() => readConfig({ SECRET_KEY, [variable]: value })).toThrow(`${variable}: ${problem}`);

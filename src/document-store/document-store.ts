@@ -20,21 +20,21 @@ export type Collection<D extends object> = {
   readonly isProjected?: boolean;
 };
 
-/** A collection as the store remembers it. `ttl` is known on every engine once this process has opened the collection. */
+/** A collection as declared in the store. `ttl` is known on every engine once this process has opened the collection. */
 export type DeclaredCollection = Pick<Collection<object>, 'name' | 'kind'> & { readonly ttl?: string };
 
 export type Index<D extends object> = {
   readonly fields: readonly (keyof D & string)[];
-  /** Records only: what a projection writes follows from the log, which has no unique values. */
+  /** Records only: read models follow the log, which has no unique values. */
   readonly unique?: boolean;
   /**
-   * Only documents with these values are in the index, which serves the queries that ask for all of them. Makes writing the
-   * others cheaper. Not for unique indexes.
+   * A partial index: it contains only documents with these values, and serves queries with all of these conditions. Makes other
+   * writes cheaper. Not for unique indexes.
    */
   readonly where?: { readonly [F in keyof D & string]?: string };
 };
 
-/** @throws {TypeError} if a collection declares what stores do not support */
+/** @throws {TypeError} if the declaration is not supported */
 export function checkCollection<D extends object>({ name, kind, indexes }: Collection<D>): void {
   if (kind === 'readModel' && indexes.some(({ unique }) => unique))
     throw new TypeError(`${name}: a read model cannot have a unique index`);
@@ -48,7 +48,7 @@ export type Stored<D extends object> = {
   readonly document: D;
 };
 
-/** A document that has been found but not read: whoever knows it by its key and version need not. */
+/** A found document, parsed only on `read()`, so that callers with a cached copy of this key and version can skip that. */
 export type Unread<D extends object> = Omit<Stored<D>, 'document'> & { read(): D };
 
 type Scalar = string | number | boolean;
@@ -72,18 +72,18 @@ export type Projected<D extends object> = {
   readonly key: string;
   readonly position: string;
   readonly document: D | undefined;
-  /** Whether there is probably no document under the key yet. Saves a read where it is so, and changes nothing. */
+  /** Whether the key is probably unused. Only a hint, which saves a read. */
   readonly isNew?: boolean;
 };
 
-/** How far a collection is: it shows the log up to `position`, which is that many events. */
+/** The progress of a collection: it reflects the log up to `position`, which covers `events` events. */
 export type Checkpoint = { readonly position: string; readonly events: number };
 
 /** A checkpoint, and the position of the one it replaces: empty if there is none. */
 export type NextCheckpoint = Checkpoint & { readonly after: string };
 
 /**
- * Makes the next document of the one that is stored, which is undefined if there is none. Returns undefined if nothing is to change.
+ * Computes the next document from the stored one (undefined if absent). Returns undefined to leave it unchanged.
  * @param version of the stored document, 0 if there is none
  */
 export type Change<D extends object> = (
@@ -91,10 +91,10 @@ export type Change<D extends object> = (
   version: number,
 ) => D | undefined | Promise<D | undefined>;
 
-/** What the caller has read already, and would not have read again. */
+/** The document that the caller has already read. */
 export type Known<D extends object> = { readonly stored?: Stored<D> | undefined };
 
-/** What an update did, and what is stored now. */
+/** The outcome of an update, with the document now stored. */
 export type Updated<D extends object> =
   | { readonly isChanged: true; readonly stored: Stored<D> }
   | { readonly isChanged: false; readonly stored: Stored<D> | undefined };
@@ -104,11 +104,12 @@ export type Documents<D extends object> = {
   getMany(keys: readonly string[]): Promise<Stored<D>[]>;
 
   /**
-   * Streams: memory use does not grow with the number of matches. A document that does not change meanwhile is returned exactly
-   * once. Documents that lack a sort field come first in ascending order, last in descending order; ties are ordered by key.
+   * Streams: memory use does not grow with the number of matches. A document that does not change during the read is returned
+   * exactly once. Documents that lack a sort field come first in ascending order, last in descending order; ties are ordered by
+   * key.
    */
   find(query: Query<D>): AsyncIterable<Stored<D>>;
-  /** The same as {@link find} in pages, for long lists: nothing is done per document but what the reader does. */
+  /** {@link find} in pages, for long lists, without work per document. */
   pages(query: Query<D>): AsyncIterable<readonly Unread<D>[]>;
   /** The number of matching documents; ignores sort and limit. */
   count(query: Query<D>): Promise<number>;
@@ -117,10 +118,10 @@ export type Documents<D extends object> = {
   insert(key: string, document: D): Promise<boolean>;
 
   /**
-   * Changes or inserts a document by compare-and-set. `change` runs again on what another writer has stored meanwhile, so it must have
-   * no effect of its own.
-   * @param known what to begin with instead of a read
-   * @throws {Unavailable} after many conflicts in a row, as when a unique value is taken
+   * Changes or inserts a document by compare-and-set. After a conflict, `change` runs again on the newly stored document, so it
+   * must have no side effects.
+   * @param known the document to start with, instead of a read
+   * @throws {Unavailable} after many conflicts in a row, such as when a unique value is taken
    */
   update(key: string, change: Change<D>, known?: Known<D>): Promise<Updated<D>>;
 
@@ -131,31 +132,32 @@ export type Documents<D extends object> = {
    * Writes the output of a projection. Documents only move forward: a write whose position is not after the stored one changes
    * nothing, and a removed document leaves a tombstone with its position. Readers do not see tombstones
    * (docs/decisions/read-models.md).
-   * @param checkpoint of the collection once it has these documents. Stored with them: no failure keeps it and loses them
-   * @returns false if the stored checkpoint is not the one that `checkpoint` replaces, because another projector has moved it
+   * @param checkpoint of the collection after these writes, stored with them: a failure never keeps the checkpoint without the
+   *   documents
+   * @returns false if another projector has moved the stored checkpoint
    */
   project(writes: readonly Projected<D>[], checkpoint?: NextCheckpoint): Promise<boolean>;
 
-  /** What `project` last wrote to these keys, tombstones included; keys that were never projected are absent. */
+  /** The last projected state of these keys, including tombstones. Keys that were never projected are absent. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
 };
 
 /**
- * Fills a collection that has no readers yet, in large steps (docs/decisions/read-models.md). Holds up neither this thread
- * nor the writers of other collections.
+ * Fills a collection without readers, in large steps (docs/decisions/read-models.md). Blocks neither this thread nor writers of
+ * other collections.
  */
 export type BulkLoad<D extends object> = {
-  /** As {@link Documents.projected}. What is being written is seen only once `write` has resolved. */
+  /** As {@link Documents.projected}. Shows a step only once its `write` has resolved. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
-  /** Writes a step, as {@link Documents.project} does; each key at most once. Interrupted, it may have written a part. */
+  /** Writes a step, as {@link Documents.project} does; each key at most once. An interrupted step may be written partially. */
   write(step: readonly Projected<D>[], checkpoint?: NextCheckpoint): Promise<boolean>;
-  /** Makes the indexes. The collection is then complete and can be opened. */
+  /** Creates the indexes. The collection is then complete and can be opened. */
   finish(): Promise<void>;
-  /** Ends the load, finished or not, and what is running. What was written stays, and another load can go on with it. */
+  /** Ends the load, finished or not. Written documents stay, and another load can continue from them. */
   close(): Promise<void>;
 };
 
-/** What the service asks of a store: its collections. */
+/** The store as the service uses it: collections. */
 export type DocumentStore = {
   /** Opens a collection; opening the same name twice returns the same collection. */
   open<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
@@ -166,11 +168,11 @@ export type DocumentStore = {
   close(): Promise<void>;
 };
 
-/** What only operation needs: building and dropping read models, backups, clocks, the disk. */
+/** Operator functions: building and dropping read models, backups, clocks, the disk. */
 export type DocumentStoreOperations = {
   /**
-   * Begins to fill a collection, or goes on with what an earlier load has begun.
-   * @returns undefined if the collection was opened before it was loaded, so that it is filled by `project`
+   * Starts to fill a collection, or continues an earlier load.
+   * @returns undefined if the collection was opened before; `project` then fills it
    */
   load<D extends object>(collection: Collection<D>): Promise<BulkLoad<D> | undefined>;
 
@@ -178,30 +180,29 @@ export type DocumentStoreOperations = {
   checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
 
   /**
-   * Drops a collection with its documents and its checkpoint, a large one in small steps. Rejects if `signal` is aborted between two
-   * steps, and leaves a part, to be dropped another time.
+   * Drops a collection with its checkpoint, in small steps if it is large. If `signal` is aborted between steps, rejects and leaves
+   * the rest for a later call.
    */
   drop(name: string, signal?: AbortSignal): Promise<void>;
 
   /**
-   * Leaves nothing in the files of the store of what records held that have been removed or replaced. On an engine whose files are
-   * those of a server it does nothing.
-   * @returns false if others have been reading for so long that something is left, until they end or this is done again
+   * Erases removed and replaced records from the store's files. Does nothing on engines with their own server.
+   * @returns false if long reads blocked it, so that remnants stay until a later call
    */
   purge(): Promise<boolean>;
 
   /** The names of all collections. */
   names(): Promise<string[]>;
 
-  /** All collections with how they were declared, by name. */
+  /** The declarations of all collections, by name. */
   collections(): Promise<readonly DeclaredCollection[]>;
 
-  /** Bytes that the read models take up, and that the disk has left. Undefined if the engine does not tell. */
+  /** The size of the read models and the free disk space, in bytes. Undefined if the engine does not report them. */
   room(): Promise<{ readonly free: number; readonly readModels: number } | undefined>;
 
   /**
-   * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
-   * engine has no clock besides that of this machine (docs/decisions/time.md).
+   * The time of the engine's own clock, in milliseconds since the epoch, taken during the call. Undefined if the engine has no
+   * clock besides that of this machine (docs/decisions/time.md).
    */
   now(): Promise<number | undefined>;
 };

@@ -6,35 +6,32 @@ import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
 /**
- * One heartbeat per process: a document whose version grows with every beat. Whether another process lives is judged by how long
- * this one has seen its document unchanged, by its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
- * @template S the status that processes tell each other with every beat
+ * One heartbeat per process: a document whose version grows with every beat. A process judges another by how long its document has
+ * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
+ * @template S the status that each process publishes with every beat
  */
 export type Heartbeats<S extends object> = {
-  /** The id under which this process is known to the others. */
+  /** The id of this process in the heartbeats. */
   readonly session: string;
-  /** Milliseconds since the last stored beat of this process began: no other process can have seen it unchanged for longer. */
+  /** Milliseconds since this process's last stored beat began. No other process can have seen it unchanged for longer. */
   sinceLastBeat(): number;
-  /** How long a process may be silent before others take it for dead, in milliseconds. */
+  /** How long a process may be silent before others consider it dead, in milliseconds. */
   readonly silenceMs: number;
-  /** Sets what this process tells the others from its next beat on. */
+  /** Sets the status that this process publishes from its next beat on. */
   announce(status: S): void;
-  /** Beats immediately. Rejects if the store does not take it. */
+  /** Beats immediately. Rejects if the store fails. */
   beat(): Promise<void>;
-  /**
-   * How long a process has been silent, in milliseconds, as far as this one can tell; `Infinity` if it has ended or was never
-   * there.
-   */
+  /** How long a process has been silent, in milliseconds, as seen by this one. `Infinity` if it has ended or never existed. */
   silentFor(session: string): Promise<number>;
-  /** The processes that live at this moment, this one included, with the last status of each. */
+  /** The live processes, including this one, with the last status of each. */
   living(): Promise<readonly Living<S>[]>;
-  /** The same as of the last beat, without asking the store. */
+  /** The same as of the last beat, without a read. */
   lastSeen(): readonly Living<S>[];
-  /** Calls `listener` after every stored beat with the longest time for which others may have seen this process silent. */
+  /** Calls `listener` after every stored beat with the longest silence that other processes may have seen. */
   onBeat(listener: (silentMs: number) => void): void;
-  /** Tells the others that another thread of this process has ended, so that they need not wait until it counts as silent. */
+  /** Marks another thread of this process as ended, so that other processes need not wait for the timeout. */
   markDead(session: string): Promise<void>;
-  /** Stops, and tells the others that this process has ended. */
+  /** Stops and marks this process as ended. */
   stop(): Promise<void>;
 };
 
@@ -42,18 +39,18 @@ type Living<S> = { readonly session: string; readonly status: S };
 
 type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
-/** How often a process beats within the time that it may be silent. */
+/** Beats per allowed silence. */
 const BEATS_PER_SILENCE = 4;
 const SILENCE_MS = 3_000;
-/** How long the document of a process that has fallen silent is kept. */
+/** How long the document of a silent process is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
 
-/** Starts beating. Resolves after the first beat, with the other processes known. */
+/** Starts beating. Resolves after the first beat, once the other processes are known. */
 export async function startHeartbeats<S extends object>(deps: {
   readonly documents: DocumentStore;
   /** The first status of this process. */
   readonly status: S;
-  /** How long a process may be silent before others take it for dead, in milliseconds. Default 3 s. */
+  /** How long a process may be silent before others consider it dead, in milliseconds. Default 3 s. */
   readonly silenceMs?: number;
 }): Promise<Heartbeats<S>> {
   const { silenceMs = SILENCE_MS } = deps;
@@ -73,7 +70,7 @@ export async function startHeartbeats<S extends object>(deps: {
     const document = { ...THIS_PROCESS, status };
     let unbroken = false;
     const change = (before: object | undefined) => {
-      // One that is gone was removed by a process that took this one for dead.
+      // Another process has considered this one dead and removed its document.
       unbroken = before !== undefined;
       return document;
     };
@@ -84,7 +81,7 @@ export async function startHeartbeats<S extends object>(deps: {
     for (const listener of listeners) listener(silentMs);
   }
 
-  /** Notes which processes have beaten since the last look. */
+  /** Records which processes have beaten since the last call. */
   async function look(): Promise<void> {
     const now = performance.now();
     const found = new Map<string, Seen<S>>();
@@ -110,7 +107,7 @@ export async function startHeartbeats<S extends object>(deps: {
     const { signal } = stopping;
     while (!signal.aborted) {
       await delay(untilNext(silenceMs / BEATS_PER_SILENCE), undefined, { signal, ref: false }).catch(() => {});
-      // One that fails is made good by the next; after several, others take this process for dead.
+      // The next beat makes up for a failed one. After several, other processes consider this one dead.
       if (!signal.aborted) await beat().catch(() => {});
     }
   }
@@ -118,7 +115,7 @@ export async function startHeartbeats<S extends object>(deps: {
   await beat();
   const running = keepBeating();
 
-  /** Between two looks of this process: if this one was asleep, that says nothing about the others. */
+  /** Counts only up to the last look, so that a pause of this process does not count as silence of another. */
   const silence = ({ since }: Seen<S>): number => lookedAt - since;
 
   const lastSeen = (): Living<S>[] =>
@@ -166,7 +163,7 @@ type Seen<S> = {
 /** Stored with the read models: a power failure that loses the last beats also ends the processes. */
 const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbeats', kind: 'readModel', indexes: [] });
 
-/** Whether a process beats on the store: watches for longer than one may be silent, unless there is no heartbeat at all. */
+/** Whether any process beats on the store. Watches for longer than the allowed silence, unless there are no heartbeats. */
 export async function isAnyoneBeating(documents: Pick<DocumentStore, 'open'>): Promise<boolean> {
   const heartbeats = await documents.open(collection<object>());
   const versions = async () => {

@@ -3,21 +3,21 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import type { Heartbeats } from './heartbeats.ts';
 
-/** A lease that one process at a time can hold, until it is released or the process falls silent (docs/decisions/leases.md). */
+/** A lease, held by at most one process until it is released or the holder falls silent (docs/decisions/leases.md). */
 export type Lease = {
   /**
-   * False once another process holds it, or may hold it because this one could not beat in time. Check it before every step that
-   * only the holder may take; a step that is running when the lease is lost has to be harmless.
+   * False once another process holds it, or may hold it because this one did not beat in time. Check it before every step reserved
+   * for the holder. A step that is running when the lease is lost must be harmless.
    */
   isHeld(): boolean;
-  /** Releases it, so that any process can acquire it immediately. */
+  /** Releases it, so that any process can acquire it at once. */
   release(): Promise<void>;
 };
 
 export type Leases = {
   /** Acquires a lease without waiting. @returns undefined while another process holds it */
   tryAcquire(name: string): Promise<Lease | undefined>;
-  /** Whether some process holds a lease. */
+  /** Whether any process holds the lease. */
   isHeld(name: string): Promise<boolean>;
   /**
    * Acquires a lease as soon as it is free; checks every `pollMs`.
@@ -27,20 +27,20 @@ export type Leases = {
 };
 
 type LeaseDocument = {
-  /** The process that holds it, by its heartbeat; absent if it is free. */
+  /** The heartbeat id of the holder; absent if the lease is free. */
   readonly session?: string;
-  /** How long that process may be silent before others take the lease, in milliseconds. */
+  /** How long the holder may be silent before others take the lease, in milliseconds. */
   readonly durationMs?: number;
   /** When the document of an unused lease may be removed (ISO 8601, UTC). */
   readonly expiresAt: string;
 };
 
-/** How long the document of an unused lease is kept: longer than any process that might still believe it holds it. */
+/** How long the document of an unused lease is kept: longer than any stale holder can run. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
 
 /**
- * Named leases in a collection of their own. A lease belongs to a process for as long as that one's heart beats; holding one costs
- * no writes. A stale holder cannot write to the lease, because the version has moved on.
+ * Named leases in a collection of their own. A process keeps a lease while its heartbeat continues; holding one costs no writes. A
+ * stale holder cannot write to the lease, because the version has moved on.
  */
 export async function openLeases(deps: {
   readonly documents: DocumentStore;
@@ -58,8 +58,8 @@ export async function openLeases(deps: {
   const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
   const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
 
-  // Others may have taken what this process held while it was silent. It beats again, so it has to give up the rest itself:
-  // to them it looks alive, and they would wait for it.
+  // Other processes may have taken leases while this one was silent. Release the rest: this process beats again, so the others
+  // would wait for it.
   heartbeats.onBeat((silentMs) => {
     for (const lease of held.values()) {
       if (silentMs >= durationMs) lease.lose();
@@ -74,11 +74,11 @@ export async function openLeases(deps: {
       lose() {
         isOurs = false;
       },
-      /** Frees a lease that has been lost or released; tried again at the next beat if it fails. */
+      /** Frees a lost or released lease. Retried at the next beat after a failure. */
       async finish() {
         if (isOurs) return;
         releasing ??= (async () => {
-          // Not deleted: the version must never restart, or a stale holder could mistake the lease for its own.
+          // Not deleted, because a restarted version could match that of a stale holder.
           await leases.update(name, (_, now) => (now === version ? free() : undefined));
           held.delete(name);
         })().finally(() => {
@@ -100,7 +100,7 @@ export async function openLeases(deps: {
   async function isAvailable(stored: Stored<LeaseDocument>): Promise<boolean> {
     const { session, durationMs: duration = durationMs } = stored.document;
     if (session === undefined) return true;
-    // Left by an attempt of this process whose answer was lost.
+    // An earlier attempt of this process stored it, but lost the response.
     if (session === heartbeats.session) return !held.has(stored.key);
     return (await heartbeats.silentFor(session)) >= duration;
   }
@@ -131,9 +131,7 @@ export async function openLeases(deps: {
   };
 }
 
-/**
- * Stored with the read models: where a power failure may lose the last writes, it also ends every process that held a lease.
- */
+/** Stored with the read models: a power failure that loses the last writes also ends every process that held a lease. */
 const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   name,
   kind: 'readModel',
@@ -141,7 +139,7 @@ const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   indexes: [],
 });
 
-/** The process that holds a lease, or held it when it ended; undefined if the lease is free. */
+/** The process that holds the lease, or held it when it ended; undefined if the lease is free. */
 export async function readHolder(
   documents: Pick<DocumentStore, 'open'>,
   collection: string,

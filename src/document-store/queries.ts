@@ -1,6 +1,6 @@
 import type { Collection, Find, Query } from './document-store.ts';
 
-/** What a query runs on: a collection of records, or a projection. */
+/** The target of a query: a collection of records, or a projection. */
 type Queried<D extends object> = Pick<Collection<D>, 'name' | 'indexes'>;
 
 /** One form of a declared query, built from sample arguments. */

@@ -1,13 +1,12 @@
 import { megabytes } from '../runtime/disk.ts';
 import type { DocumentStoreOperations } from './document-store.ts';
 
-/** Left free beside what a build writes: for the log and the records, which go on growing meanwhile. */
+/** Kept free during a build, because the log and the records keep growing. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Whether the disk has room to build read models beside those that are there. The copy is taken to be as large as they are, which
- * is the most that it can be while nothing new is added.
- * @returns what is missing, in a sentence; undefined if there is room, or the engine does not tell
+ * Checks that the disk has room for a second copy of the read models, which is at most as large as the first.
+ * @returns a sentence with the shortage; undefined if there is room, or the engine does not report it
  */
 export async function roomProblem(documents: Pick<DocumentStoreOperations, 'room'>): Promise<string | undefined> {
   const room = await documents.room();

@@ -2,14 +2,14 @@ import pRetry from 'p-retry';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { Change, Documents, Known, Stored, Updated } from './document-store.ts';
 
-/** Twenty processes that change one document at the same moment need about ten. */
+/** Twenty processes that change one document at once need about ten retries. */
 const RETRIES = 40;
 const PAUSES = { minTimeout: 1, factor: 1.5, maxTimeout: 50, randomize: true } as const;
 
 /** Another writer changed the document between the read and the write. */
 class Conflict extends Error {}
 
-/** What {@link Documents.update} is made of: a read, and a write by compare-and-set. */
+/** The parts of {@link Documents.update}: a read, and a compare-and-set write. */
 export type CompareAndSet<D extends object> = Pick<Documents<D>, 'get' | 'insert'> & {
   /** @returns false, without writing, if the document is not at `version`, or a unique value is taken */
   readonly replace: (key: string, document: D, version: number) => Promise<boolean>;
@@ -22,7 +22,7 @@ export async function updateDocument<D extends object>(
   change: Change<D>,
   known?: Known<D>,
 ): Promise<Updated<D>> {
-  // Nearly always the first attempt succeeds, so it does without the cost of a retry.
+  // The first attempt nearly always succeeds, so run it without the retry wrapper.
   const first = known === undefined ? await documents.get(key) : known.stored;
   const updated = await tryUpdate(documents, key, change, first);
   if (!(updated instanceof Conflict)) return updated;

@@ -30,7 +30,7 @@ export function checkEvents(events: readonly NewEvent[]): readonly CheckedEvent[
     checkObject(event.data, `${event.type}.data`);
     checkObject(event.metadata, `${event.type}.metadata`);
     const { type, data, metadata } = event;
-    // UUIDv7 increases with time, so that what is indexed by event id (such as deliveries) is written to neighbouring pages.
+    // UUIDv7 increases with time, so indexes by event id (such as deliveries) are written to neighbouring pages.
     return { id: event.id?.toLowerCase() ?? randomUUIDv7(), type, data, metadata };
   });
 }
@@ -51,7 +51,7 @@ function checkObject(value: unknown, path: string): void {
     throw new TypeError(`${path}${fault.path}: must be plain JSON, got ${describe(fault.value)}`);
 }
 
-/** A value that does not survive JSON unchanged, and the path to it, which is only put together if there is one. */
+/** A value that does not survive JSON unchanged, and its path, which is only built for a fault. */
 type Fault = { readonly path: string; readonly value: unknown };
 
 function faultIn(value: unknown): Fault | undefined {
@@ -66,7 +66,7 @@ function faultIn(value: unknown): Fault | undefined {
     return undefined;
   }
   if (!isPlain(value)) return { path: '', value };
-  // Without an array of the entries: this is on the path of every command.
+  // Avoids an array of entries, because every command runs this.
   for (const key in value) {
     const fault = faultIn(value[key]);
     if (fault !== undefined) return { ...fault, path: `.${key}${fault.path}` };
@@ -74,7 +74,7 @@ function faultIn(value: unknown): Fault | undefined {
   return undefined;
 }
 
-/** An object with no fields but its own. */
+/** A plain object, without inherited fields. */
 function isPlain(value: unknown): value is { readonly [field: string]: unknown } {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -33,7 +33,7 @@ export type StoredEvent = {
   readonly metadata: JsonObject;
 };
 
-/** An event of another log. Without a position it comes after all that are there; an engine that gives its own ignores it. */
+/** An event of another log. Without a position it is appended at the end. Engines that assign positions ignore it. */
 export type EventToLoad = Omit<StoredEvent, 'position'> & { readonly position?: Position };
 
 /** The revision a stream must be at for an append to succeed: that of its last event, or `'none'` if it must not exist. */
@@ -76,9 +76,9 @@ export type Batch = {
   readonly caughtUp: boolean;
 };
 
-/** What a consumer group holds. */
+/** The events of a consumer group. */
 type Group = {
-  /** The only types of events that reach it. All of its consumers must name the same ones. */
+  /** The event types of the group, the same for all of its consumers. */
   readonly types: readonly string[];
 };
 
@@ -93,8 +93,8 @@ export type Consume = Group & {
   /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
   /**
-   * Awaited before this consumer rejoins the group after a handler threw. While it rejects, the consumer stays away. The signal
-   * is aborted when the consumer is closed.
+   * Awaited before this consumer rejoins the group after its handler threw. The consumer stays away while it rejects. Closing the
+   * consumer aborts the signal.
    */
   readonly ready?: (closing: AbortSignal) => Promise<void>;
 };
@@ -125,9 +125,9 @@ export type EventStore = {
 
   /**
    * Joins a group as a competing consumer, creating it from the start of the log if it does not exist. An event is acknowledged
-   * when the handler resolves. A handler throws when it cannot go on for now: the consumer then leaves, so that others get what
-   * it held, and rejoins after a pause that grows from 100 ms to 5 s until something is handled. Nothing is counted and no event
-   * is ever set aside, however often it is handed out (docs/decisions/webhook-deliveries.md).
+   * when the handler resolves. If the handler throws, the consumer leaves the group, which frees its events for other consumers. It
+   * rejoins after a backoff of 100 ms to 5 s, reset by the next handled event. Deliveries are not counted, and no event is ever
+   * parked (docs/decisions/webhook-deliveries.md).
    */
   consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
 
@@ -139,12 +139,11 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
-/** What only operation needs: restoring a log, where consumer groups stand, clocks. */
+/** Operator functions: restoring a log, positions of consumer groups, clocks. */
 export type EventStoreOperations = {
   /**
-   * Adds events that were read from another log, in their order and with their ids: fills an empty log from a backup or an export.
-   * Nothing else may append meanwhile.
-   * @returns their positions: those that they had, if the engine can choose them (docs/decisions/backups.md)
+   * Fills an empty log with the events of a backup or an export, in order and with their ids. No other append may run meanwhile.
+   * @returns their positions: the original ones, if the engine can choose positions (docs/decisions/backups.md)
    * @throws if a stream is not at the revision before that of its next event
    */
   load(events: readonly EventToLoad[]): Promise<readonly Position[]>;
@@ -156,14 +155,14 @@ export type EventStoreOperations = {
   moveGroup(group: string, options: CreateGroup): Promise<void>;
 
   /**
-   * Where a group stands: every event of its types up to there is done with. Undefined if the group does not exist. May be lower
-   * than it could be, because engines store it now and then.
+   * The group's checkpoint: every event of its types up to there is acknowledged. Undefined if the group does not exist. May lag,
+   * because engines store it only from time to time.
    */
   groupPosition(group: string): Promise<Position | undefined>;
 
   /**
-   * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
-   * engine has no clock besides that of this machine (docs/decisions/time.md).
+   * The time of the engine's own clock, in milliseconds since the epoch, taken during the call. Undefined if the engine has no
+   * clock besides that of this machine (docs/decisions/time.md).
    */
   now(): Promise<number | undefined>;
 };

@@ -5,19 +5,19 @@ import { within } from '../runtime/within.ts';
 
 /** Whether the log answers, as far as this thread knows (docs/decisions/event-log.md). */
 export type Outage = {
-  /** Since when the log has not answered (monotonic); undefined while it does. */
+  /** When the outage began (monotonic); undefined while the log answers. */
   since(): number | undefined;
-  /** A call has had no answer. From now on one probe asks the log in the background, until it answers. */
+  /** Reports a call without an answer. A background probe then checks the log until it answers. */
   suspect(reason: unknown, since?: number): void;
 };
 
 export type OutageOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** Is told instead of the logger that an outage may have begun: another thread of this process reports it. */
+  /** Called instead of the logger, if another thread of this process reports outages. */
   readonly tell?: (reason: string) => void;
 };
 
-/** An outage that is shorter is reported in one line. */
+/** A shorter outage is logged in one line. */
 const REPORTED_AFTER_MS = 1_000;
 const PROBE_EVERY_MS = 250;
 
@@ -67,7 +67,7 @@ export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { lo
 
 /**
  * Resolves if the log answers.
- * @throws {LogAway} if it does not within a time, or has not for as long
+ * @throws {LogAway} if it does not answer in time, or the outage has already lasted that long
  */
 export async function askLog(
   events: { readonly ping: () => Promise<void>; readonly outage: Outage },

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consume } from './event-store.ts';
 
-/** The first pause of a consumer that cannot go on. It doubles with each in a row, up to the second. */
+/** The first pause. It doubles with each failure in a row, up to `LONGEST_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** When a consumer rejoins its group after a handler threw: after a growing pause, once it is ready. */
+/** Delays a consumer's return to its group after its handler threw. */
 export class RejoinBackoff {
   readonly #ready: NonNullable<Consume['ready']>;
   readonly #closing: AbortSignal;
@@ -16,7 +16,7 @@ export class RejoinBackoff {
     this.#closing = closing;
   }
 
-  /** Call after an event was handled: the next pause is the shortest again. */
+  /** Call it after a handled event: the next pause is the shortest again. */
   reset(): void {
     this.#inARow = 0;
   }
@@ -31,7 +31,7 @@ export class RejoinBackoff {
       try {
         return await this.#ready(this.#closing);
       } catch {
-        // Not ready yet, for the reason that made the consumer leave.
+        // Not ready yet. Wait again.
       }
     }
   }

@@ -3,9 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { isBusy, isDamage } from './busy.ts';
 
 /**
- * Takes databases for this process alone: nobody else may have them open, and nobody can open them until they are released. A file
- * that is absent or damaged is passed over.
- * @returns how to release them; undefined if someone, this process included, has one of them open
+ * Locks databases exclusively for this process. Skips files that are absent or damaged.
+ * @returns a function that releases them; undefined if any process, including this one, has one of them open
  */
 export function takeAlone(paths: readonly string[]): (() => void) | undefined {
   const taken: DatabaseSync[] = [];
@@ -16,8 +15,8 @@ export function takeAlone(paths: readonly string[]): (() => void) | undefined {
     const database = new DatabaseSync(path, { timeout: 0 });
     taken.push(database);
     try {
-      // Every connection in WAL mode keeps a shared lock on the file for as long as it is open, which this one conflicts with
-      // (sqlite.org/wal.html, "Use of WAL Without Shared-Memory").
+      // An open connection in WAL mode holds a shared lock on the file, which conflicts with this lock (sqlite.org/wal.html, "Use
+      // of WAL Without Shared-Memory").
       database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
     } catch (error) {
       if (isDamage(error)) continue;

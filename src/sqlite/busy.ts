@@ -3,14 +3,14 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import type { FileName } from './file-name.ts';
 import { lockHolder } from './lock-holder.ts';
 
-/** How long writes wait together for other connections before they give up, in time for a request to say so. */
+/** How long writes wait for other connections. Short enough that the request still answers within its deadline. */
 const LOCK_TIMEOUT_MS = 8_000;
-/** How long a write waits that comes when others have given up already. */
+/** How long a write waits if earlier ones have already given up. */
 const LATE_MS = 100;
-/** A lock that nobody has found held for this long has been free since. */
+/** If no write has met the lock for this long, it counts as released. */
 const FORGOTTEN_AFTER_MS = 2_000;
 
-/** Another process has held the write lock of a file for longer than a write waits. Nothing was stored. */
+/** Another process held the write lock of a file for too long. Nothing was stored. */
 class FileLocked extends Unavailable {
   constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
     const holder = lockHolder(path);
@@ -23,7 +23,7 @@ class FileLocked extends Unavailable {
   }
 }
 
-/** There is no room on the disk of a file. Nothing was stored. */
+/** The disk is full. Nothing was stored. */
 class DiskFull extends Unavailable {
   constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
     super(
@@ -38,19 +38,19 @@ class DiskFull extends Unavailable {
 export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
 
 /**
- * Repeats attempts while another connection holds the write lock of one file. Waits outside SQLite, whose own wait
- * (`busy_timeout`) would block the whole process (docs/decisions/stores.md). The wait is counted from when anyone in this
- * process first found the file locked, so that writes that have to follow each other do not wait the whole time each.
+ * Repeats attempts while another connection holds the write lock of one file. Waits outside SQLite, whose own wait (`busy_timeout`)
+ * would block the whole process (docs/decisions/stores.md). All writes of this process share one wait, which begins when the first
+ * of them finds the file locked.
  */
 export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): RetryWhileBusy {
   let lockedSince: number | undefined;
   let seenAt = 0;
 
-  /** @returns when to give up */
+  /** @returns the time to give up */
   function foundLocked(now: number, startedAt: number): number {
     if (lockedSince === undefined || now - seenAt > FORGOTTEN_AFTER_MS) lockedSince = now;
     seenAt = now;
-    // Never longer than from its own start, even if this process was suspended in between.
+    // Never longer than the timeout after its own start, even if this process was suspended.
     return Math.min(Math.max(lockedSince + LOCK_TIMEOUT_MS, startedAt + LATE_MS), startedAt + LOCK_TIMEOUT_MS);
   }
 
@@ -79,7 +79,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof FileLocked || primaryCode(error) === BUSY;
 }
 
-/** Whether a file is not what it should be: damaged, or no database at all. */
+/** Whether a file is damaged or not a database. */
 export const isDamage = (error: unknown): boolean => DAMAGE.has(primaryCode(error));
 
 // sqlite.org/rescode.html

@@ -9,7 +9,7 @@ import { NamedDatabase } from './named-database.ts';
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** How each connection waits for the lock of its file. */
+/** The retry of each connection while its file is locked. */
 const locks = new WeakMap<DatabaseSync, RetryWhileBusy>();
 
 /**
@@ -62,10 +62,10 @@ const SYNCHRONOUS: Readonly<Record<Durability, string>> = {
 const current = new WeakMap<DatabaseSync, Durability>();
 
 /**
- * Runs `work` synchronously in a write transaction. Waits for other connections without blocking this process, and rolls back
- * if `work` throws.
- * @param committed called right after the commit, before anybody else in this process gets its turn
- * @throws whatever `work` throws, and SQLite's own errors such as a full disk; nothing is stored then
+ * Runs `work` synchronously in a write transaction. Waits for other connections without blocking this process, and rolls back if
+ * `work` throws.
+ * @param committed called right after the commit, before other code of this process runs
+ * @throws errors of `work` and of SQLite, such as a full disk; nothing is stored then
  */
 export async function transaction<Result>(
   database: DatabaseSync,
@@ -96,15 +96,12 @@ export async function transaction<Result>(
   });
 }
 
-/**
- * Moves what a database holds together and gives the rest of its space back to the disk. Locks the file for as long as copying what
- * it holds takes.
- */
+/** Compacts a database and returns its free space to the disk. Locks the file while SQLite copies it. */
 export async function compact(database: DatabaseSync): Promise<void> {
   await locks.get(database)?.(() => {
     try {
       database.exec('PRAGMA busy_timeout = 0; VACUUM');
-      // Only this makes the file shorter. Where readers are in its way, a later one will.
+      // Only a checkpoint truncates the file. If readers block this one, a later one does it.
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
@@ -112,14 +109,14 @@ export async function compact(database: DatabaseSync): Promise<void> {
   });
 }
 
-/** How long connections that read from the WAL are waited for. */
+/** How long to wait for connections that read from the WAL. */
 const READERS_TIMEOUT_MS = 5_000;
 const LOOK_AGAIN_MS = 20;
 
 /**
- * Moves what is in the WAL into the file and empties the WAL, which holds earlier versions of what was changed since. Others read and
- * write meanwhile; what keeps them waiting takes as long as the move.
- * @returns false if others were in the way for 5 s, so that something is left
+ * Checkpoints and truncates the WAL, which holds earlier versions of changed pages. Readers continue; writers wait until the
+ * checkpoint ends.
+ * @returns false if readers blocked it for 5 s, so that the WAL is not empty
  */
 export async function emptyWal(database: DatabaseSync): Promise<boolean> {
   const startedAt = performance.now();

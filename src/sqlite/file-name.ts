@@ -1,8 +1,8 @@
 /** How messages name a database. */
 export type FileName = {
-  /** What the file is to the service, such as `event log`. */
+  /** The role of the file, such as `event log`. */
   readonly what: string;
   readonly path: string;
-  /** What mends the file when it is damaged: a sentence with the command. */
+  /** A sentence with the command that repairs a damaged file. */
   readonly mend: string;
 };

@@ -8,8 +8,8 @@ const MAX_TURN_MS = 2;
 type Job = { readonly run: () => void; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 /**
- * Group commit: all writes waiting when the disk becomes free share one transaction and one fsync
- * (docs/decisions/stores.md). A write that cannot be stored does not take its group with it.
+ * Group commit: all writes waiting when the disk becomes free share one transaction and one fsync (docs/decisions/stores.md). A
+ * failed write does not fail its group.
  */
 export class GroupCommit {
   readonly #durability: Durability;
@@ -58,7 +58,7 @@ export class GroupCommit {
     this.#committing = undefined;
   }
 
-  /** Milliseconds since the first cheap commit of this turn of the event loop, also if each of them was waited for. */
+  /** Milliseconds since the first cheap commit of this turn of the event loop, including the waits for each. */
   #turnTakes(): number {
     if (this.#turnStart === undefined) {
       this.#turnStart = performance.now();
@@ -79,14 +79,14 @@ export class GroupCommit {
     let jobs: readonly Job[] | undefined;
     try {
       await this.#transaction(() => {
-        // Taken only once the lock is held, so that writes that arrived in the meantime are included.
+        // Take the writes only once the lock is held, to include those that arrived meanwhile.
         jobs ??= take();
         for (const job of jobs) job.run();
       });
       for (const job of jobs ?? []) job.resolve();
     } catch (error) {
       jobs ??= take();
-      // If the file is locked, trying each on its own would wait just as long for each of them.
+      // If the file is locked, each write would wait just as long on its own.
       if (jobs.length === 1 || isBusy(error)) for (const job of jobs) job.reject(error);
       else await this.#commitEach(jobs);
     }

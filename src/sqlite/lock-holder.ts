@@ -5,7 +5,7 @@ const WRITE_LOCK_BYTE = 120;
 /** Such as `1: POSIX  ADVISORY  WRITE 4711 fe:00:10207346 120 120` (proc_locks(5)). */
 const WRITE_LOCK = /POSIX +ADVISORY +WRITE +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) (\d+) (\d+)/;
 
-/** The process that holds the write lock of a database in WAL mode; undefined where that cannot be told. */
+/** The process that holds the write lock of a database in WAL mode; undefined if unknown. */
 export function lockHolder(path: string): number | undefined {
   try {
     const { ino } = statSync(`${path}-shm`);

@@ -3,7 +3,7 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { isDamage } from './busy.ts';
 import type { FileName } from './file-name.ts';
 
-/** A connection whose errors name the file and the way back when the file turns out to be damaged. */
+/** A connection whose errors name the damaged file and the command that repairs it. */
 export class NamedDatabase extends DatabaseSync {
   readonly #file: FileName;
 

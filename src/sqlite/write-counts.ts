@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 
-/** The name of the table. It is not a name that a collection can have. */
+/** The name of the table. No collection can have it. */
 const WRITE_COUNTS = '#write-counts';
 
 const OWN = JSON.stringify(THIS_PROCESS);
 
 /**
- * How many transactions each process has made in a file, one row per process. `PRAGMA data_version` says only that another connection
- * has committed; these rows say whose commit it was.
+ * The number of transactions per process in a file, one row each. `PRAGMA data_version` only reveals that another connection has
+ * committed; these rows show which process did.
  */
 export type WriteCounts = {
   /** Counts a transaction of this process. Call inside it. @returns the new count */
@@ -34,8 +34,8 @@ export function openWriteCounts(database: DatabaseSync): WriteCounts {
 }
 
 /**
- * Creates the table, counts this transaction, and removes the rows of processes that have ended. Call inside the first transaction
- * after opening: when it is durable, so is everything that the file shows.
+ * Creates the table, counts this transaction, and removes the rows of processes that have ended. Call it inside the first
+ * transaction after opening: once that is durable, so is all visible data.
  */
 export function createWriteCounts(database: DatabaseSync): void {
   database.exec(

@@ -1,4 +1,4 @@
-/** The thread that writes a bulk load: a single connection, which may take its time (`bulk-load.ts`). */
+/** The thread that writes a bulk load over a single connection (`bulk-load.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
 import { answer } from '../../runtime/calls.ts';
 import { openDatabase } from '../../sqlite/database.ts';
@@ -8,16 +8,16 @@ import { checkpointEvery16MiB } from './file.ts';
 
 const { name, collection, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
-// What has left the WAL is read from the system's cache, which takes a quarter off making the indexes. A checkpoint that often
-// leaves little to move before that. What is sorted for an index and does not fit into the cache goes to a temporary file, so that
-// memory does not grow with the collection. It may wait for its lock, nobody waits for this thread.
+// Reading checkpointed pages from the system's cache (mmap) speeds up indexing by a quarter; frequent checkpoints leave little to
+// move before it. Sorts that exceed the cache use a temporary file, so that memory does not grow with the collection. This thread
+// may block on the lock, because no other work runs in it.
 database.exec('PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
 checkpointEvery16MiB(database);
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
 const upsert = database.prepare(upsertSql);
 const checkpoints = prepareCheckpoints(database);
 
-if (parentPort === null) throw new Error('To be run in a thread');
+if (parentPort === null) throw new Error('This file must run in a worker thread');
 answer<LoadCalls>(parentPort, {
   async write({ rows, isLast, checkpoint }) {
     return orRollBack(() => {
@@ -35,7 +35,7 @@ answer<LoadCalls>(parentPort, {
   },
 });
 
-/** Rolls back what `work` belongs to if it throws. */
+/** Rolls back the transaction if `work` throws. */
 function orRollBack<R>(work: () => R): R {
   try {
     return work();

@@ -8,23 +8,23 @@ import type { Value } from './query.ts';
 import { upsertInto } from './statements.ts';
 import { createIndexes, openTable, valuesOf } from './table.ts';
 
-/** Documents that are handed to the thread at once: about two milliseconds of this one. */
+/** Documents sent to the thread at once: about two milliseconds of work for this thread. */
 const CHUNK = 1_000;
-/** Keys that are looked up in one query. */
+/** Keys per query. */
 const LOOK_UP = 500;
 
-/** What the thread is started with. */
+/** The start parameters of the thread. */
 export type Setup = {
   readonly name: FileName;
   readonly collection: string;
   readonly upsert: string;
 };
 
-/** What the thread is asked. */
+/** The calls to the thread. */
 export type LoadCalls = {
   readonly write: {
     readonly argument: {
-      /** Of each, what the statement takes: nothing is left to be worked out where most is done already. */
+      /** The parameters of the statement for each row, prepared in this thread. */
       readonly rows: readonly (readonly Value[])[];
       /** Whether these are the last rows of the step. */
       readonly isLast: boolean;
@@ -37,8 +37,8 @@ export type LoadCalls = {
 };
 
 /**
- * Loads a collection into a file of its own. A thread writes: neither a transaction nor an index that takes seconds holds up
- * this one. The indexes are made at the end, which takes less time and leaves them in order on the disk.
+ * Loads a collection into a file of its own. A worker thread writes, so that long transactions and index builds do not block this
+ * thread. Indexes are created at the end, which is faster and stores them in order.
  */
 export async function startBulkLoad<D extends object>(file: OwnFile, collection: Collection<D>): Promise<BulkLoad<D>> {
   const table = await openTable(file, collection, 'indexes later');
@@ -57,7 +57,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
 
   const rowOf = ({ key, position, document }: Projected<D>): Value[] => {
     const row: Value[] = [key, position, document === undefined ? null : JSON.stringify(document)];
-    // To spread it where the row is made would take half as long again as all the rest of this.
+    // Spreading into the row literal would make this function 50% slower.
     row.push(...valuesOf(document, table.fields));
     return row;
   };
@@ -75,7 +75,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
     },
 
     async write(step, checkpoint) {
-      // Most collections are too small for a thread to be worth its start.
+      // Most collections are too small to be worth a thread.
       if (thread === undefined && step.length <= CHUNK) {
         return file.write(() => {
           if (checkpoint !== undefined && !file.checkpoints.advance(collection.name, checkpoint)) return false;
@@ -89,7 +89,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
         const rows = step.slice(from, from + CHUNK).map(rowOf);
         const isLast = from + CHUNK >= step.length;
         const chunk = ask('write', { rows, isLast, checkpoint });
-        // Awaited below. One that fails while this prepares the next is not unhandled.
+        // Awaited below. Prevents an unhandled rejection while this thread prepares the next chunk.
         chunk.catch(() => {});
         written.push(chunk);
         await nextTurn();
@@ -105,7 +105,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       const { ask } = begin();
       if (statements.length > 0) await ask('run', 'PRAGMA wal_checkpoint(PASSIVE)');
       for (const sql of statements) await ask('run', sql);
-      // Not waited for: the collection is complete. Most of it goes to the file without keeping anyone from writing.
+      // Not awaited, because the collection is complete. The passive checkpoint moves most pages without blocking writers.
       settling = Promise.all(['PASSIVE', 'TRUNCATE'].map((mode) => ask('run', `PRAGMA wal_checkpoint(${mode})`)));
       settling.catch(() => {});
     },
@@ -119,7 +119,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
 
 type LoadThread = {
   readonly ask: Ask<LoadCalls>;
-  /** What it has not begun by then is left undone. */
+  /** Skips work that has not begun. */
   readonly end: () => Promise<unknown>;
 };
 

@@ -2,18 +2,18 @@ import type { Link } from '../../runtime/link.ts';
 
 export type ChangedDocuments = { readonly collection: string; readonly keys: readonly string[] };
 
-/** A transaction that has changed documents which others may have in a cache. */
+/** A transaction that changed documents which other threads may have cached. */
 type FileChange = {
   readonly path: string;
-  /** The write count of this process in the file, with this transaction. */
+  /** The write count of this process in the file, including this transaction. */
   readonly count: number;
   readonly changed: readonly ChangedDocuments[];
 };
 
-/** What the threads of a process tell each other of the documents that they change. */
+/** Messages between the threads of a process about changed documents. */
 export type Changes = {
   tell(change: FileChange): void;
-  /** @returns how to stop listening */
+  /** @returns a function that stops listening */
   listen(path: string, hear: (change: FileChange) => void): () => void;
 };
 

@@ -3,33 +3,33 @@ import type { Stored } from '../document-store.ts';
 
 /** Parsed documents cached per collection. */
 const MAX_DOCUMENTS = 10_000;
-/** Longer keys are not cached: only made-up ones are that long, and they would fill the memory. */
+/** Longer keys are not cached: real keys are shorter, and invented ones would fill the memory. */
 const MAX_KEY_LENGTH = 200;
 /** Results of `find` cached per collection, until one of its documents changes. */
 const MAX_RESULTS = 1_000;
 /** Documents in a cached result. Longer results are not cached. */
 const MAX_RESULT_LENGTH = 32;
 
-/** What is stored under a key. `stored` is absent for a tombstone and for a key that does not exist. */
+/** The state of a key. `stored` is absent for tombstones and missing keys. */
 export type CacheEntry<D extends object> = { readonly stored?: Stored<D>; readonly position?: string };
 export const ABSENT: CacheEntry<never> = {};
 
 /**
  * Documents and results of `find` of one collection.
- * @param isCached whether anything is kept: only of collections that nothing but projections write to
+ * @param isCached false disables the cache: only collections written solely by projections may be cached
  */
 export function createDocumentCache<D extends object>(isCached: boolean) {
-  // With `max`, both would allocate all their entries up front, which takes 50 ms for the collections opened at a start.
+  // With `max`, both caches would allocate all entries up front, which adds 50 ms to startup.
   const entries = createLruCache<string, CacheEntry<D>>(MAX_DOCUMENTS);
   const results = createLruCache<string, readonly Stored<D>[]>(MAX_RESULTS);
   let changes = 0;
   const clearResults = () => {
     changes += 1;
-    // A projection writes thousands of documents in a row, and clearing takes time even when there is nothing to clear.
+    // A projection writes thousands of documents in a row, and clearing an empty cache takes time, too.
     if (results.size > 0) results.clear();
   };
   return {
-    /** Counts what has made cached results stale. */
+    /** Counts the changes that made cached results stale. */
     changes: () => changes,
     entry: (key: string): CacheEntry<D> | undefined => entries.get(key),
     keep(key: string, entry: CacheEntry<D>): void {

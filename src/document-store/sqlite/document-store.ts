@@ -25,12 +25,12 @@ import { quoted } from './table.ts';
 
 /** How often expired documents are removed. */
 const SWEEP_INTERVAL_MS = 60_000;
-/** How often files are looked for that another process has removed. */
+/** How often to check for files that another process has removed. */
 const CLOSE_REMOVED_EVERY_MS = 1_000;
 
-/** Another thread that writes single documents, so that this one never waits for the disk. */
+/** The thread that writes single documents, so that this one never waits for the disk. */
 export type DocumentsElsewhere = {
-  /** Collections of which kinds. */
+  /** The kinds of collections that it writes. */
   readonly kinds: readonly CollectionKind[];
   readonly writes: WritesElsewhere;
 };
@@ -45,16 +45,16 @@ type CollectionKind = Collection<object>['kind'];
 export async function openSqliteDocumentStore({
   folder,
   clock = systemClock(),
-  believes = async () => true,
+  isClockTrusted = async () => true,
   elsewhere,
   link,
 }: {
   readonly folder: string;
   readonly clock?: Clock;
-  /** Whether the clock can be believed: nothing is removed by one that cannot. */
-  readonly believes?: () => Promise<boolean>;
+  /** Whether the clock can be trusted. Expired documents are removed only by a trusted clock. */
+  readonly isClockTrusted?: () => Promise<boolean>;
   readonly elsewhere?: DocumentsElsewhere;
-  /** To the thread that projects, or the one that reads what this one projects. */
+  /** The link between the projecting thread and the reading thread. */
   readonly link?: Link;
 }): Promise<OperatedDocumentStore> {
   await mkdir(folder, { recursive: true });
@@ -70,7 +70,7 @@ export async function openSqliteDocumentStore({
 
   const sweeper = setInterval(async () => {
     const now = new Date(clock()).toISOString();
-    if (!(await believes())) return;
+    if (!(await isClockTrusted())) return;
     // If one fails (disk full, file locked), the next one catches up.
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
   }, SWEEP_INTERVAL_MS);
@@ -112,7 +112,7 @@ export async function openSqliteDocumentStore({
         opening.catch(() => opened.delete(name));
         const documents = await opening;
         if (own.has(name) || tables(files[collection.kind]).includes(name)) return documents;
-        // Another process has dropped it since.
+        // Another process may have dropped the collection since.
         if (opened.get(name) === opening) opened.delete(name);
       }
     },
@@ -167,7 +167,7 @@ export async function openSqliteDocumentStore({
     async room() {
       const { used, unused } = spaceOf(files.readModel);
       return {
-        // SQLite fills the pages that dropped collections have left before the file grows.
+        // SQLite reuses the pages of dropped collections before the file grows.
         free: (await freeBytes(folder)) + unused,
         readModels: used + own.bytes(),
       };
@@ -190,39 +190,39 @@ export async function openSqliteDocumentStore({
   };
 }
 
-/** The number of a file: a random one that it gets when it is created, so that another file in its place has another. */
+/** The random number that a file gets when it is created. It identifies the file. */
 async function numberOf({ database, write }: SqliteFile): Promise<number> {
   const read = () => Number(database.prepare('PRAGMA user_version').get()?.user_version);
   if (read() === 0)
     await write(() => {
-      // Another process may have been faster.
+      // Another process may have set it first.
       if (read() === 0) database.exec(`PRAGMA user_version = ${randomInt(1, 2 ** 31)}`);
     });
   return read();
 }
 
-/** Bytes of a file that hold something, and those that dropped collections have left. */
+/** The used bytes of a file, and the free ones that dropped collections have left. */
 function spaceOf({ database }: SqliteFile): { readonly used: number; readonly unused: number } {
   const read = (pragma: string): number => Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
   const [pageSize, unused] = [read('page_size'), read('freelist_count')];
   return { used: (read('page_count') - unused) * pageSize, unused: unused * pageSize };
 }
 
-/** Above this, moving everything together would lock the file for longer than a few tens of milliseconds. */
+/** Compacting a larger file would lock it for longer than a few tens of milliseconds. */
 const MOVED_TOGETHER_BYTES = 16 * 1024 * 1024;
 
-/** Gives the space of dropped collections back to the disk once it is more than a third of the file. */
+/** Returns the space of dropped collections to the disk once it exceeds a third of the file. */
 async function giveBackSpace(file: SqliteFile): Promise<void> {
   const { used, unused } = spaceOf(file);
   if (used <= MOVED_TOGETHER_BYTES && unused > used / 2) await compact(file.database);
 }
 
-/** Rows that are removed in one transaction: about a millisecond once there are no indexes. */
+/** Rows removed per transaction: about a millisecond without indexes. */
 const REMOVED_AT_ONCE = 200;
-/** What others get of the file between two of these transactions, in milliseconds. */
+/** Pause between these transactions for other writers, in milliseconds. */
 const PAUSE_MS = 2;
 
-/** Dropping a large table at once would block this process, and lock the file, for as long as all of it takes to read. */
+/** Drops a table in small steps. At once, a large table would block this process and lock the file while SQLite reads all of it. */
 async function dismantle(file: SqliteFile, name: string, signal?: AbortSignal): Promise<void> {
   const { database } = file;
   const indexes = database
@@ -233,7 +233,7 @@ async function dismantle(file: SqliteFile, name: string, signal?: AbortSignal): 
     await pause(PAUSE_MS, undefined, { signal });
   }
   const table = quoted(name);
-  // In the order in which they lie in the file, so that whole pages become free.
+  // Delete in file order, so that whole pages become free.
   const remove = database.prepare(
     `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} ORDER BY rowid LIMIT ${REMOVED_AT_ONCE})`,
   );

@@ -14,7 +14,7 @@ export async function openDocumentWriter(folder: string) {
     return documents;
   }
 
-  /** Another release may have added columns, which the other thread does not know of yet: then they are in the JSON alone. */
+  /** If another release has added columns, the other thread has not read them yet. Take their values from the JSON. */
   const complete = (documents: SqliteDocuments<Row>, { json, columns }: Written): Written =>
     documents.hasColumns(columns) ? { json, columns } : { json, columns: JSON.parse(json) };
 

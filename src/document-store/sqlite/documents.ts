@@ -14,21 +14,21 @@ import { openTable, readTable } from './table.ts';
 
 /** Documents that a stream reads per query: about a millisecond of the event loop. */
 const PAGE = 256;
-/** The same of documents that are not parsed. */
+/** The page size for documents that are not parsed. */
 const UNREAD_PAGE = 1_024;
 /** Documents that a projection writes per transaction: a few milliseconds of the event loop. */
 const WRITE_BATCH = 250;
 
-/** A collection as another thread needs it to open it. */
+/** A collection in the form that another thread needs to open it. */
 export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
 
-/** The fields of a document that its table has columns for. A document is its own columns. */
+/** The fields of a document that have columns. A whole document is also valid. */
 type Columns = object;
 
-/** A document as it is written. */
+/** A document in the form that is written. */
 export type Written = { readonly json: string; readonly columns: Columns };
 
-/** Writes documents in another thread, so that this one never waits for the disk. Results are those of the port. */
+/** Writes documents in another thread, so that this one never waits for the disk. Same results as the port. */
 export type WritesElsewhere = {
   insert(collection: PlainCollection, key: string, written: Written): Promise<boolean>;
   replace(collection: PlainCollection, key: string, written: Written, version: number): Promise<boolean>;
@@ -37,13 +37,13 @@ export type WritesElsewhere = {
 };
 
 export type SqliteDocuments<D extends object> = Documents<D> & {
-  /** The writes of another thread. `isRepeated`: a thread that has ended since may have made them already. */
+  /** The writes on behalf of another thread. `isRepeated`: a thread that has since ended may already have made them. */
   readonly forOthers: {
     insert(key: string, written: Written, isRepeated: boolean): Promise<boolean>;
     replace(key: string, written: Written, version: number, isRepeated: boolean): Promise<boolean>;
     delete(key: string, version: number | undefined, isRepeated: boolean): Promise<boolean>;
   };
-  /** Whether the columns of a document from another thread are all that the table has: another release may have added some. */
+  /** Whether the columns from another thread cover the whole table. Another release may have added columns. */
   hasColumns(columns: Columns): boolean;
   /** Removes expired documents. */
   sweep(now: string): Promise<void>;
@@ -52,7 +52,7 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
 /**
  * A collection in a table of `file`, which is created if absent.
  * @param options.checkpoints of the file, for a read model
- * @param options.elsewhere another thread that writes single documents instead of this one
+ * @param options.elsewhere the thread that writes single documents instead of this one
  */
 export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
@@ -72,7 +72,7 @@ export async function openSqliteDocuments<D extends object>(
   file.caches.set(name, {
     ...cache,
     readTable() {
-      // If another version of the service has added a column, this one has to fill it, too.
+      // This version must also fill columns that another version has added.
       const now = readTable(file, collection);
       if (now === undefined || now.fields.join() === statements.table.fields.join()) return;
       statements = prepareStatements(file.database, now, ttl);
@@ -102,11 +102,11 @@ export async function openSqliteDocuments<D extends object>(
     );
   }
 
-  /** The other thread, unless the store is closed: then writing fails here. */
+  /** The other thread. Undefined once the store is closed, so that the write fails here. */
   const there = (): WritesElsewhere | undefined => (file.isClosed() ? undefined : elsewhere);
 
   const plain: PlainCollection = { ...collection, indexes: [...indexes] };
-  /** What another thread needs of a document besides its JSON. */
+  /** The column values that another thread needs besides the JSON. */
   const columnsOf = (document: Columns): Columns =>
     Object.fromEntries(statements.table.fields.map((field) => [field, Reflect.get(document, field)]));
 
@@ -127,13 +127,13 @@ export async function openSqliteDocuments<D extends object>(
     delete: (key, version, isRepeated) =>
       commit([key], () => {
         const isDeleted = statements.delete(key, version);
-        // Either the thread that ended has deleted it, or another process has.
+        // Either the ended thread or another process has deleted it.
         if (isRepeated && !isDeleted) throw unknownOutcome(name);
         return isDeleted;
       }),
   };
 
-  /** Rows as arrays of their columns: an object per row would take half as long again as reading it. */
+  /** Rows as arrays of their columns. Objects would take 50% longer than the read itself. */
   function run({ text, values }: Sql): Row[] {
     let statement = queries.get(text);
     if (statement === undefined) {
@@ -285,7 +285,7 @@ const toStored = <D extends object>(...[key, version, document]: Row): Stored<D>
   document: JSON.parse(text(document)),
 });
 
-/** A class, because a function for each row would take as long again. */
+/** A class, because a closure per row would double the time. */
 class UnreadRow<D extends object> implements Unread<D> {
   readonly key: string;
   readonly version: number;

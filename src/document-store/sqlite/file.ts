@@ -11,10 +11,10 @@ export type SqliteFile = {
   readonly database: DatabaseSync;
   /**
    * Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`).
-   * @param changed the documents that it changes, if others may have them in a cache
+   * @param changed the documents that it changes, if other threads may have cached them
    */
   write<R>(work: () => R, changed?: ChangedDocuments): Promise<R>;
-  /** Call before using a cached value: invalidates what others may have changed. */
+  /** Call before using a cached value: invalidates entries that other connections may have changed. */
   validate(): void;
   /** The cache of each collection, invalidated whenever it may be stale. */
   readonly caches: Map<string, CollectionCache>;
@@ -30,8 +30,8 @@ type CollectionCache = {
 };
 
 /**
- * A check for commits by others costs as much as a read, so reads share one for less time than a client needs to hear of a commit
- * from another process and then ask this one.
+ * A check for commits of other connections costs as much as a read, so reads share one. The time is shorter than a client needs to
+ * see a commit of another process and then query this one.
  */
 const CHECK_VALID_MS = 0.05;
 
@@ -42,12 +42,12 @@ export async function openSqliteFile(
   changes: Changes,
 ): Promise<SqliteFile> {
   const database = await openDatabase(file);
-  // Several threads have each file open. What is in the file itself they all read from the system's cache (mmap), so a cache of
-  // their own is needed for the pages that are still in the WAL only. All of those, 16 MiB, would make no booking faster, and what
-  // SQLite gives back the C library keeps.
+  // Several threads open each file. They read the main file from the system's cache (mmap), so each needs its own page cache only
+  // for pages in the WAL. Caching the whole WAL of 16 MiB would make bookings no faster, and the C library does not return that
+  // memory to the system.
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -6144; PRAGMA mmap_size = 268435456');
   checkpointEvery16MiB(database);
-  // A record that was removed or replaced, such as a user or a key, leaves nothing behind in the file.
+  // Overwrite removed and replaced records, such as users and keys, in the file.
   if (durability === 'durable') database.exec('PRAGMA secure_delete = ON');
   await transaction(database, durability, () => createWriteCounts(database));
 
@@ -67,7 +67,7 @@ export async function openSqliteFile(
     checkForCommits();
   }
 
-  /** Forgets everything if cached documents may have changed without this connection having been told. */
+  /** Clears the caches if other connections may have changed documents without a message to this one. */
   function checkForCommits(): void {
     if (!version.hasChanged()) return;
     const now = counts.read();
@@ -83,13 +83,13 @@ export async function openSqliteFile(
     for (const collection of caches.values()) collection.forgetAll();
   }
 
-  // Another thread of this process tells what it has changed.
+  // Another thread of this process announces its changes.
   const stopHearing = changes.listen(file.path, ({ count, changed }) => {
     if (count === known.own + 1) known = { ...known, own: count };
     for (const { collection, keys } of changed) caches.get(collection)?.forget(keys);
   });
 
-  /** What the current transaction changes. */
+  /** The documents that the current transaction changes. */
   let changed: ChangedDocuments[] = [];
   const commits = new GroupCommit({ durability, transaction: commit });
 
@@ -133,7 +133,7 @@ export async function openSqliteFile(
   };
 }
 
-/** Moves what is in the WAL into the file whenever it is that long, however large pages are. */
+/** Checkpoints the WAL every 16 MiB, whatever the page size. */
 export function checkpointEvery16MiB(database: DatabaseSync): void {
   const pageSize = Number(database.prepare('PRAGMA page_size').get()?.page_size);
   database.exec(`PRAGMA wal_autocheckpoint = ${Math.round(16_384_000 / pageSize)}`);

@@ -19,7 +19,7 @@ export async function openSqliteFiles(folder: string, changes: Changes): Promise
 export const readModelsFile = (folder: string): FileName => ({
   what: 'read-model file',
   path: join(folder, 'read-models.sqlite'),
-  mend: 'Build the read models anew with: venue rebuild --from-nothing',
+  mend: 'Rebuild the read models with: venue rebuild --from-nothing',
 });
 const recordsFile = (folder: string): FileName => ({
   what: 'record file',

@@ -6,19 +6,19 @@ export function columnOf(field: string): string {
   return `"$.${field}"`;
 }
 
-/** The comparison of a column with a value that is written out: SQLite does not use a partial index for a parameter. */
+/** Compares a column with a literal, because SQLite does not use a partial index for a parameter. */
 export function equals(field: string, value: string): string {
   if (!/^\w+$/.test(value)) throw new Error(`Invalid value in the condition of an index: ${value}`);
   return `${columnOf(field)} = '${value}'`;
 }
 
-/** The name of an index, quoted for SQL. It tells everything of its definition. */
+/** The name of an index, quoted for SQL. It encodes the whole definition. */
 export function indexNameOf<D extends object>(table: string, { fields, unique = false, where }: Index<D>): string {
   const restrictions = restrictionsOf(where).map(([field, value]) => `?${field}=${value}`);
   return `"${JSON.parse(table)}#${fields.join(',')}${unique ? '!' : ''}${restrictions.join('')}"`;
 }
 
-/** What follows the name of an index where it is created. */
+/** The part of `CREATE INDEX` after the name. */
 export function indexedBy<D extends object>(table: string, { fields, unique = false, where }: Index<D>): string {
   const columns = fields.map(columnOf);
   const restrictions = restrictionsOf(where).map(([field, value]) => equals(field, value));
@@ -41,7 +41,7 @@ export function literalsOf<D extends object>(indexes: readonly Index<D>[]): Read
   return literals;
 }
 
-/** The index that matches most of the conditions, and its fields after those that are equal to a value. */
+/** The index that matches the most conditions, and its fields after those with an equality condition. */
 export function bestIndex<D extends object>(
   conditions: readonly [string, Condition][],
   indexes: readonly Index<D>[],

@@ -6,11 +6,11 @@ import type { Changes } from './changes.ts';
 import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 
-/** The folder, in that of the store, with the collections that have files of their own. */
+/** The subfolder for collections with their own files. */
 const FOLDER = 'read-models';
 /**
- * Of these files, in bytes. Indexing a long collection takes a sixth less than with SQLite's 4,096. With 16,384 it takes
- * a little less still, but every single booking that is written to the collection later a third more.
+ * The page size of these files, in bytes. Indexing a long collection is a sixth faster than with SQLite's default of 4,096. With
+ * 16,384 it is slightly faster still, but each later booking takes a third longer.
  */
 const PAGE_SIZE = 8_192;
 
@@ -21,9 +21,9 @@ export type OwnFile = SqliteFile & {
 };
 
 /**
- * Collections that were loaded in bulk: each has a file of its own, so that nobody waits for what is written to it while it is
- * built, and dropping it gives its space back at once (docs/decisions/read-models.md). Their names end with the number of the
- * file that tells which collections there are: without that one, they are worth nothing.
+ * Collections that were loaded in bulk. Each has its own file, so that a build blocks no other writes and a drop returns the space
+ * at once (docs/decisions/read-models.md). File names end with the number of the main file, which lists the collections; without
+ * that file they are useless.
  */
 export class OwnFiles {
   readonly #folder: string;
@@ -32,7 +32,7 @@ export class OwnFiles {
   readonly #changes: Changes;
   readonly #open = new Map<string, Promise<OwnFile>>();
 
-  /** @param deps.store the number of the file that tells which collections there are */
+  /** @param deps.store the number of the main file, which lists the collections */
   constructor(deps: {
     readonly folder: string;
     readonly mend: string;
@@ -57,7 +57,7 @@ export class OwnFiles {
       .map((file) => file.slice(0, -this.#suffix.length));
   }
 
-  /** How much space they take up. */
+  /** The total size. */
   bytes(): number {
     return this.#files().reduce(
       (sum, file) => sum + (statSync(join(this.#folder, file), { throwIfNoEntry: false })?.size ?? 0),
@@ -75,20 +75,20 @@ export class OwnFiles {
 
   async remove(collection: string): Promise<void> {
     const path = this.#path(collection);
-    // The file itself last: as long as it is there, whoever is interrupted does it again.
+    // Remove the main file last: while it exists, an interrupted removal is repeated.
     for (const file of [`${path}-wal`, `${path}-shm`, path]) await rm(file, { force: true });
     await this.closeRemoved();
   }
 
   /**
-   * Closes what has been removed, by any process: the space comes back only then. Nobody reads it any more.
+   * Closes files that any process has removed, because only then does the disk get the space back. They have no readers.
    * @returns the names of those collections
    */
   async closeRemoved(): Promise<string[]> {
     const removed = [...this.#open].filter(([collection]) => !this.has(collection));
     for (const [collection, opening] of removed) {
       const file = await opening.catch(() => undefined);
-      // Not one that is only just being created.
+      // Skip a file that is being created.
       if (this.has(collection)) continue;
       this.#open.delete(collection);
       await file?.close();

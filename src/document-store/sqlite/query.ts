@@ -8,12 +8,12 @@ export type Term = { readonly field: string; readonly descending: boolean };
 
 /**
  * A range of an ordered result: the documents whose first ordered fields equal `prefix` and, if `after` is given, whose next
- * ordered field (the key, if none is left) comes after it. Each range is a single seek in an index with that order. A comparison
- * of all fields at once would not do: it can handle neither absent fields nor mixed directions.
+ * ordered field (the key, if none is left) comes after it. Each range is a single seek in an index with that order. A row-value
+ * comparison cannot handle absent fields or mixed directions.
  */
 export type KeysetRange = { readonly prefix: readonly Value[]; readonly after?: Value };
 
-/** A table that is queried. */
+/** The table of a query. */
 export type Source = {
   /** Quoted for SQL. */
   readonly name: string;
@@ -40,7 +40,7 @@ export function orderOf<D extends object>({ where, sort }: Find<D>, indexes: rea
   return (bestIndex(conditions, indexes)?.rest ?? []).map((field) => ({ field, descending: false }));
 }
 
-/** What remains of `range` after the document with these values of the ordered fields, as ranges in order. */
+/** The rest of `range` after the document with these ordered values, as ranges in order. */
 export function rangesAfter(
   range: KeysetRange,
   order: readonly Term[],
@@ -117,9 +117,9 @@ export function selectCount<D extends object>(
   const conditions = conditionsOf(where);
   const { predicates, values } = conditionsSql(source, conditions);
   const best = bestIndex(conditions, indexes)?.index;
-  // Without an order to go by, the planner prefers an index with two equal fields to one with fewer documents.
+  // Without statistics or an order, the planner prefers an index with two equality fields to a smaller partial one.
   const by = best?.where === undefined ? '' : ` INDEXED BY ${indexNameOf(source.name, best)}`;
-  // A tombstone has no values. Not asking for the document lets the index alone answer.
+  // Tombstones have no values. Without a condition on the document, the index alone suffices.
   const present = predicates.length === 0 ? ['document IS NOT NULL'] : predicates;
   return { text: `SELECT count(*) AS count FROM ${source.name}${by} WHERE ${present.join(' AND ')}`, values };
 }

@@ -3,10 +3,7 @@ import { columnOf } from './indexes.ts';
 import type { Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
-/**
- * Writes what a projection made, unless something later is stored already. Its parameters are key, position, document, and the
- * values of the columns.
- */
+/** Writes a projected document unless a later one is stored. Parameters: key, position, document and the column values. */
 export function upsertInto({ name, fields }: Table): string {
   const columns = fields.map(columnOf);
   const list = columns.map((column) => `, ${column}`).join('');

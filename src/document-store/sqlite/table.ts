@@ -5,8 +5,7 @@ import { type Source, toValue, type Value } from './query.ts';
 
 /**
  * The table of a collection: documents as JSON, with the indexed fields also in columns of their own, including those that other
- * versions of the service have added. Maintaining an index on such a column costs a write far less than one on an expression over
- * the JSON.
+ * versions of the service have added. An index on such a column makes writes far cheaper than one on a JSON expression.
  */
 export type Table = Source;
 
@@ -14,9 +13,9 @@ export type Table = Source;
 const BACKFILL_PAGE = 1_000;
 
 /**
- * Opens the table of a collection, creating what is missing: the table itself, columns (backfilled from the existing documents)
- * and indexes.
- * @param later whether the indexes are left out, to be made later
+ * Opens the table of a collection, creating what is missing: the table itself, columns (backfilled from the existing documents) and
+ * indexes.
+ * @param later whether to leave the indexes out, to be created later
  */
 export async function openTable<D extends object>(
   file: SqliteFile,

@@ -25,7 +25,7 @@ export class ConsumerGroups {
       'INSERT INTO groups (name, checkpoint) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET checkpoint = excluded.checkpoint',
     );
     this.#forget = database.prepare('DELETE FROM deliveries WHERE group_name = ?');
-    // Below the checkpoint, only events with a row in deliveries are not done with.
+    // Below the checkpoint, only events with a row in deliveries are unacknowledged.
     this.#position = database.prepare(
       `SELECT min(checkpoint, ifnull((SELECT min(position) - 1 FROM deliveries WHERE group_name = name), checkpoint)) AS position FROM groups WHERE name = ?`,
     );

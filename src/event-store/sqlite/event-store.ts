@@ -48,15 +48,15 @@ export type SqliteEventStoreOptions = Pick<OutageOptions, 'tell'> & {
   readonly path: string;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
+  /** How long the claims of a killed consumer last, in milliseconds. Default 10 s. */
   readonly leaseMs?: number;
-  /** Another thread that appends, so that this one never waits for the disk. */
+  /** The thread that appends, so that this one never waits for the disk. */
   readonly elsewhere?: AppendsElsewhere;
 };
 
 export type AppendsElsewhere = {
   readonly append: AppendToLog;
-  /** Calls `hear` with every group that the other thread commits; absent if it does not tell this one. */
+  /** Calls `hear` with each group that the other thread commits; absent if that thread does not send them. */
   readonly onCommitted?: (hear: (group: CommittedGroup) => void) => void;
 };
 
@@ -93,7 +93,7 @@ class SqliteEventStore implements OperatedEventStore {
       leaseMs: options.leaseMs ?? 10_000,
       onError: this.#onError,
       onLeave: (group, error) =>
-        options.logger?.warn({ err: error }, `Consumer group ${group}: cannot go on; leaving it for now`),
+        options.logger?.warn({ err: error }, `Consumer group ${group}: the handler failed; leaving the group for now`),
     });
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
@@ -137,7 +137,7 @@ class SqliteEventStore implements OperatedEventStore {
         const actual = last === null ? 'none' : Number(last);
         const expected = revision === 0 ? 'none' : revision - 1;
         if (actual !== expected) throw new WrongExpectedRevision(stream, expected, actual);
-        // SQLite chooses the next one where there is none.
+        // For null, SQLite chooses the next position.
         const at = position === undefined ? null : numberOf(position);
         const row = [at, stream, revision, id, type, JSON.stringify(data), JSON.stringify(metadata)] as const;
         return positionOf(Number(this.#statements.load.get(...row)?.position));
@@ -169,7 +169,7 @@ class SqliteEventStore implements OperatedEventStore {
     const backward = options.direction === 'backward';
     const end = this.#end();
     const read = allReader(this.#database, options.types, backward);
-    // What remains to be read is (low, high]. Events appended after the read has started are not included.
+    // The range left to read is (low, high]. It excludes events appended after the read began.
     let low = backward ? 0 : numberOf(options.after ?? LOG_START);
     let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;

@@ -6,33 +6,33 @@ import type { StoredEvent } from '../event-store.ts';
 import type { CommittedGroup } from './log-writer.ts';
 import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
 
-/** Log positions scanned at once for a reader that is further behind than the tail reaches. */
+/** Log positions scanned at once for a reader that is behind the tail. */
 const WINDOW = 8_192;
-/** Events that the tail reads at once. It holds twice as many at most. */
+/** Events that the tail reads at once. It holds at most twice as many. */
 export const TAIL_PAGE = 512;
-/** How often to look for commits of other processes: for a while after one, and otherwise. A look takes about 3 µs. */
+/** How often to poll for commits of other processes: shortly after one, and otherwise. A poll takes about 3 µs. */
 const POLL_BUSY_MS = 5;
 const POLL_IDLE_MS = 250;
 const BUSY_FOR_MS = 2_000;
 
 export type ReadEvent = { readonly position: number; readonly event: StoredEvent };
 
-/** What was read of the log: no other event of the types lies between where the read began and `reached`. */
+/** The result of a read. It has all events of the types between its start and `reached`. */
 export type Read = { readonly events: readonly ReadEvent[]; readonly reached: number; readonly hasMore: boolean };
 
 /** The events in (after, end]. */
 type Held = { after: number; end: number; readonly events: ReadEvent[] };
 
 /**
- * The last events of the log, read once for all subscriptions and consumers of this connection, which it wakes. Commits of this process
- * are told to it; it polls for those of others.
+ * Caches the last events of the log for all subscriptions and consumers of this connection, and wakes them. This process announces
+ * its own commits; the tail polls for those of other processes.
  */
 export class LogTail {
   readonly #database: DatabaseSync;
   readonly #version: DataVersion;
   readonly #next: StatementSync;
   readonly #last: StatementSync;
-  /** Read what lies before the tail, by the number of types. */
+  /** The statements that read events before the tail, by the number of types. */
   readonly #before = new Map<number, StatementSync>();
   readonly #subscribers = new Set<Wakeup>();
   #held: Held | undefined;
@@ -53,12 +53,12 @@ export class LogTail {
     this.#last = database.prepare('SELECT max(position) AS position FROM events');
   }
 
-  /** Counts the times at which more than what was taken over may have changed in the file. */
+  /** Counts possible changes of the file besides the groups passed to `take`. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** A group of events has been committed. They are taken over if they follow what is held; otherwise the file is read. */
+  /** Adds a committed group if it follows the held events; otherwise the next read uses the file. */
   take({ before, rows }: CommittedGroup): void {
     const held = this.#held;
     if (held === undefined || this.#mayHaveMore || before !== held.end) this.#mayHaveMore = true;
@@ -66,7 +66,7 @@ export class LogTail {
     this.#wakeSoon();
   }
 
-  /** The file has changed, or something else that those who follow it have to look at. */
+  /** The file has changed, or its readers have to check it for another reason. */
   changed(): void {
     this.#mayHaveMore = true;
     this.#changes += 1;
@@ -76,7 +76,7 @@ export class LogTail {
   subscribe(): Wakeup {
     const wakeup = new Wakeup();
     this.#subscribers.add(wakeup);
-    // Until now nothing may have looked.
+    // Without subscribers, the tail was not polling.
     this.#mayHaveMore = true;
     this.#changes += 1;
     if (this.#poll === undefined) this.#pollLater();
@@ -91,7 +91,7 @@ export class LogTail {
   }
 
   /**
-   * Reads events after a position, at most `limit`. Nothing is asked of the file unless it may have changed.
+   * Reads events after a position, at most `limit`. Queries the file only if it may have changed.
    * @param types default: all
    */
   read(after: number, types: readonly string[] | undefined, limit: number): Read {
@@ -163,10 +163,10 @@ export class LogTail {
     try {
       if (!this.#version.hasChanged()) return;
     } catch {
-      // Those who are woken meet the same error when they read, and handle it.
+      // The woken readers meet the same error and handle it.
     }
     const end = this.#held?.end ?? 0;
-    // A commit of this process is told within this turn.
+    // This process announces its own commits within this turn.
     setImmediate(() => {
       if (this.#held?.end === end && this.#hasUnread(end)) this.#busyUntil = performance.now() + BUSY_FOR_MS;
     });
@@ -191,7 +191,7 @@ function ofTypes(
   types: readonly string[] | undefined,
   limit: number,
 ): ReadEvent[] {
-  // Nearly always the last few are wanted.
+  // Search from the end, because readers nearly always want the last few events.
   let from = held.length;
   while (from > 0 && (held[from - 1]?.position ?? 0) > after) from -= 1;
   const events: ReadEvent[] = [];

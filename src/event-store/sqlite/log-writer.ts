@@ -16,10 +16,10 @@ export type Append = {
   readonly expectedRevision: ExpectedRevision;
 };
 
-/** What became of an append. `actual` is the revision that the stream is at instead. */
+/** The outcome of an append. `actual` is the stream's revision after a conflict. */
 export type AppendOutcome = Appended | { readonly actual: ExpectedRevision };
 
-/** Events that were committed together, as rows: a hint for other threads. */
+/** The rows of one commit, as a hint for other threads. */
 export type CommittedGroup = {
   /** The position of the event before them, read in their own transaction. */
   readonly before: number;
@@ -48,11 +48,11 @@ export const rowsOf = (events: readonly NewEvent[]): EventRow[] =>
     metadata: JSON.stringify(metadata),
   }));
 
-/** Appends on a connection of its own: whatever is waiting when the disk becomes free shares one commit. */
+/** Appends on its own connection. All appends waiting when the disk becomes free share one commit. */
 export class LogWriter {
   readonly #commits: GroupCommit;
   readonly #statements;
-  /** What the current transaction adds. */
+  /** The rows of the current transaction. */
   #rows: CommittedRow[] = [];
 
   /** @param deps.committed called right after each commit */
@@ -113,7 +113,7 @@ export class LogWriter {
   }
 }
 
-/** Opens the log for nothing but appends, for a thread that does so for others. */
+/** Opens the log only for appends, in the thread that appends for the others. */
 export async function openLogWriter(
   path: string,
   committed: (group: CommittedGroup) => void,

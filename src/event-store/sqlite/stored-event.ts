@@ -7,10 +7,10 @@ export type Row = Record<string, SQLOutputValue>;
 export const storedEvent = ({ position, stream, revision, id, type, data, metadata }: Row): StoredEvent =>
   eventOf(position, stream, revision, id, type, data, metadata);
 
-/** What {@link eventsOf} takes of the table `events`, in its order. */
+/** The columns that {@link eventsOf} expects, in order. */
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata';
 
-/** The same of rows as arrays: in long lists, an object for each row takes a quarter of the time of reading and parsing it. */
+/** Converts rows given as arrays: in long lists, an object per row would take a quarter of the time of reading and parsing it. */
 export const eventsOf = (rows: readonly unknown[]): StoredEvent[] =>
   rows.filter((row): row is SQLOutputValue[] => Array.isArray(row)).map((row) => eventOf(...row));
 

@@ -365,7 +365,7 @@ describe('SQLite document store', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let believed = false;
     const asked = vi.fn(async () => believed);
-    const swept = await openSqliteDocumentStore({ folder, clock: () => now, believes: asked });
+    const swept = await openSqliteDocumentStore({ folder, clock: () => now, isClockTrusted: asked });
     try {
       const documents = await swept.open<{ until: string }>({
         name: 'expiring',
