@@ -6,22 +6,22 @@ import type { Sealing, SealingDeps } from './sealing.ts';
 
 type OnProgress = (progress: { readonly done: number }) => void;
 
-/** What an auditor asks of a store that is in use. */
+/** An auditor's operations on a store in use. */
 export type Audit = {
   /** Seals what is new, and waits for another process that is sealing. @returns the newest checkpoint; undefined for an empty log */
   seal(onProgress?: OnProgress): Promise<SealRecord | undefined>;
-  /** Why checkpoints could not be kept elsewhere by that, by setting. */
+  /** The errors of publishing checkpoints, by setting. */
   copyProblems(): Promise<ReadonlyMap<string, string>>;
-  /** The key that checkpoints are checked with. It is made if there is none. */
+  /** The public key for checking checkpoints. Created if there is none. */
   makeKey(): Promise<string>;
   /** The same, undefined if there is none. */
   publishedKey(): Promise<string | undefined>;
-  /** Signed notes of how the log came to have its origin, if it was forked, the latest last. */
+  /** Signed notes about each fork of the log, the latest last. */
   forks(): Promise<readonly string[]>;
   /**
    * Proves that the events of a booking are in the log, as of the newest checkpoint.
-   * @param streams that tell of it
-   * @returns the proofs of those that are sealed, if any are, and how many are not
+   * @param streams the streams with its events
+   * @returns the proofs of the sealed events, if any, and the number of unsealed ones
    */
   proveBooking(
     id: number,
@@ -29,7 +29,7 @@ export type Audit = {
   ): Promise<{ readonly proofs?: EventProofs; readonly unsealed: number }>;
 };
 
-/** Loads what it needs for that when it is asked: a start of the service needs nothing of it. */
+/** Loads its dependencies on first use, to keep the start short. */
 export function createAudit(deps: SealingDeps): Audit {
   const sealing = loadOnce(async (): Promise<Sealing> => (await import('./sealing.ts')).openSealing(deps));
   const records = loadOnce(async () => (await import('./seal-records.ts')).openSealRecords(deps.documents));

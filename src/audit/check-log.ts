@@ -3,29 +3,29 @@ import type { Hash } from './merkle-tree.ts';
 import { leafHash, type PortableEvent } from './portable-event.ts';
 import { continueTree, type ReadTile, TILE_WIDTH, type Tile } from './tree-tiles.ts';
 
-/** An event that was kept elsewhere: its hash, and if an earlier export has it, the event itself. */
+/** A kept event: its hash, and the event itself if an earlier export has it. */
 export type KeptLeaf = { readonly hash: Hash; readonly event?: PortableEvent };
 
-/** How an event is told from others. */
+/** The identity of an event. */
 export type EventLabel = Pick<PortableEvent, 'id' | 'type' | 'stream' | 'revision'>;
 
-/** What is wrong with a log. */
+/** A problem of a log. */
 export type Finding =
   /** The log has fewer events than were sealed. */
   | { readonly found: 'cut'; readonly events: number; readonly sealed: number }
-  /** One of these events, counted from 0 and up to before `to`, is not what was sealed: up to `from` all are. */
+  /** One of the events from `from` to before `to`, counted from 0, differs from what was sealed. All before `from` are intact. */
   | { readonly found: 'changed'; readonly from: number; readonly to: number }
   /**
-   * The first event that is not the one that was kept. `kept` is known from an earlier export, `now` is what stands in its place;
-   * absent if the log ends before.
+   * The first event that differs from the kept one. `kept` comes from an earlier export, `now` is the event in its place; absent if the
+   * log ends before.
    */
   | { readonly found: 'event'; readonly index: number; readonly kept?: EventLabel; readonly now?: EventLabel }
-  /** The event is what the checkpoints say, and what the store keeps of the tree is not. Proofs cannot be made from it. */
+  /** The event matches the checkpoints, but the store's tree does not. Proofs cannot be made from it. */
   | { readonly found: 'tree'; readonly level: number; readonly index: number };
 
 export type LogCheck = {
   readonly events: number;
-  /** How many checkpoints the log is in keeping with. */
+  /** Number of checkpoints that the log matches. */
   readonly confirmed: number;
   /** The last of them. */
   readonly confirmedUpTo: number;
@@ -34,15 +34,15 @@ export type LogCheck = {
   readonly findings: readonly Finding[];
 };
 
-/** How often progress is told, in events. */
+/** Events per progress report. */
 const TELL_EVERY = 1_000;
 
 /**
- * Recomputes the tree of a log from its events, and compares it with everything that is known of it.
+ * Recomputes the tree of a log from its events, and compares it with checkpoints, kept events and the stored tree.
  * @param deps.events all events in log order
  * @param deps.checkpoints of this log, in any order
- * @param deps.kept what was kept of the events, each from the first one on
- * @param deps.tile what the store keeps of the tree
+ * @param deps.kept kept hashes of the events, each from the first event on
+ * @param deps.tile the tiles in the store
  */
 export async function checkLog(deps: {
   readonly events: AsyncIterable<PortableEvent>;
@@ -64,7 +64,7 @@ export async function checkLog(deps: {
     for (let at = checkpoints[next]; at?.size === tree.size(); at = checkpoints[next]) {
       next += 1;
       if (at.root.equals(await tree.root())) {
-        // After a change no root stays the same, unless the changed log was signed, too.
+        // A change alters every later root, unless the changed log was signed too.
         confirmed += 1;
         if (refuted === undefined) confirmedUpTo = at.size;
       } else refuted ??= at.size;
@@ -97,7 +97,7 @@ export async function checkLog(deps: {
   };
 }
 
-/** Compares the events of a log with what was kept of them, up to the first difference. */
+/** Compares the events of a log with the kept ones, up to the first difference. */
 function createComparison(leaves: AsyncIterable<KeptLeaf>) {
   const iterator = leaves[Symbol.asyncIterator]();
   let finding: Finding | undefined;
@@ -144,7 +144,7 @@ function createTileComparison(stored: { readonly size: number; readonly read: Re
     finding: () => (finding === undefined ? undefined : [finding]),
     async compare({ level, index, hashes }: Tile): Promise<void> {
       if (stored === undefined || finding !== undefined) return;
-      // Events that are not sealed yet have no hashes.
+      // Unsealed events have no stored hashes.
       const wanted = Math.floor(stored.size / TILE_WIDTH ** level) - index * TILE_WIDTH;
       if (wanted <= 0) return;
       const kept = await stored.read(level, index);

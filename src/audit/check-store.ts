@@ -12,18 +12,18 @@ import { nodesOf } from './tree-tiles.ts';
 type Signed = Checkpoint & { readonly note: string };
 
 export type StoreCheck = LogCheck & {
-  /** How many events the newest checkpoint of the store is of; 0 if there is none. */
+  /** The size of the newest checkpoint of the store; 0 if there is none. */
   readonly sealed: number;
-  /** What is wrong with the seals that the store itself has. */
+  /** Problems of the store's own seals. */
   readonly problems: readonly string[];
-  /** For the newest of the checkpoints that were kept. Absent if something is wrong, or the store has no newer one. */
+  /** Growth proof from the newest kept checkpoint. Absent if there is a problem, or the store has no newer checkpoint. */
   readonly consistency?: Consistency;
 };
 
 /**
- * Recomputes the tree of a store's log, and compares it with what was kept of it. Needs no secret, changes nothing, and may run
- * beside the service.
- * @param deps.seals whether to compare it with the checkpoints and hashes that the store itself has, too
+ * Recomputes the tree of a store's log, and compares it with kept checkpoints and exports. Needs no secret, changes nothing, and may run
+ * while the service runs.
+ * @param deps.seals whether to compare it with the store's own checkpoints and hashes too
  * @param deps.checkpoints that were kept elsewhere
  */
 export async function checkStore(deps: {
@@ -35,7 +35,7 @@ export async function checkStore(deps: {
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
 }): Promise<StoreCheck> {
   const records = await openSealRecords(deps.documents);
-  // The log is read after them: it only grows.
+  // Read the log after the checkpoints: it only grows.
   const own = await checkpointsOf(records);
   const sealed = own.checkpoints.at(-1)?.size ?? 0;
   const total = Math.max(sealed, ...deps.checkpoints.map(({ size }) => size));

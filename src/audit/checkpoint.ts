@@ -1,7 +1,7 @@
 import { HASH_BYTES, type Hash } from './merkle-tree.ts';
 import { fromBase64, openNote, type Problem, type SignerKey, signNote, type VerifierKey } from './signed-note.ts';
 
-/** What a checkpoint says: which log it is of, how many events that had, and the root of their tree. */
+/** The content of a checkpoint: the log, its number of events, and the root of their tree. */
 export type Checkpoint = {
   /** Also the name of the key that signs it. */
   readonly origin: string;
@@ -9,7 +9,7 @@ export type Checkpoint = {
   readonly root: Hash;
 };
 
-/** The signed note of a checkpoint (https://c2sp.org/tlog-checkpoint). There is no time in it, so that the same tree has one text. */
+/** The signed note of a checkpoint (https://c2sp.org/tlog-checkpoint). It holds no time, so that equal trees have equal texts. */
 export const signCheckpoint = (size: number, root: Hash, key: SignerKey): string =>
   signNote(`${key.name}\n${size}\n${root.toString('base64')}\n`, key);
 
@@ -29,7 +29,7 @@ export function openCheckpoint(note: string, key: VerifierKey): Checkpoint | Pro
   return { origin, size: Number(size), root };
 }
 
-/** The log that a checkpoint says it is of, whether or not that is true. */
+/** The origin that a checkpoint claims, not verified. */
 const originOf = (note: string): string | undefined => /^(\S+)\n(?:0|[1-9]\d*)\n\S{44}\n/.exec(note)?.[1];
 
 const SIZE = /^(?:0|[1-9]\d*)$/;

@@ -30,8 +30,8 @@ type ProofDeps = {
 
 /**
  * Proves that events are in the log, as of a checkpoint.
- * @param wanted sealed by it
- * @throws if what is kept of the tree does not lead from one of them to the checkpoint
+ * @param wanted events that it seals
+ * @throws if the stored tree does not lead from one of them to the checkpoint
  */
 export async function proveEvents(
   deps: ProofDeps,
@@ -67,7 +67,7 @@ export async function countSealed(
   return last === undefined ? 0 : all.filter(({ position }) => position <= last.position).length;
 }
 
-/** The index of a sealed event, found among the first events of the tiles: positions do not count events. */
+/** The index of a sealed event, found by the first events of the tiles, because positions do not count events. */
 async function indexOf(
   event: StoredEvent,
   head: SealRecord,
@@ -95,7 +95,7 @@ async function indexOf(
 
 /**
  * Checks proofs with nothing but the key.
- * @returns what is wrong with them, or the checkpoint that they lead to
+ * @returns the problem, or the checkpoint that they lead to
  */
 export function checkProofs(proofs: EventProofs, key: VerifierKey): Checkpoint | Problem {
   const checkpoint = openCheckpoint(proofs.checkpoint, key);
@@ -104,7 +104,7 @@ export function checkProofs(proofs: EventProofs, key: VerifierKey): Checkpoint |
   for (const { index, event, proof } of proofs.events) {
     const hashes = proof.map(fromBase64).filter((hash) => hash !== undefined);
     const leaf = hashOfForm(event);
-    // What is not Unicode has no bytes: other text would be hashed in its place.
+    // Text that is not Unicode has no UTF-8 bytes: different text would be hashed.
     if (
       !event.isWellFormed() ||
       hashes.length !== proof.length ||

@@ -28,7 +28,7 @@ export type Fork = {
 };
 
 /**
- * Gives the log of a restored store another origin and key, unless it begins with the newest checkpoint known outside of the store:
+ * Gives the log of a restored store a new origin and key, unless it begins with the newest checkpoint known outside of the store, because
  * one key must not sign two histories (docs/decisions/seals.md). Can be repeated.
  * @returns undefined if the log keeps its origin
  * @throws {UnusableCheckpoints} if the file that the operator named cannot be used
@@ -46,7 +46,7 @@ export async function forkUnlessContinued(deps: {
   const log = await checkLog({ events: portableEvents(events), checkpoints: known });
   if (known.length > 0 && log.findings.length === 0) return undefined;
 
-  // Signed with the former key, or what was sent of that origin. The next seal begins anew.
+  // Signed with the former key, or sent under its origin. The next seal begins anew.
   for (const name of SEALS_OF_AN_ORIGIN) await documents.drop(name);
   const origin = `${originOf(logId)}/${randomUUID()}`;
   const note = await replaceSealKey(await openSealRecords(documents), { origin, secretKey }, (key) => {

@@ -2,7 +2,7 @@ import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import { isConsistent } from './merkle-tree.ts';
 import { fromBase64, type Problem, type VerifierKey } from './signed-note.ts';
 
-/** That a log has only grown from one checkpoint to another. JSON as it is handed out. */
+/** A proof that a log has only grown from one checkpoint to another, as JSON. */
 export type Consistency = {
   /** The signed notes. */
   readonly from: string;
@@ -11,13 +11,13 @@ export type Consistency = {
   readonly proof: readonly string[];
 };
 
-/** Whether two checkpoints say the same of a log. */
+/** Whether two checkpoints are equal. */
 export const isSame = (one: Checkpoint, other: Checkpoint): boolean =>
   one.size === other.size && one.root.equals(other.root);
 
 /**
- * The checkpoint to which a log has grown from one that was kept.
- * @returns what is wrong with that: only what begins with a kept checkpoint counts, because the holder of the key can sign two logs
+ * Checks that a log has grown to a checkpoint from a kept one.
+ * @returns a problem unless it begins with a kept checkpoint, because the holder of the key can sign two logs
  */
 export function grownFrom(
   kept: readonly Checkpoint[],

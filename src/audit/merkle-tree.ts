@@ -42,7 +42,7 @@ export async function inclusionProof(index: number, size: number, read: ReadNode
 }
 
 /**
- * The hashes that show that a tree begins with a smaller one (RFC 6962, section 2.1.2).
+ * A proof that a tree begins with a smaller one (RFC 6962, section 2.1.2).
  * @param from the size of the smaller one: 1 to `size`
  */
 export async function consistencyProof(from: number, size: number, read: ReadNode): Promise<Hash[]> {

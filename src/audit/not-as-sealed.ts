@@ -1,4 +1,4 @@
-/** What a store holds is not what was sealed: an event, a checkpoint, or the hashes of the tree that are kept. */
+/** An event, a checkpoint or a stored hash of the tree differs from what was sealed. */
 export class NotAsSealed extends Error {
   constructor(problem: string) {
     super(problem);

@@ -4,8 +4,8 @@ import { unicodeProblem } from '../domain/unicode.ts';
 import type { EventStore, JsonObject, StoredEvent } from '../event-store/event-store.ts';
 
 /**
- * An event as every engine holds it: as it was stored, never upcast and never opened. Its stream has no prefix. The position
- * belongs to the engine, and is no part of it (docs/decisions/seals.md).
+ * An event as stored on every engine, neither upcast nor opened, with its stream without a prefix. Its position belongs to the engine and
+ * is left out (docs/decisions/seals.md).
  */
 export type PortableEvent = Omit<StoredEvent, 'position'>;
 
@@ -31,7 +31,7 @@ export async function* portableEvents(events: Pick<EventStore, 'readAll'>): Asyn
  * `-1e999`. The RFC writes neither. Reading the text gives the event back.
  */
 export const canonicalForm = (object: JsonObject): string =>
-  // The library refuses what it may not write, and omits nothing: an event has come from JSON.
+  // The library refuses values outside the RFC, and omits nothing, because an event comes from JSON.
   (isCoveredByRfc8785(object) ? canonicalize(object) : undefined) ?? extendedForm(object);
 
 /** The hash of an event as a leaf of the Merkle tree (RFC 6962, section 2.1): SHA-256 of a zero byte and its canonical form. */
@@ -58,7 +58,7 @@ function hasInfiniteNumber(value: object): boolean {
 type Json = JsonObject[string];
 type Piece = { readonly text: string } | { readonly value: Json };
 
-/** Equal to RFC 8785 wherever that has a form. Not recursive, because an event may be nested deeper than the stack allows. */
+/** Equal to RFC 8785 wherever that defines a form. Not recursive, because deep nesting could overflow the stack. */
 function extendedForm(object: JsonObject): string {
   const written: string[] = [];
   const pending: Piece[] = [{ value: object }];
@@ -68,7 +68,7 @@ function extendedForm(object: JsonObject): string {
       continue;
     }
     const { value } = piece;
-    // One by one: a call takes only so many arguments.
+    // One by one, because a call has a maximum number of arguments.
     if (typeof value === 'object' && value !== null) for (const next of piecesOf(value).reverse()) pending.push(next);
     else written.push(scalar(value));
   }
@@ -78,7 +78,7 @@ function extendedForm(object: JsonObject): string {
 function piecesOf(value: JsonObject | readonly Json[]): Piece[] {
   if (isList(value))
     return [{ text: '[' }, ...value.flatMap((each, at) => [comma(at), { value: each }]), { text: ']' }];
-  // By UTF-16 code units, as `sort` does without being told.
+  // By UTF-16 code units, the default of `sort`.
   const members = Object.keys(value)
     .sort()
     .flatMap((name, at) => [comma(at), { text: `${JSON.stringify(name)}:` }, { value: value[name] ?? null }]);

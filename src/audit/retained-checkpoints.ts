@@ -7,11 +7,11 @@ import type { VerifierKey } from './signed-note.ts';
 /** A file of checkpoints that an auditor kept, all of them signed with the key. */
 export type RetainedCheckpoints = {
   readonly checkpoints: readonly (Checkpoint & { readonly note: string })[];
-  /** The hashes of the events, if they were kept, too. */
+  /** The hashes of the events, if kept. */
   readonly leaves?: () => AsyncIterable<KeptLeaf>;
 };
 
-/** A file that cannot be used. The message names it. */
+/** An unusable file. The message names it. */
 export class UnusableCheckpoints extends Error {}
 
 /**

@@ -7,15 +7,15 @@ import type { SealRecord, SealRecords } from './seal-records.ts';
 import type { Problem, VerifierKey } from './signed-note.ts';
 import { TILE_WIDTH } from './tree-tiles.ts';
 
-/** Keeps checkpoints elsewhere. A missed copy is made up for the next time. */
+/** Publishes checkpoints. A missed copy is sent the next time. */
 export type SealCopy = {
-  /** The setting that asks for it. */
+  /** The setting that enables it. */
   readonly setting: string;
   /** @throws if not everything could be kept */
   bringUpToDate(head: SealRecord, key: VerifierKey): Promise<void>;
 };
 
-/** A file of checkpoints, which shows what was signed before. */
+/** A file of checkpoints, the record of earlier signatures. */
 export type SealFile = SealCopy & {
   /** The newest checkpoint that the key has signed; undefined if there is none, or the file cannot be read. */
   newest(key: VerifierKey): Promise<Checkpoint | undefined>;
@@ -24,24 +24,24 @@ export type SealFile = SealCopy & {
 const ANSWERS_WITHIN_MS = 10_000;
 
 /**
- * Sends every checkpoint to a URL, as the body of a POST, in order. The first one that is sent there is the newest at the time.
- * One that was cut off may arrive twice.
+ * Sends every checkpoint to a URL as the body of a POST, in order, starting with the newest at the time. An interrupted one may arrive
+ * twice.
  */
 export function createSealWebhook(deps: { readonly url: string; readonly records: SealRecords }): SealCopy {
   const { url, records } = deps;
-  // A URL may hold a password, and another receiver has got nothing yet.
+  // Key by a digest of the URL: a URL may hold a password, and a new receiver starts from the beginning.
   const receiver = createHash('sha256').update(url).digest('base64url');
 
   async function send(note: string): Promise<void> {
     const body = { method: 'POST', headers: { 'content-type': 'text/plain; charset=utf-8' }, body: note } as const;
-    // Loaded here: most services send their seals nowhere.
+    // Loaded here, because most services do not send their seals.
     const { fetch } = await import('undici');
     const response = await fetch(url, {
       ...body,
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
     }).catch((error: unknown) => {
-      // Without its cause's message, which may repeat the URL.
+      // Leave out the cause's message, which may repeat the URL.
       throw new Error(`The receiver cannot be reached: ${reasonOf(error)}`);
     });
     await response.body?.cancel();
@@ -79,8 +79,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Appends every checkpoint to a file, and before it, if asked, the hashes of the events that it is the first to seal. A new file begins
- * with the newest checkpoint, and the hashes of all events.
+ * Appends every checkpoint to a file, preceded, if configured, by the hashes of its new events. A new file begins with the newest
+ * checkpoint, and the hashes of all events.
  */
 export function createSealFile(deps: {
   readonly file: string;
@@ -90,7 +90,7 @@ export function createSealFile(deps: {
   const { file, records } = deps;
   let known: Held | undefined;
 
-  /** Reads the file, unless it ends where this process has left it. Another store may append to it, too. */
+  /** Reads the file, unless it ends where this process left it. Another store may append to it too. */
   async function current(origin: string): Promise<Held> {
     const size = await stat(file).then(
       (found) => found.size,
@@ -117,7 +117,7 @@ export function createSealFile(deps: {
     } catch (error) {
       if (isMissing(error)) return held;
       if (!(error instanceof UnreadableSealFile)) throw error;
-      // A checkpoint that an earlier write left unfinished is written again. Other content belongs to another writer.
+      // Rewrite a checkpoint left unfinished by an earlier write. Other content belongs to another writer.
       if (!error.isCut || !isBegun(await textFrom(held.end), origin))
         throw new Error(`${file} holds something else than checkpoints: ${error.message}`);
     }
@@ -169,7 +169,7 @@ export function createSealFile(deps: {
     },
     async bringUpToDate(head, key) {
       const held = await current(key.name);
-      // Read again after a failure, which may have left a part.
+      // Read again after a failure, which may have left a partial write.
       known = undefined;
       const last = checkpointIn(held, key);
       if (last !== undefined && 'problem' in last)
@@ -187,13 +187,13 @@ export function createSealFile(deps: {
   };
 }
 
-/** What a file holds, once it has been read. */
+/** The content of a file. */
 type Held = {
   /** The last checkpoint in it, not checked; absent in a new file. */
   readonly note?: string;
-  /** How many events that is of. */
+  /** The number of events in it. */
   readonly size: number;
-  /** The hashes of how many events come before it. */
+  /** The number of event hashes before it. */
   readonly leaves: number;
   /** The byte after it. */
   readonly end: number;

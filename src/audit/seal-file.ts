@@ -2,7 +2,7 @@ import type { Hash } from './merkle-tree.ts';
 import { HASH_BYTES } from './merkle-tree.ts';
 import { fromBase64 } from './signed-note.ts';
 
-/** What was kept elsewhere: checkpoints, and the hashes of the events between them if they were asked for. */
+/** Kept checkpoints, and the hashes of the events between them if configured. */
 export type KeptItem =
   | { readonly leaf: Hash; readonly index: number }
   | {
@@ -14,9 +14,9 @@ export type KeptItem =
       readonly end: number;
     };
 
-/** A file that does not hold what it should. The message begins with the number of the line. */
+/** An invalid file. The message begins with the line number. */
 export class UnreadableSealFile extends Error {
-  /** Whether the file ends where more was to come, as one does whose writer was killed. */
+  /** Whether the file ends early, because its writer was killed. */
   readonly isCut: boolean;
 
   constructor(line: number, problem: string, isCut = false) {
@@ -26,7 +26,7 @@ export class UnreadableSealFile extends Error {
   }
 }
 
-/** How the hash of an event is kept: a line of its own. */
+/** The line that holds the hash of an event. */
 export const leafLine = (index: number, hash: Hash): string => `leaf ${index} ${hash.toString('base64')}\n`;
 
 const LONGEST_LINE = 10_000;
@@ -109,11 +109,11 @@ async function* linesIn(
       yield { text, end, isWhole: true };
     }
   }
-  // Half of a character may be left in the decoder, too.
+  // The decoder may also hold half of a character.
   if (rest !== '' || isOpen(decoder)) yield { text: rest, end: end + Buffer.byteLength(rest), isWhole: false };
 }
 
-/** Whether text ends within a character. */
+/** Whether the text ends within a character. */
 function isOpen(decoder: TextDecoder): boolean {
   try {
     decoder.decode();

@@ -10,15 +10,15 @@ const RECORD = 'log';
 
 type KeyRecords = Pick<SealRecords, 'key'>;
 
-/** How the log is called in its checkpoints, by which one store's are told from another's. Kept in a move. */
+/** The origin of the log in its checkpoints, which distinguishes stores. A move keeps it. */
 export const originOf = (logId: string): string => `venue-booking-service/${logId}`;
 
-/** Whether a key signs the checkpoints of a log, or did so before it was restored, by its name. */
+/** Whether a key signs the checkpoints of a log, now or before a restore, by its name. */
 export const isKeyOf = ({ name }: VerifierKey, logId: string): boolean =>
   name === originOf(logId) || name.startsWith(`${originOf(logId)}/`);
 
 /**
- * The key that signs checkpoints, made on first use. Of processes that make one at the same time, the first one decides.
+ * The key that signs checkpoints, created on first use. If several processes create one at the same time, the first stored one wins.
  * @throws if it was sealed with another secret key
  */
 export async function obtainSealKey(
@@ -39,7 +39,7 @@ export async function storedSealKey(records: KeyRecords, secretKey: SecretKey): 
 }
 
 /**
- * Puts a new key in place of the stored one, which is gone then.
+ * Replaces the stored key, which is lost.
  * @param noteOf makes the note of the fork, which is kept
  */
 export async function replaceSealKey(
@@ -53,7 +53,7 @@ export async function replaceSealKey(
   return note;
 }
 
-/** Signed notes of how the log came to have its origin, the latest last. */
+/** Signed notes about each change of the log's origin, the latest last. */
 export const forksIn = async (records: KeyRecords): Promise<readonly string[]> =>
   (await records.key.get(RECORD))?.document.forks ?? [];
 
@@ -67,7 +67,7 @@ function newKey(origin: string, secretKey: SecretKey): { readonly key: SignerKey
 const opened = ({ origin, sealedKey }: SealKeyRecord, secretKey: SecretKey): SignerKey =>
   signerKey(origin, JSON.parse(unseal(secretKey, purposes.sealKey(origin), sealedKey)));
 
-/** The key that checkpoints are checked with; undefined as long as nothing has been sealed. Needs no secret. */
+/** The public key for checking checkpoints; undefined until the first seal. Needs no secret. */
 export async function publishedKey(records: KeyRecords): Promise<VerifierKey | undefined> {
   const found = await records.key.get(RECORD);
   if (found === undefined) return undefined;

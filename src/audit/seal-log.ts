@@ -9,13 +9,13 @@ import type { EventName, SealRecord, SealRecords } from './seal-records.ts';
 import type { SignerKey } from './signed-note.ts';
 import { continueTree, type GrowingTree, MissingHashes, nodesOf, TILE_WIDTH, type Tile } from './tree-tiles.ts';
 
-/** Tiles collected before they are written, so that a long log does not pile up in memory. */
+/** Tiles per write, which bounds memory on a long log. */
 const KEEP_AT_ONCE = 64;
-/** Events after which other work of the thread gets a turn: some 2 ms. Bookings are projected there. */
+/** Yields to other work of the thread, such as projections, after this many events: about 2 ms. */
 const TURN = 64;
-/** How often progress is told, in events. */
+/** Events per progress report. */
 const TELL_EVERY = 1_000;
-/** Events between two checkpoints at most: a long log is sealed in steps, none of which is done again. */
+/** Maximum events between two checkpoints, so that sealing a long log can resume. */
 export const EVENTS_PER_CHECKPOINT = 100_000;
 
 type SealDeps = {
@@ -25,11 +25,11 @@ type SealDeps = {
   /** The newest checkpoint in `SEAL_FILE`. Nothing is signed that contradicts it. */
   readonly kept?: Checkpoint;
   readonly onProgress?: (progress: { readonly done: number }) => void;
-  /** Ends it between two events, without a checkpoint. */
+  /** Stops between two events, without a checkpoint. */
   readonly signal?: AbortSignal;
 };
 
-/** What a seal was not written for: it would not go on from what was sealed before. */
+/** The log cannot be sealed, because it does not continue what was sealed before. */
 class Unsealable extends NotAsSealed {
   constructor(problem: string, hint = 'Find out more with: venue verify --seals') {
     super(`${problem}. Nothing is sealed until that is explained. ${hint}`);
@@ -41,7 +41,7 @@ class Unsealable extends NotAsSealed {
  * Seals the events that have been appended since the last checkpoint, at most {@link EVENTS_PER_CHECKPOINT} of them, from what is kept
  * of the tree (docs/decisions/seals.md). Several processes may do it at the same time: the log has one order, so they write the same.
  * @returns the checkpoint that was written; undefined if nothing has been appended
- * @throws {Unsealable} if the log or what is kept of the tree is not what the last checkpoint says, or what `SEAL_FILE` does
+ * @throws {Unsealable} if the log or the stored tree contradicts the last checkpoint or `SEAL_FILE`
  */
 export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
   const { events, records, key, onProgress, signal } = deps;
@@ -78,7 +78,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
   await keep([...full, ...tree.unfinished()]);
   const size = tree.size();
   const sealed: SealRecord = { size, note: signCheckpoint(size, await tree.root(), key), last };
-  // Another process may have been quicker. What it has written is the same.
+  // Another process may have written it first. It wrote the same.
   await records.add(sealed);
   return sealed;
 }
@@ -148,4 +148,4 @@ const firstOf = ({ level, index }: Tile, firsts: ReadonlyMap<number, EventName>)
   return first === undefined ? {} : { first };
 };
 
-/** A tile that was begun before this seal keeps the event that it began with. */
+/** A tile begun before this seal keeps its first event. */

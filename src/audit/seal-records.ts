@@ -3,10 +3,10 @@ import { declareQuery } from '../document-store/queries.ts';
 import { HASH_BYTES, type Hash } from './merkle-tree.ts';
 import type { ReadTile, Tile } from './tree-tiles.ts';
 
-/** An event, as every engine finds it: positions differ between engines. */
+/** Identifies an event on every engine, because positions differ between engines. */
 export type EventName = { readonly stream: string; readonly revision: number; readonly eventId: string };
 
-/** A checkpoint that was written. The one of the largest tree is the head. */
+/** A written checkpoint. The one with the largest tree is the head. */
 export type SealRecord = {
   readonly size: number;
   /** The signed note. */
@@ -15,26 +15,26 @@ export type SealRecord = {
   readonly last: EventName;
 };
 
-/** Hashes of the tree, so that a checkpoint costs only what is new, and a proof reads only what it needs. */
+/** Hashes of the tree, so that a checkpoint only needs the new events, and a proof reads only a few hashes. */
 type TileRecord = {
   /** Base64 of all of them, one after another. */
   readonly hashes: string;
-  /** The event of the first leaf; on tiles of leaves. By it, the index of an event is found. */
+  /** The event of the first leaf, on tiles of leaves. Finds the index of an event. */
   readonly first?: EventName;
 };
 
 /** The key that signs. */
 export type SealKeyRecord = {
   readonly origin: string;
-  /** How it is published. */
+  /** Its published form. */
   readonly verifierKey: string;
   /** The private key, sealed under the secret key. */
   readonly sealedKey: string;
-  /** Signed notes of how the log came to have another origin than before; absent if it never did. */
+  /** Signed notes about each change of the log's origin; absent if it never changed. */
   readonly forks?: readonly string[];
 };
 
-/** How far the checkpoints are that were sent to a receiver. */
+/** The size of the last checkpoint sent to a receiver. */
 export type SentRecord = { readonly size: number };
 
 const SEALS: Collection<SealRecord> = { name: 'seals', kind: 'record', indexes: [{ fields: ['size'] }] };
@@ -43,12 +43,12 @@ export const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'r
 const SEALS_SENT: Collection<SentRecord> = { name: 'sealsSent', kind: 'record', indexes: [] };
 
 /**
- * Everything that seals are made of besides the log. None of it holds a position, so it moves to other engines unchanged. A move
- * that leaves some of it behind ends the seals of the store.
+ * All seal records. None holds a position, so they move to other engines unchanged. A move that leaves some behind ends the seals of the
+ * store.
  */
 export const SEAL_COLLECTIONS: readonly string[] = [SEALS, SEAL_TILES, SEAL_KEYS, SEALS_SENT].map(({ name }) => name);
 
-/** What is void once the log has another origin. */
+/** The records that become void when the log gets another origin. */
 export const SEALS_OF_AN_ORIGIN: readonly string[] = [SEALS, SEAL_TILES, SEALS_SENT].map(({ name }) => name);
 
 const newest = declareQuery(
@@ -69,11 +69,11 @@ export type SealRecords = {
   after(size: number): AsyncIterable<SealRecord>;
   /** @returns false if there is one of this size */
   add(record: SealRecord): Promise<boolean>;
-  /** The hashes of a tile; none if it is not kept. */
+  /** The hashes of a tile; none if it is not stored. */
   tile: ReadTile;
   /** The event of the first leaf of a tile of leaves. */
   firstOf(index: number): Promise<EventName | undefined>;
-  /** Keeps tiles. Writes nothing over a tile that has grown in the meantime. */
+  /** Stores tiles. Does not overwrite a tile that has grown meanwhile. */
   keep(tiles: readonly KeptTile[]): Promise<void>;
   key: Pick<Documents<SealKeyRecord>, 'get' | 'insert' | 'update'>;
   sent: Pick<Documents<SentRecord>, 'get' | 'insert' | 'update'>;
@@ -90,7 +90,7 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): P
     const key = tileKey(level, index);
     const bytes = Buffer.concat(hashes);
     await tiles.update(key, (stored) => {
-      // Another process has got further.
+      // Another process is ahead.
       if (bytesIn(stored).subarray(0, bytes.length).equals(bytes)) return undefined;
       const since = first ?? stored?.first;
       return { hashes: bytes.toString('base64'), ...(since !== undefined && { first: since }) };
@@ -109,7 +109,7 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): P
     tile: async (level, index) => hashesIn((await tiles.get(tileKey(level, index)))?.document),
     firstOf: async (index) => (await tiles.get(tileKey(0, index)))?.document.first,
     async keep(all) {
-      // Together, so that they share commits.
+      // In parallel, so that they share commits.
       await Promise.all(all.map(keepOne));
     },
     key: await documents.open(SEAL_KEYS),
@@ -117,12 +117,12 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): P
   };
 }
 
-/** Digits that hold every size, so that keys sort as sizes do. */
+/** Zero-padded, so that keys sort as sizes do. */
 const DIGITS = 16;
 const sealKey = (size: number): string => String(size).padStart(DIGITS, '0');
 const tileKey = (level: number, index: number): string => `${level}/${String(index).padStart(DIGITS, '0')}`;
 
-/** What is no list of whole hashes is none: then it is missing. */
+/** Anything but a list of whole hashes counts as missing. */
 function hashesIn(tile: TileRecord | undefined): readonly Hash[] {
   const bytes = bytesIn(tile);
   const count = Math.floor(bytes.length / HASH_BYTES);

@@ -6,14 +6,14 @@ import type { Sealing, SealingDeps } from './sealing.ts';
 const PERIOD_MS = 60_000;
 
 /**
- * Seals the log every minute in which something happened. Loads what it needs for that when it is needed. The key is made at once, so
- * that auditors can pin it and every backup has it.
+ * Seals the log every minute with new events. Loads its dependencies on first use. The key is created at once, so that auditors can pin
+ * it and every backup has it.
  */
 export function createSealRole(
   deps: Omit<SealingDeps, 'events' | 'logger'> & {
     readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
     readonly logger: Pick<BaseLogger, 'warn' | 'error' | 'info'>;
-    /** The pause between two looks, in milliseconds. Default one minute. */
+    /** Interval between two checks, in milliseconds. Default one minute. */
     readonly periodMs?: number;
   },
 ) {
@@ -22,18 +22,18 @@ export function createSealRole(
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<void> = Promise.resolve();
-  /** Up to where the log is sealed, as far as this process knows. */
+  /** The position up to which the log is sealed, as far as this process knows. */
   let sealedUpTo: Position = LOG_START;
   let failure: string | undefined;
 
   async function look(): Promise<void> {
-    // Read before the seal: what is appended meanwhile is looked for again.
+    // Read before sealing, so that later events trigger the next seal.
     const end = (await lastEvent(events))?.position ?? LOG_START;
     const opened = await sealing.loaded();
     if (end === sealedUpTo && (opened?.copyProblems.size ?? 0) === 0) return;
     const { seal, copyProblems } = opened ?? (await sealing());
     const head = await seal({ signal: stopping.signal });
-    // Another process that is sealing just now will do so again.
+    // Another process is sealing and will do so again.
     if (head !== undefined && copyProblems.size === 0) sealedUpTo = end;
   }
 
@@ -47,7 +47,7 @@ export function createSealRole(
           },
           (error: unknown) => {
             if (stopping.signal.aborted) return;
-            // One a minute would fill the log with the same line.
+            // Log a repeated failure once.
             if (failure !== String(error)) logger.error({ err: error }, 'The log could not be sealed; trying again');
             failure = String(error);
           },
@@ -68,7 +68,7 @@ export function createSealRole(
 
   return {
     start() {
-      // If that fails, the first seal makes it.
+      // If that fails, the first seal creates it.
       round = makeKey()
         .catch(() => {})
         .finally(() => {

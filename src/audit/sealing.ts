@@ -13,11 +13,11 @@ import { openSealRecords, type SealRecord } from './seal-records.ts';
 import type { VerifierKey } from './signed-note.ts';
 
 export type SealSettings = {
-  /** Where every checkpoint is sent to. */
+  /** The URL that receives every checkpoint. */
   readonly sealWebhook: string | undefined;
   /** The file that every checkpoint is appended to. */
   readonly sealFile: string | undefined;
-  /** Whether the file gets the hash of every event, too. */
+  /** Whether the file also gets the hash of every event. */
   readonly sealFileLeaves: boolean;
 };
 
@@ -37,21 +37,21 @@ type SealOptions = {
   readonly onProgress?: (progress: { readonly done: number }) => void;
 };
 
-/** Seals the log, one process at a time, and keeps the checkpoints elsewhere if asked. */
+/** Seals the log, one process at a time, and publishes the checkpoints if configured. */
 export type Sealing = {
   /**
    * Seals what is new.
    * @returns the newest checkpoint; undefined if the log is empty, or if another process is sealing
-   * @throws {Unsealable} if the log is not what was sealed; then nothing is kept elsewhere either
+   * @throws {Unsealable} if the log differs from what was sealed; then nothing is published
    */
   seal(options?: SealOptions): Promise<SealRecord | undefined>;
   /** The same, and waits for another process that is sealing. */
   sealInTurn(options?: SealOptions): Promise<SealRecord | undefined>;
-  /** Why checkpoints could not be kept elsewhere the last time, by setting. */
+  /** The last errors of publishing checkpoints, by setting. */
   readonly copyProblems: ReadonlyMap<string, string>;
 };
 
-/** How long a process that seals may be silent before another takes over. Both would write the same. */
+/** How long a sealing process may be silent before another takes over. Both would write the same. */
 const LEASE_MS = 15_000;
 const POLL_MS = 100;
 const LEASE = 'seals';
@@ -73,7 +73,7 @@ export async function openSealing(deps: SealingDeps): Promise<Sealing> {
       const key = await obtainSealKey(records, deps);
       const newest = await kept?.newest(key);
       let head = await records.head();
-      // Only a long log takes several steps. What is appended meanwhile is for the next time: else a busy store would never be done.
+      // Only a long log takes several steps. Events appended meanwhile wait for the next seal, so that a busy store ends.
       for (let isWhole = false; !isWhole; ) {
         options.signal?.throwIfAborted();
         if (!lease.isHeld()) throw new Error('Another process has taken over sealing');
@@ -98,7 +98,7 @@ export async function openSealing(deps: SealingDeps): Promise<Sealing> {
       } catch (error) {
         const problem = error instanceof Error ? error.message : String(error);
         copyProblems.set(setting, problem);
-        // Once: the next time that it works makes good all the others.
+        // Log it once: the next success publishes all missed checkpoints.
         if (known !== problem) logger.warn({}, `${setting}: checkpoints could not be kept there; retrying. ${problem}`);
       }
     }

@@ -14,7 +14,7 @@ export type VerifierKey = { readonly name: string; readonly id: Buffer; readonly
 /** A key that signs notes. */
 export type SignerKey = VerifierKey & { readonly privateKey: KeyObject };
 
-/** Why something is not what it should be: a clause that follows its name, without a full stop. */
+/** A problem as a clause that follows the name of its subject, without a full stop. */
 export type Problem = { readonly problem: string };
 
 const ED25519 = Buffer.of(1);
@@ -26,7 +26,7 @@ const MAX_LENGTH = 1_000_000;
 /**
  * A key that signs.
  * @param privateKey an Ed25519 key as a JWK
- * @throws {TypeError} for a name that no key may have
+ * @throws {TypeError} for an invalid key name
  */
 export function signerKey(name: string, privateKey: JsonWebKeyInput['key']): SignerKey {
   if (!isKeyName(name)) throw new TypeError(`${JSON.stringify(name)} cannot be the name of a key`);
@@ -94,7 +94,7 @@ export function fromBase64(text: string): Buffer | undefined {
   return bytes.toString('base64') === text ? bytes : undefined;
 }
 
-/** Whether a key may have the name: no blank of any kind, no plus sign, and something. */
+/** Whether the name is valid for a key: not empty, no white space, no plus sign. */
 const isKeyName = (name: string): boolean => name !== '' && name.isWellFormed() && !/[\p{White_Space}+]/u.test(name);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a note may not contain.

@@ -7,14 +7,14 @@ const TILE_HEIGHT = 8;
 export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 
 /**
- * A stretch of neighbouring hashes of the tree: at level 0 of its leaves, at level 1 of the subtrees of 256 leaves, and so on. The
- * hashes between are computed from them. A full tile never changes.
+ * A run of neighbouring hashes of the tree: leaves at level 0, subtrees of 256 leaves at level 1, and so on. The hashes between are
+ * computed from them. A full tile never changes.
  */
 export type Tile = { readonly level: number; readonly index: number; readonly hashes: readonly Hash[] };
 
 export type ReadTile = (level: number, index: number) => Promise<readonly Hash[]>;
 
-/** A tree that grows. It holds the unfinished tiles alone, one for each level. */
+/** A growing tree. It holds only the unfinished tiles, one per level. */
 export type GrowingTree = {
   /** How many leaves it has. */
   size(): number;
@@ -41,7 +41,7 @@ export async function continueTree(size: number, read: ReadTile): Promise<Growin
   let leaves = size;
 
   const indexOf = (level: number): number => Math.floor(leaves / TILE_WIDTH ** (level + 1));
-  /** A tree has all that its root follows from in its unfinished tiles. */
+  /** The unfinished tiles of a tree are enough to compute its root. */
   const node: ReadNode = async (level, at) => {
     const tile = Math.floor(level / TILE_HEIGHT);
     const found = subtreeIn(levels[tile] ?? [], level % TILE_HEIGHT, at, indexOf(tile));
@@ -87,7 +87,7 @@ export function nodesOf(readTile: ReadTile): ReadNode {
   };
 }
 
-/** Hashes of the tree are missing from what is kept of it. */
+/** Stored hashes of the tree are missing. */
 export class MissingHashes extends NotAsSealed {
   constructor(level: number, index: number) {
     super(`Hashes are missing from what is kept of the tree, in tile ${level}/${index}`);

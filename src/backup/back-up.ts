@@ -30,10 +30,10 @@ import {
 } from './manifest.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
-/** Events in a file of the log: what an interrupted backup copies again at most. */
+/** Events per file of the log. An interrupted backup repeats at most one file. */
 const EVENTS_PER_FILE = 50_000;
 
-/** The key of an embedded store, under the name that it has in `DATA_DIR`. */
+/** The key file of an embedded store, named as in `DATA_DIR`. */
 export const SECRET_KEY_FILE = 'secret.key';
 
 export type BackUp = {
@@ -41,20 +41,20 @@ export type BackUp = {
   readonly documents: Pick<OperatedDocumentStore, 'collections' | 'open'>;
   readonly logId: string;
   readonly engines: Engines;
-  /** Where the consumer groups stand now. */
+  /** The current positions of the consumer groups. */
   readonly groups: () => Promise<GroupPositions>;
   readonly secretKey: SecretKey;
-  /** Whether the secret key is copied, too. Both together are enough to read all secrets. */
+  /** Whether to copy the secret key too, which makes all secrets of the backup readable. */
   readonly withSecretKey: boolean;
   readonly folder: string;
   readonly onProgress: (progress: { readonly done: number }) => void;
 };
 
 /**
- * Copies a store that may be in use, and goes on with a backup that was interrupted. First the positions of the consumer groups
- * are noted, then the records are copied, then the log: every event that a record refers to is in the backup, and every event
- * whose deliveries it may lack is handed out again (docs/decisions/backups.md). At the end everything is read back and compared.
- * @throws {UnusableCopy} if the folder holds something else, or what was read back is not what was written
+ * Copies a store that may be in use, or continues an interrupted backup. Notes the positions of the consumer groups, then copies the
+ * records, then the log: the backup has every event that a record refers to, and every event that may lack deliveries is handed out again
+ * (docs/decisions/backups.md). At the end everything is read back and compared.
+ * @throws {UnusableCopy} if the folder holds something else, or the backup reads back differently
  */
 export async function backUp(deps: BackUp): Promise<Manifest> {
   const { events, documents, logId, engines, secretKey, withSecretKey, folder, onProgress } = deps;

@@ -3,7 +3,7 @@ import { damaged, readLines } from './files.ts';
 import { isCount, isObject, isPosition, isText } from './form.ts';
 import type { LogFile, RecordsFile } from './manifest.ts';
 
-/** A record as a backup holds it. */
+/** A record in a backup. */
 export type BackedUpRecord = { readonly key: string; readonly document: { readonly [field: string]: unknown } };
 
 /**
@@ -33,7 +33,7 @@ export async function* recordsOf(folder: string, file: RecordsFile): AsyncGenera
   }
 }
 
-/** Reads every file of a backup. @throws {UnusableCopy} for the first that is not what was written */
+/** Reads every file of a backup. @throws {UnusableCopy} for the first that has changed */
 export async function verifyFiles(
   folder: string,
   { records, log }: { readonly records: readonly RecordsFile[]; readonly log: readonly LogFile[] },

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
-/** A file of a backup: newline-delimited JSON, with what tells whether it is whole. */
+/** A file of a backup: newline-delimited JSON, with its size and digest. */
 export type Lines = {
   /** Its path inside the backup. */
   readonly file: string;
@@ -15,12 +15,12 @@ export type Lines = {
   readonly sha256: string;
 };
 
-/** Characters collected before they are written. */
+/** Characters per write. */
 const CHUNK = 256 * 1024;
-/** Characters. Longer lines are no backup's: an event is of a mebibyte at most. */
+/** In characters. A backup has no longer lines: an event is a mebibyte at most. */
 const LONGEST = 64 * 1024 * 1024;
 
-/** Writes a file that only its owner can read. It is on disk when this resolves. */
+/** Writes a file readable only by its owner. It is on disk when this resolves. */
 export async function writeLines(folder: string, file: string, values: AsyncIterable<object>): Promise<Lines> {
   const path = join(folder, file);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -50,7 +50,7 @@ export async function writeLines(folder: string, file: string, values: AsyncIter
 
 /**
  * Reads a file of a backup.
- * @throws {UnusableCopy} once it has been read, if it is not what was written
+ * @throws {UnusableCopy} at the end, if the file has changed
  */
 export async function* readLines(folder: string, expected: Lines): AsyncGenerator<unknown> {
   const hash = createHash('sha256');

@@ -1,7 +1,7 @@
 import type { EventStore, EventToLoad, OperatedEventStore, Position } from '../event-store/event-store.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
-/** Events stored at once. */
+/** Events per batch. */
 const BATCH = 500;
 
 export type FillLog<E extends EventToLoad> = {
@@ -17,7 +17,7 @@ export type FillLog<E extends EventToLoad> = {
 };
 
 /**
- * Fills an empty log with the events of a copy, or goes on with a log that holds the first of them.
+ * Fills an empty log with the events of a copy, or continues a log that holds the first of them.
  * @throws {UnusableCopy} if the log holds anything else
  */
 export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<void> {
@@ -51,7 +51,7 @@ export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<
 }
 
 /**
- * Whether a log can be filled from a copy: it is empty, or was being filled from the same one. Stores nothing.
+ * Whether a log can be filled from a copy: it is empty, or was being filled from the same copy. Stores nothing.
  * @throws {UnusableCopy} if the log holds anything else
  */
 export async function checkFillable(deps: {
@@ -60,7 +60,7 @@ export async function checkFillable(deps: {
   /** How messages name the log, and the copy. */
   readonly place: string;
   readonly copy: string;
-  /** What to do if it does: a sentence. */
+  /** The advice in that case: a sentence. */
   readonly otherwise: string;
 }): Promise<void> {
   const { events, source, place, copy, otherwise } = deps;

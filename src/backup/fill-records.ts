@@ -5,15 +5,15 @@ import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory } from '../store-identity/store-memory.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
-/** Documents stored at once; on the embedded engine they share a commit. */
+/** Documents per batch; on the embedded engine they share a commit. */
 const BATCH = 500;
 
-/** What is known of a collection of records. */
+/** The declaration of a collection of records. */
 type Declared = { readonly name: string; readonly ttl?: string | undefined };
 
 /**
- * Marks an empty store as being filled: until the mark is taken away, no process starts on it. Does nothing if it was being filled
- * from the same copy.
+ * Marks an empty store as being filled. No process starts on it until the mark is removed. Does nothing if it was being filled from the
+ * same copy.
  * @throws {UnusableCopy} with `refusal` if there are records already
  */
 export async function beginFilling(
@@ -37,7 +37,7 @@ async function hasRecords(documents: OperatedDocumentStore): Promise<boolean> {
   return false;
 }
 
-/** Fills one collection. Documents that are there already were stored before an interruption. */
+/** Fills one collection. Existing documents were stored before an interruption. */
 export async function openFilling(documents: Pick<DocumentStore, 'open'>, { name, ttl }: Declared) {
   const declared = ttl === undefined ? {} : { ttl };
   const collection: Documents<object> = await documents.open<Record<string, unknown>>({
@@ -59,7 +59,7 @@ export async function openFilling(documents: Pick<DocumentStore, 'open'>, { name
     async end(): Promise<void> {
       await Promise.all(batch);
       const stored = await collection.count(everyDocument());
-      // Those that have expired may be gone already.
+      // Expired documents may be gone already.
       if (stored !== added && ttl === undefined)
         throw new UnusableCopy(`${stored} of the ${added} documents of ${name} could be restored`);
     },

@@ -22,17 +22,17 @@ export type FinishDeps = {
   readonly documents: OperatedDocumentStore;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
-  /** How many ids of each kind are never handed out. */
+  /** How many ids of each kind to skip. */
   readonly skippedIds: number;
-  /** Who restores the store. */
+  /** The actor that restores the store. */
   readonly actor: Actor;
-  /** Where checkpoints of the store were kept. */
+  /** Files of checkpoints kept outside of the store. */
   readonly kept: KeptElsewhere;
 };
 
 /**
- * Makes what has been restored one store: sets the consumer groups, skips ids, destroys the keys of those who were forgotten, drops
- * the read models, and lets the records remember the log as it is now. Can be repeated.
+ * Completes a restored store: sets the consumer groups, skips ids, destroys the keys of forgotten subjects, drops the read models, and
+ * records the current state of the log. Can be repeated.
  * @returns the fork, if the log has another origin now
  */
 export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<Fork | undefined> {
@@ -54,8 +54,8 @@ async function join(deps: FinishDeps, groups: GroupPositions): Promise<void> {
 }
 
 /**
- * Makes log and records that were restored with the engines' own tools one store. Either may be older than the other.
- * @returns what receivers may know of and the log does not hold, and the fork, if the log has another origin now
+ * Reconciles log and records that were restored with the engines' own tools. Either may be older than the other.
+ * @returns deliveries whose events the log lacks, and the fork, if the log has another origin now
  */
 export async function adoptStore(
   deps: FinishDeps & {
@@ -67,9 +67,9 @@ export async function adoptStore(
   const memory = await readMemory(deps);
   const standstill = memory?.standstill;
   if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, locations));
-  // What the records noted of another log says nothing about this one.
+  // The records' notes about another log do not apply to this one.
   const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;
-  // Before anything is changed: it may refuse the checkpoint that was named.
+  // Before any change, because it may refuse the named checkpoint.
   const fork = await forkIfNeeded(deps);
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
@@ -81,8 +81,8 @@ export async function adoptStore(
 const deliverable = (events: OperatedEventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
 
 /**
- * Of every group the lower position: what it had handled by then is in the log as well as in the records. One that the records
- * had not seen yet began where the others stood.
+ * The lower position of every group: both log and records include everything before it. A group that the records lack started at the
+ * position of the others.
  */
 function lowest(ofLog: GroupPositions, noted: GroupPositions | undefined, end: Position): GroupPositions {
   if (noted === undefined) return ofLog;

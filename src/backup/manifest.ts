@@ -10,7 +10,7 @@ import { UnusableCopy } from './unusable-copy.ts';
 
 const FORMAT = 'venue-backup-1';
 
-/** The engines of a store. A backup is restored into the same ones. */
+/** The engines of a store. A backup needs the same ones for a restore. */
 export type Engines = {
   readonly log: 'embedded' | 'EventStoreDB';
   readonly documents: 'embedded' | 'MongoDB';
@@ -22,10 +22,10 @@ export type GroupPositions = { readonly [group: string]: Position };
 /** A collection of records, in the order of its keys. */
 export type RecordsFile = Lines & { readonly collection: string; readonly ttl?: string };
 
-/** A stretch of the log. */
+/** A range of the log. */
 export type LogFile = Lines & { readonly first: Position; readonly last: Position };
 
-/** What has been copied so far. */
+/** The progress of the copy. */
 export type Progress = {
   readonly format: typeof FORMAT;
   /** See {@link STORE_FORMAT}. */
@@ -36,7 +36,7 @@ export type Progress = {
   readonly startedAt: string;
   /** Noted before anything was copied (docs/decisions/backups.md). */
   readonly groups: GroupPositions;
-  /** A value sealed with the secret key of the store, by which another key is recognised. */
+  /** A value sealed with the secret key of the store, to detect another key. */
   readonly probe: string;
   readonly records: readonly RecordsFile[];
   readonly log: readonly LogFile[];
@@ -50,7 +50,7 @@ export type Manifest = Progress & {
 };
 
 const MANIFEST = 'manifest.json';
-/** What the manifest is to become. A backup that was interrupted goes on from there. */
+/** The unfinished manifest. An interrupted backup continues from it. */
 const PROGRESS = 'progress.json';
 
 export const recordsPath = (collection: string): string => join('records', `${collection}.ndjson`);
@@ -83,7 +83,7 @@ export const writeManifest = (folder: string, manifest: Manifest): void =>
   writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, 'replace');
 export const progressFile = (folder: string): string => join(folder, PROGRESS);
 
-/** Bytes. A manifest has some 300 for each 50,000 events. */
+/** In bytes. A manifest has about 300 per 50,000 events. */
 const LONGEST = 64 * 1024 * 1024;
 
 function read<P extends Progress>(path: string, isWhole: (found: Fields) => found is Fields & P): P | undefined {

@@ -1,9 +1,9 @@
 import type { Position } from '../event-store/event-store.ts';
 
 /**
- * What stands for the positions of one log in another copy of it: positions of its own, or the ids of events. Only those that are
- * asked for are kept. For a position that is not that of an event stands what does for the last event before it.
- * @param start what stands for a position before the first event
+ * Maps positions of one log to its copy: to positions there, or to ids of events. Keeps only the requested ones. A position without an
+ * event maps like the last event before it.
+ * @param start the value for a position before the first event
  */
 export function createMovedPositions<To>(wanted: Iterable<Position>, start: To) {
   const sorted = [...new Set(wanted)].sort();
@@ -11,7 +11,7 @@ export function createMovedPositions<To>(wanted: Iterable<Position>, start: To) 
   let next = 0;
   let last = start;
 
-  /** Those below `limit` are behind what has been stored so far. */
+  /** Positions below `limit` have been stored. */
   function settle(limit: Position | undefined): void {
     for (;;) {
       const position = sorted[next];

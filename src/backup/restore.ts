@@ -19,15 +19,15 @@ type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
 };
 
 /**
- * Restores the log and the records into an empty store, or goes on with a restore that was interrupted. Until `settle` has been
- * called, no process starts on the store.
- * @returns where the consumer groups stood, as positions of the restored log
+ * Restores the log and the records into an empty store, or continues an interrupted restore. No process starts on the store until
+ * `settle` has been called.
+ * @returns the positions of the consumer groups in the restored log
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   const { events, documents, folder, manifest, locations, onProgress } = deps;
   const { logId, probe, startedAt } = manifest;
-  // The same store may have been backed up more than once.
+  // The same store may have several backups.
   const standstill = { kind: 'restore', copy: `${logId} ${startedAt}` } as const;
   const refusal = `There are records in ${locations.records} already. To replace them, add --overwrite`;
   await beginFilling(documents, { logId, probe, standstill }, refusal);
@@ -45,7 +45,7 @@ export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
 
 const eventsIn = ({ log }: Manifest): number => log.reduce((sum, { lines }) => sum + lines, 0);
 
-/** Whether the secrets of a backup, or an export, are sealed with a key. */
+/** Whether a key opens the secrets of a backup or an export. */
 export function isKeyOf({ logId, probe }: Pick<Manifest, 'logId' | 'probe'>, secretKey: SecretKey): boolean {
   try {
     unseal(secretKey, purposes.storeProbe(logId), probe);
@@ -55,7 +55,7 @@ export function isKeyOf({ logId, probe }: Pick<Manifest, 'logId' | 'probe'>, sec
   }
 }
 
-/** What receivers may know of from the store that a backup is about to replace, and the backup does not hold. */
+/** Deliveries from the store about to be replaced that the backup lacks, but receivers may have got. */
 export const lostSince = (
   documents: Pick<DocumentStore, 'open'>,
   folder: string,
@@ -73,7 +73,7 @@ async function restoreRecords(
   await filling.end();
 }
 
-/** A position of EventStoreDB, which gives the events of a restored log other ones. The embedded log keeps them. */
+/** Whether it is a position of EventStoreDB, which assigns new positions to restored events. The embedded log keeps them. */
 const POSITION = /^\d{20}-\d{20}$/;
 
 async function positionsInRecords(folder: string, { engines, records }: Manifest): Promise<ReadonlySet<Position>> {

@@ -10,7 +10,7 @@ import { linesOf, readText } from './read-export.ts';
 /** A file that an export is written to. */
 export type ExportFile = {
   readonly written: Written;
-  /** What an export that was interrupted has written; undefined for a new one. */
+  /** The progress of an interrupted export; undefined for a new one. */
   readonly begun: { readonly counts: Counts; readonly last: PortableEvent | undefined } | undefined;
   write(chunk: Buffer): Promise<void>;
   /** Resolves once the file is on disk. */
@@ -18,8 +18,7 @@ export type ExportFile = {
 };
 
 /**
- * Opens a new file that only its owner can read, or one that holds the beginning of the same export. Of that the whole lines of
- * events stay.
+ * Opens a new file readable only by its owner, or the file of an interrupted export, of which the complete lines of events stay.
  * @throws {UnusableCopy} if the file holds anything else
  */
 export async function openExportFile(file: string, header: Header): Promise<ExportFile> {
@@ -65,7 +64,7 @@ async function openPrivate(file: string): Promise<FileHandle> {
   }
 }
 
-/** What an interrupted export has left: how far its events go. Undefined if not even the first line is whole. */
+/** The progress of an interrupted export. Undefined if not even the first line is complete. */
 async function beginningIn(
   file: string,
   header: Header,

@@ -17,14 +17,14 @@ import type { Counts, GroupLine, Header, RecordLine, Trailer } from './format.ts
 import type { Lines } from './lines.ts';
 import { moves, positionsIn, ttlOf, withoutMachine, withPositions } from './record-kinds.ts';
 
-/** How often progress is told, in events. */
+/** Events per progress report. */
 const TELL_EVERY = 10_000;
 
 export type ExportStore = {
   readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
   readonly header: Header;
   readonly lines: Lines;
-  /** What an export that was interrupted has written, and its last event. */
+  /** The progress of an interrupted export, and its last event. */
   readonly begun?: { readonly counts: Counts; readonly last: PortableEvent | undefined };
   /** The second part of a full export. The store must not change meanwhile. */
   readonly records?: {
@@ -49,7 +49,7 @@ export async function exportStore(deps: ExportStore): Promise<Trailer> {
 
   let done = begun?.counts.events ?? 0;
   let passed = 0;
-  // What positions stand for is known once everything before them has been read.
+  // Positions can be replaced once all earlier events have been read.
   const first = records === undefined ? written : LOG_START;
   for await (const event of eventsOf(events, header, last, first)) {
     if (records !== undefined) {
@@ -76,7 +76,7 @@ export async function exportStore(deps: ExportStore): Promise<Trailer> {
   return lines.end();
 }
 
-/** The events that an export holds, in log order, up to where the log ends now. */
+/** The events of an export, in log order, up to the current end of the log. */
 async function* eventsOf(
   events: ExportStore['events'],
   { stream, from, to }: Header,
@@ -97,7 +97,7 @@ async function* eventsOf(
   }
 }
 
-/** Where the last event of an interrupted export is in the log. */
+/** The position of the last event of an interrupted export. */
 async function positionOf(events: ExportStore['events'], last: PortableEvent): Promise<Position> {
   for await (const found of events.readStream(last.stream, { from: last.revision, limit: 1 }))
     if (canonicalForm(portableEvent(found)) === canonicalForm(last)) return found.position;
@@ -106,7 +106,7 @@ async function positionOf(events: ExportStore['events'], last: PortableEvent): P
 
 const otherLog = () => new UnusableCopy('The file holds the beginning of an export of another log; name another file');
 
-/** Finds out which event a group has done with last. */
+/** Finds the last event that a group has handled. */
 class GroupsLine {
   readonly #standing: FanOutStanding;
   readonly #types: readonly string[];

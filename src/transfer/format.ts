@@ -5,7 +5,7 @@ import type { STORE_FORMAT } from '../store-identity/store-format.ts';
 
 export const FORMAT = 'venue-export-1';
 
-/** The first line of an export: what it is of, never when or on which engines it was made (docs/decisions/backups.md). */
+/** The first line of an export: its scope, without the time and the engines (docs/decisions/backups.md). */
 export type Header = {
   readonly format: typeof FORMAT;
   /** See {@link STORE_FORMAT}. */
@@ -17,11 +17,11 @@ export type Header = {
   readonly from?: Timestamp;
   /** Only events that happened before. */
   readonly to?: Timestamp;
-  /** A value sealed with the secret key of the store, by which another key is recognised. Present if there are records. */
+  /** A value sealed with the secret key of the store, to detect another key. Present if there are records. */
   readonly probe?: string;
 };
 
-/** A consumer group: every event of its types up to the last one is done with, save those that are parked. */
+/** A consumer group: it has handled every event of its types up to the last one, except parked ones. */
 export type GroupLine = {
   readonly name: string;
   /** By its id; null if there is none yet. */
@@ -30,7 +30,7 @@ export type GroupLine = {
   readonly parked: readonly string[];
 };
 
-/** A record, sealed as it stands. For a position in it stands the id of the event there, or of the last one before. */
+/** A record with its sealed values. Positions are replaced by the id of the event there, or of the last one before. */
 export type RecordLine = { readonly collection: string; readonly key: string; readonly document: JsonObject };
 
 export type Counts = { readonly events: number; readonly groups: number; readonly records: number };

@@ -27,12 +27,12 @@ export type ImportStore = {
   readonly documents: OperatedDocumentStore;
   readonly clock: Clock;
   readonly file: string;
-  /** What the file holds, read to its end. */
+  /** The verified content of the file. */
   readonly whole: WholeExport;
   /** How messages name the parts of the store. */
   readonly locations: { readonly log: string; readonly records: string };
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
-  /** Told what comes next, without a full stop. */
+  /** Called with the next step, without a full stop. */
   readonly onStep: (what: string) => void;
 };
 
@@ -51,8 +51,8 @@ export function checkImportable(file: string, { header }: Pick<WholeExport, 'hea
 }
 
 /**
- * Fills an empty store on any engines, or goes on with an import of the same export that was interrupted. Until all of it is there
- * no process starts on the store. Does nothing if that has been done.
+ * Fills an empty store on any engines, or continues an interrupted import of the same export. No process starts on the store until it is
+ * complete. Does nothing if it is.
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function importStore(deps: ImportStore): Promise<void> {
@@ -114,7 +114,7 @@ async function groupsIn(file: string): Promise<GroupToMake[]> {
   return groups;
 }
 
-/** Finds out where a group has to stand: as far as it can be without passing an event that it has still to handle. */
+/** Finds the position for a group: the highest before its first unhandled event. */
 class GroupToMake {
   readonly name: string;
   readonly #lastEvent: string | null;
@@ -144,7 +144,7 @@ class GroupToMake {
   }
 }
 
-/** Reads the log back. @throws {UnusableCopy} if it does not hold the very events of the export */
+/** Reads the log back. @throws {UnusableCopy} if its events differ from the export */
 async function compareLog(
   events: Pick<EventStore, 'readAll'>,
   { trailer, eventsSha256 }: WholeExport,

@@ -2,12 +2,12 @@ import { createHash, type Hash } from 'node:crypto';
 import { canonicalForm } from '../audit/portable-event.ts';
 import type { Counts, Line, Trailer } from './format.ts';
 
-/** Characters collected before they are written. */
+/** Characters per write. */
 const CHUNK = 256 * 1024;
-/** Longer lines are no export's: an event is of a mebibyte at most. */
+/** An export has no longer lines: an event is a mebibyte at most. */
 const LONGEST = 64 * 1024 * 1024;
 
-/** What has been written of an export. */
+/** The written part of an export. */
 export type Written = { readonly hash: Hash; readonly counts: Counts };
 
 export const nothingWritten = (): Written => ({
@@ -15,7 +15,7 @@ export const nothingWritten = (): Written => ({
   counts: { events: 0, groups: 0, records: 0 },
 });
 
-/** The lines of an export on their way out: collected, counted and hashed. */
+/** Writes the lines of an export: buffers, counts and hashes them. */
 export type Lines = {
   /** The first line, unless it has been written. */
   begin(header: Extract<Line, { readonly export: unknown }>): Promise<void>;
@@ -60,7 +60,7 @@ export type TextLine = { readonly text: string; readonly isWhole: boolean };
 /**
  * The lines of a file.
  * @throws {RangeError} if one is longer than any line of an export
- * @throws {TypeError} if it is not text in UTF-8, which would not be hashed as it stands
+ * @throws {TypeError} if it is not UTF-8, whose hash would differ from the file's
  */
 export async function* textLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -76,7 +76,7 @@ export async function* textLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
   if (rest !== '') yield { text: rest, isWhole: false };
 }
 
-/** What is left in a decoder: a file may have been cut within a character. */
+/** The rest of the decoder: a file may be cut within a character. */
 function lastOf(decoder: TextDecoder): string {
   try {
     return decoder.decode();

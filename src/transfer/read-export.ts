@@ -8,7 +8,7 @@ import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } fr
 import { type TextLine, textLines } from './lines.ts';
 import { positionsIn } from './record-kinds.ts';
 
-/** A whole export whose digest is right. */
+/** A complete export with a correct digest. */
 export type WholeExport = {
   readonly header: Header;
   readonly trailer: Trailer;
@@ -20,7 +20,7 @@ export type WholeExport = {
 
 const CHUNK = 256 * 1024;
 
-/** The field by which each kind of line is recognised, in the order of the file. What follows a group is no part of the log. */
+/** The field that identifies each kind of line, in file order. Everything after the first group is not part of the log. */
 const ORDER = ['export', 'id', 'group', 'record', 'trailer'] as const;
 
 /**
@@ -73,7 +73,7 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
   return { header, trailer, eventsSha256: ofEvents.digest('hex'), referredTo };
 }
 
-/** The events of an export that has been read to its end before. */
+/** The events of an export that was verified before. */
 export async function* eventsIn(file: string): AsyncGenerator<PortableEvent> {
   for await (const { line } of linesOf(file)) {
     if (isEvent(line)) yield line;
@@ -88,7 +88,7 @@ export async function* linesOf(
   let number = 0;
   for await (const { text, isWhole } of readText(file)) {
     number += 1;
-    // The end of a file that was cut off. What is missing is told by what is not there.
+    // A cut-off last line. The missing trailer reports it.
     if (!isWhole && number > 1 && !isTrailer(text)) return;
     yield { line: parsed(file, text, number), text, number };
   }
@@ -114,7 +114,7 @@ function parsed(file: string, text: string, number: number): Line {
     throw damaged(file, number, 'it is not JSON', error);
   }
   if (!isLine(value)) throw damaged(file, number, 'it is neither an event nor a record');
-  // Other programs hash the text. A repeated key, of which JSON keeps the last, would hide a second one from them.
+  // Other programs hash the text. JSON keeps the last of repeated keys, which would hide the others from them.
   if (canonicalForm(value) !== text) throw damaged(file, number, 'it is not canonical JSON (RFC 8785)');
   return value;
 }
@@ -128,7 +128,7 @@ const damaged = (file: string, line: number, why: string, cause?: unknown): Unus
 /** Id, stream, revision, type, data and metadata. */
 const EVENT_FIELDS = 6;
 
-/** Whether it has the form of a line. What it says is vouched for by the digest. */
+/** Whether it has the form of a line. The digest protects its content. */
 function isLine(value: unknown): value is Line {
   if (!isObject(value)) return false;
   const fields = Object.keys(value).length;

@@ -1,20 +1,20 @@
 import type { JsonObject, Position } from '../event-store/event-store.ts';
 
-/** What a move has to know of a collection of records besides its documents. */
+/** The declaration of a collection of records for a move. */
 type RecordKind = {
   /** As declared: MongoDB needs it to remove documents that have expired. */
   readonly ttl?: string;
   /** Fields that hold positions in the log. */
   readonly positions?: readonly string[];
-  /** Fields that say something of the machine that the store is on. */
+  /** Fields about the store's machine. */
   readonly ofMachine?: readonly string[];
-  /** It belongs to the store's location and is made again elsewhere. */
+  /** Whether it belongs to the store's location and is created again elsewhere. */
   readonly stays?: true;
 };
 
 /**
- * Every collection of records. One that is not listed is one of another release; its documents move as they stand. A test compares the
- * list with the declarations.
+ * Every collection of records. Unlisted ones belong to another release; their documents move unchanged. A test compares the list with the
+ * declarations.
  */
 export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   apiKeyIndex: {},
@@ -27,11 +27,11 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   formerSecretKeys: {},
   fanOutFailures: { positions: ['position'] },
   idempotencyKeys: { ttl: 'expiresAt' },
-  // How far the clock was ahead of the time for which the machine has been running.
+  // The offset between the clock and the machine's uptime.
   machineClock: { positions: ['acceptedAt'], ofMachine: ['since', 'offset'] },
   oauthArtefacts: { ttl: 'expiresAt' },
   oauthClients: { ttl: 'expiresAt' },
-  // Seals hold no positions, and the target goes on with them (docs/decisions/seals.md).
+  // Seals hold no positions, and the target continues them (docs/decisions/seals.md).
   sealKeys: {},
   seals: {},
   sealsSent: {},
@@ -39,9 +39,9 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   pendingQuotas: {},
   signInAttempts: { ttl: 'until' },
   signingKeys: {},
-  // The header and the groups say what it says.
+  // The header and the groups hold the same information.
   storeIdentity: { stays: true },
-  // What is left of a key that was destroyed moves with the others.
+  // The tombstone of a destroyed key moves with the others.
   subjectKeys: {},
   subjectKeysProgress: { stays: true },
   users: {},
@@ -55,13 +55,13 @@ const kindOf = (collection: string): RecordKind => RECORD_KINDS[collection] ?? {
 export const ttlOf = (collection: string): string | undefined => kindOf(collection).ttl;
 export const moves = (collection: string): boolean => kindOf(collection).stays === undefined;
 
-/** The positions that a document holds, or what stands for them in an export. */
+/** The positions in a document, or their replacements in an export. */
 export function positionsIn(collection: string, document: JsonObject): Position[] {
   const fields = kindOf(collection).positions ?? [];
   return fields.map((field) => document[field]).filter((value) => typeof value === 'string');
 }
 
-/** A document with something else in place of its positions. */
+/** A document with its positions replaced. */
 export function withPositions(
   collection: string,
   document: JsonObject,
@@ -75,7 +75,7 @@ export function withPositions(
   return replaced.length === 0 ? document : { ...document, ...Object.fromEntries(replaced) };
 }
 
-/** A document without what it says of the machine; undefined if that was all. */
+/** A document without the fields about the machine; undefined if it has no others. */
 export function withoutMachine(collection: string, document: JsonObject): JsonObject | undefined {
   const fields = kindOf(collection).ofMachine;
   if (fields === undefined) return document;
