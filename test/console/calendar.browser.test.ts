@@ -36,12 +36,19 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await running.stop();
   });
 
+  /** The windows that tests share, by what they are. */
+  const windows = new Map<string, ReturnType<typeof openWindow>>();
   const open = async (
     path: string,
     { index = 0 as 0 | 1, width = 1280, script = true, colorScheme = 'light' as 'light' | 'dark' } = {},
   ) => {
     const cookies = await signedIn(running.demo.communities[index].user);
-    const opened = await openWindow(browser, running.url, { width, colorScheme, script }, cookies);
+    const opened = await windows.getOrInsertComputed(`${index} ${width} ${script}`, () =>
+      openWindow(browser, running.url, { width, colorScheme, script }, cookies),
+    );
+    opened.complaints.length = 0;
+    await opened.page.emulateMedia({ media: null, colorScheme });
+    await opened.page.setViewportSize({ width, height: 900 });
     await opened.page.goto(path);
     return opened;
   };
@@ -69,7 +76,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     ['15 spaces', 1, FEW, 15],
     ['40 spaces and 500 bookings', 0, MANY, 40],
   ] as const)('a day with %s is readable at every width', async (_, index, date, spaces) => {
-    const { context, page, complaints } = await open(`/console/calendar/${date}`, { index });
+    const { page, complaints } = await open(`/console/calendar/${date}`, { index });
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 });
       const found = await page.evaluate<Record<string, number> & { heights: number[] }>(MEASURE);
@@ -82,7 +89,6 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       expect(found.heights, `${width} px`).toHaveLength(1);
     }
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   /** Where the schedule is scrolled to, and whether its hours and headings stay in sight. Runs in the page. */
@@ -109,7 +115,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
   type Sticky = { readonly top: number; readonly left: number; readonly headings: number; readonly hours: number };
 
   test('hours and headings stay in sight, without JavaScript and by keyboard alone; what has the focus is not hidden', async () => {
-    const { context, page, complaints } = await open(`/console/calendar/${MANY}`, {
+    const { page, complaints } = await open(`/console/calendar/${MANY}`, {
       script: false,
       colorScheme: 'dark',
     });
@@ -136,22 +142,20 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       await page.getByRole('navigation', { name: 'Groups of spaces' }).locator('[aria-current]').textContent(),
     ).toMatch(/^Spaces 1\d–/);
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test('with JavaScript, the whole of what gets the focus is in sight', async () => {
-    const { context, page } = await open(`/console/calendar/${MANY}`);
+    const { page } = await open(`/console/calendar/${MANY}`);
     await page.setViewportSize({ width: 1024, height: 600 });
     await page.locator('.held a').nth(60).focus();
     for (let presses = 0; presses < 30; presses += 1) {
       await page.keyboard.press('Shift+Tab');
       await expect.poll(() => page.evaluate<number>(HIDDEN), { message: `after ${presses} presses` }).toBe(0);
     }
-    await context.close();
   });
 
   test('on a phone a day is a list by hour, which tells space, time and status; also on its side', async () => {
-    const { context, page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
+    const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
     for (const size of [
       { width: 390, height: 844 },
       { width: 844, height: 390 },
@@ -169,11 +173,10 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       expect((await entries.first().locator('.where').boundingBox())?.width).toBeGreaterThan(30);
       expect(await page.locator('.day-table td:not(.held)').first().isVisible()).toBe(false);
     }
-    await context.close();
   });
 
   test('on paper a day names all of its spaces, booked or not, at the width of any paper', async () => {
-    const { context, page } = await open(`/console/calendar/${MANY}`);
+    const { page } = await open(`/console/calendar/${MANY}`);
     await page.getByRole('link', { name: 'Show all, to print them' }).click();
     await page.emulateMedia({ media: 'print' });
     const account = { kind: 'Community', id: communityId(1) } as const;
@@ -185,12 +188,11 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       expect(spaces.filter(({ name }) => !text.includes(name.replaceAll(/\s+/g, ' ')))).toEqual([]);
     }
     expect(await page.locator('.held a').count()).toBeGreaterThanOrEqual(500);
-    await context.close();
   });
 
   test('on a phone the month opens at today', async () => {
     for (const path of ['/console/calendar', '/console/calendar#today']) {
-      const { context, page } = await open('/console/signed-out', { width: 390, script: false });
+      const { page } = await open('/console/signed-out', { width: 390, script: false });
       // A month may have few days after today; then the page is too short to be scrolled there.
       await page.route('**/assets/base.css*', async (route) => {
         const response = await route.fetch();
@@ -201,12 +203,11 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       // Below the bar with the menu.
       expect(top, path).toBeGreaterThanOrEqual(60);
       expect(top, path).toBeLessThan(120);
-      await context.close();
     }
   });
 
   test('an update leaves the schedule where the reader has scrolled it to', async () => {
-    const { context, page } = await open(`/console/calendar/${MANY}`);
+    const { page } = await open(`/console/calendar/${MANY}`);
     await page.setViewportSize({ width: 1024, height: 600 });
     await page.locator('.schedule').evaluate((schedule) => schedule.scrollTo(300, 200));
     const before = await page.evaluate<Sticky>(STICKY);
@@ -218,7 +219,6 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await page.locator(`.held a[href$="/${bookingId}"]`).waitFor({ state: 'attached' });
     expect(await page.evaluate<Sticky>(STICKY)).toEqual(before);
     await expect.poll(() => page.locator('.lead').textContent()).toContain('101 pending');
-    await context.close();
   });
 
   test.each([
@@ -231,13 +231,12 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       for (const path of index === 0
         ? [`calendar/${MANY}`]
         : [`calendar/${FEW}`, `calendar?month=${FEW.slice(0, 7)}`]) {
-        const { context, page } = await open(`/console/${path}`, { index, colorScheme });
+        const { page } = await open(`/console/${path}`, { index, colorScheme });
         for (const width of AXE_WIDTHS) {
           await page.setViewportSize({ width, height: 900 });
           for (const { id, html } of await violationsOn(page))
             found.push(`${path} ${width} ${id}: ${html.slice(0, 120)}`);
         }
-        await context.close();
       }
       expect(found).toEqual([]);
     },

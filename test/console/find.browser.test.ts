@@ -30,10 +30,17 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await running.stop();
   });
 
+  /** The windows that tests share, by what they are. */
+  const windows = new Map<string, ReturnType<typeof openWindow>>();
   async function open(who: 'brands' | 'communities', path: string, { width = 1280, script = true } = {}) {
     const cookies = await signedIn(running.demo[who][0].user);
     const screen = { width, colorScheme: 'light', script } as const;
-    const window = await openWindow(browser, running.url, screen, cookies);
+    const window = await windows.getOrInsertComputed(`${who} ${width} ${script}`, () =>
+      openWindow(browser, running.url, screen, cookies),
+    );
+    window.complaints.length = 0;
+    await window.page.emulateMedia({ colorScheme: 'light' });
+    await window.page.setViewportSize({ width, height: 900 });
     await window.page.goto(path);
     return window;
   }
@@ -43,7 +50,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     );
 
   test('the summary of a form’s errors has the focus, and leads to each field', async () => {
-    const { context, page, complaints } = await open('communities', '/console/spaces/new');
+    const { page, complaints } = await open('communities', '/console/spaces/new');
     await page.getByLabel('Name').fill('Loft');
     await page.getByLabel('Event fee').fill('1.234');
     await page.getByLabel('Closes at').fill('8');
@@ -59,11 +66,10 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await page.getByRole('button', { name: 'Add space' }).click();
     await expect.poll(() => page.locator('.flash').textContent()).toContain('Space added.');
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test('start times stand in four columns of one width, and price and request stay in view beside them', async () => {
-    const { context, page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`);
+    const { page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`);
     for (const width of [320, 390, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       const tiles = await boxes(page, '.slots > li');
@@ -79,11 +85,10 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
         expect((panel?.y ?? 999) + (panel?.height ?? 999)).toBeLessThanOrEqual(760);
       }
     }
-    await context.close();
   });
 
   test('the calendar of a date field writes the date as the pages do; without JavaScript it is typed', async () => {
-    const { context, page, complaints } = await open('brands', `/console/find?date=${DATE}`);
+    const { page, complaints } = await open('brands', `/console/find?date=${DATE}`);
     const date = page.getByRole('textbox', { name: 'Date' });
     expect(await date.inputValue()).toMatch(/^\w{3} \d{1,2} \w{3,4} \d{4}$/);
     await page.getByRole('button', { name: 'Date: choose from a calendar' }).click();
@@ -97,7 +102,6 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await page.getByRole('button', { name: 'Find spaces' }).click();
     await expect.poll(() => page.locator('.lead').textContent()).toContain('Wednesday 3 April 2030');
     expect(complaints).toEqual([]);
-    await context.close();
 
     const plain = await open('brands', `/console/find?date=${DATE}`, { script: false });
     expect(await plain.page.getByRole('button', { name: 'Date: choose from a calendar' }).count()).toBe(0);
@@ -109,24 +113,20 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await plain.page.getByLabel('06:00 to').check();
     await plain.page.getByRole('button', { name: 'Request booking' }).click();
     await expect.poll(() => plain.page.locator('.flash').textContent()).toContain('Request sent.');
-    await plain.context.close();
   });
 
   test('the keyboard moves between start times', async () => {
-    const { context, page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`);
+    const { page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`);
     await page.getByLabel('09:00 to').focus();
     await page.keyboard.press('ArrowRight');
     expect(await page.getByRole('radio', { checked: true }).getAttribute('value')).toBe('10');
     expect(await page.evaluate("getComputedStyle(document.querySelector('.slot:has(:checked)')).outlineStyle")).toBe(
       'solid',
     );
-    await context.close();
   });
 
   test('a phone on its side shows all of it, and a request is sent from there', async () => {
-    const { context, page } = await open('brands', `/console/find?date=${DATE}&name=${ENDLESS.slice(0, 5)}`, {
-      width: 844,
-    });
+    const { page } = await open('brands', `/console/find?date=${DATE}&name=${ENDLESS.slice(0, 5)}`);
     await page.setViewportSize({ width: 844, height: 390 });
     expect(await wrongOn(page)).toEqual([]);
     await page.getByRole('link', { name: '04:00' }).click();
@@ -135,13 +135,12 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await page.getByRole('button', { name: 'Request booking' }).click();
     await expect.poll(() => page.locator('.flash').textContent()).toContain('Request sent.');
     expect(await wrongOn(page)).toEqual([]);
-    await context.close();
   });
 
   test('names without a blank fit on a phone and a screen, and axe finds nothing', async () => {
     const wrong: Record<string, readonly string[]> = {};
     const look = async (who: 'brands' | 'communities', paths: readonly string[]) => {
-      const { context, page } = await open(who, '/console/history');
+      const { page } = await open(who, '/console/history');
       for (const path of paths) {
         await page.goto(path);
         for (const [width, colorScheme] of [
@@ -153,7 +152,6 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
           wrong[`${path}, ${width} px`] = await wrongOn(page);
         }
       }
-      await context.close();
     };
     const finds = [`?date=${DATE}`, '?date=2026-02-30&max=1.234', `?date=${DATE}&max=1&name=x&hour=3`];
     await look('brands', [
@@ -167,7 +165,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
 
   test('two people change a space in windows of their own, and the later one is shown both', async () => {
     const path = `/console/spaces/${weekly}`;
-    const { context, page } = await open('communities', path, { width: 390 });
+    const { page } = await open('communities', path, { width: 390 });
     const { catalogue } = running.service.core.commands;
     accepted(await catalogue.changeSpace({ spaceId: spaceId(weekly), terms: { eventFee: cents(99_00) } }, CONTEXT));
     await page.getByLabel('Event fee').fill('88');
@@ -178,6 +176,5 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     expect(await wrongOn(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
-    await context.close();
   });
 });
