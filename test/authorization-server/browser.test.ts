@@ -49,9 +49,12 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let app: TestApp;
+  /** Looks at all that is hostile, signed out before each. */
+  let window: Awaited<ReturnType<typeof openWindow>>;
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
     app = await TestApp.register(running.url);
+    window = await openWindow(browser, running.url, WIDE);
   });
   afterAll(async () => {
     await browser.close();
@@ -77,7 +80,8 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     );
     const request = { client_id: clientId, redirect_uri: redirect, resource: 'mcp', scope: 'service.mcp' };
     const { url } = await app.authorizationUrl(request);
-    const { context, page, complaints } = await openWindow(browser, running.url, WIDE);
+    const { context, page, complaints } = window;
+    await context.clearCookies();
 
     async function look() {
       for (const { width, colorScheme } of [WIDE, PHONE]) {
@@ -102,7 +106,6 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.getByRole('heading', { name: 'Allow this app?' }).waitFor();
     await look();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
   test.each([
