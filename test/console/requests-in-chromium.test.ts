@@ -114,7 +114,8 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.mouse.click(point.x, point.y);
     await eventually(async () => expect(await statusOf(first)).toBe('Approved'));
     expect(await statusOf(earlier)).toBe('Pending');
-    // The row says what was done.
+    // The row says what was done, also on a phone: that takes no more room than the buttons.
+    await row(page, first).getByText('Approved by you').waitFor();
     expect(await page.locator('.toast').count()).toBe(0);
 
     await news.click();

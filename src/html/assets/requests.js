@@ -120,7 +120,7 @@ async function send(form, submitter, concerned, row) {
 /** Moves the focus to the next pending request, or to the link that leads on. */
 function goOn(row) {
   const all = rows();
-  const next = [...all.slice(all.indexOf(row) + 1), ...all].find(isOpen);
+  const next = [...all.slice(all.indexOf(row) + 1), ...all.slice(0, all.indexOf(row))].find(isOpen);
   const to = next ?? document.querySelector('.pager a:last-child') ?? row;
   if (next) arrived.set(next, performance.now());
   to.focus({ preventScroll: true });
