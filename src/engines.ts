@@ -145,7 +145,7 @@ export async function openStores(
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
   const isThreaded = inThread && isEmbedded(config);
-  const writer = isThreaded ? createLogClient({ isTold: false }) : log;
+  const writer = isThreaded ? createLogClient({ receivesCommits: false }) : log;
   // Only the main thread reports outages.
   const topic = link?.open<string>('outage of the log', (reason) => events.outage.suspect(reason));
   const events = await openEvents(config, logger, {

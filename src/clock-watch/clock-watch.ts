@@ -8,28 +8,28 @@ import { openMachineClock } from './machine-clock.ts';
 
 /** Whether the clock of this machine can be trusted (docs/decisions/time.md). */
 export type ClockWatch = {
-  /** Looks at the clock. Resolves to a sentence that says what is wrong with it, if anything is. */
+  /** Checks the clock. Resolves to a sentence with the problem, if there is one. */
   look(): Promise<string | undefined>;
-  /** What the last look found. */
+  /** The result of the last check. */
   problem(): string | undefined;
-  /** Declares the clock to be right, for every process of this machine. Resolves to false if engines elsewhere decide that. */
+  /** Declares the clock to be right for every process on this machine. Resolves to false if the clocks of remote engines decide. */
   accept(): Promise<boolean>;
-  /** Looks now, and every few seconds. */
+  /** Checks now and every few seconds. */
   start(): Promise<void>;
   stop(): void;
 };
 
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 
 /**
- * `CLOCK_SHIFT` plays no part in what is compared.
- * @param deps.clockShift the shift of this process, in milliseconds; remembered, because its events lie ahead
+ * The comparison ignores `CLOCK_SHIFT`.
+ * @param deps.clockShift the shift of this process, in milliseconds; stored, because its events lie ahead
  */
 export async function openClockWatch(deps: {
   readonly events: OperatedEventStore;
   readonly documents: OperatedDocumentStore;
   readonly clockShift: number;
-  /** Whether the engines run on this machine. Their clock is then the one in question, and agreeing with it proves nothing. */
+  /** Whether the engines run on this machine. They then share its clock, so comparing with them proves nothing. */
   readonly sameMachine: boolean;
   readonly logger: Pick<BaseLogger, 'error' | 'warn'>;
   readonly wall?: Clock;
@@ -61,7 +61,7 @@ export async function openClockWatch(deps: {
       else problem = (await machine.look({ lastEvent: false })).problem;
       hasLooked = true;
     } catch (error) {
-      // The stores are away: nothing can be done by the clock then anyway.
+      // The stores are unavailable, so no timed job can run anyway.
       logger.warn({ err: error }, 'The clock could not be examined');
       if (!hasLooked) return 'The clock of this machine could not be examined yet';
     }
@@ -71,7 +71,7 @@ export async function openClockWatch(deps: {
     return problem;
   }
 
-  /** One comparison after another, never shared: each caller asks about a moment after its call. */
+  /** Checks run one after another and are never shared, because each caller needs a result from after its call. */
   function look(): Promise<string | undefined> {
     const next = looking.then(lookNow);
     looking = next;
@@ -88,7 +88,7 @@ export async function openClockWatch(deps: {
     },
     async start() {
       await look();
-      timer = setInterval(look, LOOK_EVERY_MS).unref();
+      timer = setInterval(look, CHECK_EVERY_MS).unref();
     },
     stop: () => clearInterval(timer),
   };

@@ -6,23 +6,23 @@ import { isOff, lengthOf, offsetOf, SET_MS } from './deviation.ts';
 /** An engine that may have a clock of its own, on another machine. */
 export type Engine = { readonly name: string; now(): Promise<number | undefined> };
 
-/** What a look at the clock found: nothing, or a sentence that says what is wrong. */
+/** The result of a check: a sentence with the problem, if there is one. */
 export type Finding = { readonly problem: string | undefined };
 
 export type EngineClocks = {
-  /** Compares this machine's clock with those of the engines, if that may be needed. Undefined if no engine has one. */
+  /** Compares this machine's clock with those of the engines, if due. Undefined if no engine has a clock. */
   look(): Promise<Finding | undefined>;
 };
 
-/** How often clocks are compared that agree and have not been set. */
+/** The interval while the clocks agree and have not been set. */
 const COMPARE_EVERY_MS = 10 * 60_000;
-/** How often while they do not agree: the fault may lie with the engine. */
+/** The interval while they disagree, because the engine's clock may be the wrong one. */
 const COMPARE_AGAIN_MS = 10_000;
 const ANSWER_WITHIN_MS = 3_000;
 
 /**
- * Compares this machine's clock with those of the engines. They are asked rarely: in between, the monotonic clock shows
- * whether this clock has been set, and then they are asked at once.
+ * Compares this machine's clock with those of the engines. Comparisons are rare; in between, the monotonic clock reveals whether
+ * this clock has been set, which triggers a comparison.
  */
 export function createEngineClocks(deps: {
   readonly engines: readonly Engine[];
@@ -33,14 +33,14 @@ export function createEngineClocks(deps: {
   let engines = deps.engines;
   let last: (Finding & { readonly at: number; readonly offset: number }) | undefined;
 
-  /** How far this clock is ahead of the engine's at least, in milliseconds; negative if behind. Undefined if it has none. */
+  /** The minimum lead of this clock over the engine's, in milliseconds; negative if behind. Undefined without an engine clock. */
   async function deviationFrom(engine: Engine): Promise<number | undefined> {
     for (;;) {
       const [before, start] = [wall(), steady.now()];
       const theirs = await answerOf(engine);
       const [after, end] = [wall(), steady.now()];
       if (theirs === undefined) return undefined;
-      // Set in the meantime: what was read before and after does not fit together.
+      // The clock was set during the comparison, so the readings do not match.
       if (Math.abs(after - before - (end - start)) > SET_MS) continue;
       return before > theirs ? before - theirs : Math.min(after - theirs, 0);
     }
@@ -61,7 +61,7 @@ export function createEngineClocks(deps: {
         try {
           deviation = await deviationFrom(engine);
         } catch {
-          // An unreachable engine is no evidence against a clock that has not been set since.
+          // Keep the last result if the engine is unreachable and the clock has not been set since.
           if (last !== undefined && !isSet) return last;
           return {
             problem: `The clock of this machine cannot be compared with that of ${engine.name}, which does not answer`,

@@ -7,17 +7,17 @@ import type { SteadyClock } from '../runtime/steady-clock.ts';
 import { isOff, lengthOf, offsetOf, SET_MS, TOLERANCE_MS } from './deviation.ts';
 import type { Finding } from './engine-clocks.ts';
 
-/** What the processes of this machine remember of its clock. */
+/** The stored state of this machine's clock, shared by its processes. */
 type ClockRecord = {
-  /** Since when the machine has been counting time. */
+  /** The start of the machine's steady clock. */
   readonly since?: string;
-  /** How far the clock was ahead of that count when it was last trusted, in milliseconds. */
+  /** The lead of the clock over the steady clock when it was last trusted, in milliseconds. */
   readonly offset?: number;
-  /** Unique to the last time that an operator declared the clock to be right. */
+  /** Identifies the last time that an operator accepted the clock. */
   readonly accepted?: string;
-  /** The end of the log then: what is in there no longer counts against the clock. */
+  /** The end of the log at that time. Earlier events no longer count against the clock. */
   readonly acceptedAt?: Position;
-  /** The furthest that CLOCK_SHIFT has moved the clock forward on this store, in milliseconds. */
+  /** The longest forward CLOCK_SHIFT used on this store, in milliseconds. */
   readonly longestShift?: number;
 };
 
@@ -27,19 +27,19 @@ const IF_RIGHT = 'If it is right now, run: venue clock accept';
 
 export type MachineClock = {
   /**
-   * Compares the clock with what this machine knows by itself.
-   * @param options.lastEvent whether an event that lies ahead counts. Default true
+   * Compares the clock with the stored state.
+   * @param options.lastEvent whether an event ahead of the clock counts. Default true
    */
   look(options?: { readonly lastEvent: boolean }): Promise<Finding>;
   /** Declares the clock to be right. */
   accept(): Promise<void>;
-  /** Notes that events are written with a clock that is this far ahead on purpose, in milliseconds. */
+  /** Records that events are deliberately written with a clock this far ahead, in milliseconds. */
   noteShift(shift: number): Promise<void>;
 };
 
 /**
- * Whether a clock can be trusted that no other can be compared with. It must go on as it did when it was first trusted, for as
- * long as the machine runs, over restarts of the service; and no event may lie ahead of it when it is first trusted.
+ * Judges a clock without another one to compare it with. No event may be ahead of it when it is first trusted. From then on it must
+ * keep pace with the steady clock while the machine runs, across restarts of the service.
  */
 export async function openMachineClock(deps: {
   readonly documents: DocumentStore;
@@ -49,7 +49,7 @@ export async function openMachineClock(deps: {
 }): Promise<MachineClock> {
   const { events, wall, steady } = deps;
   const records = await deps.documents.open(COLLECTION);
-  /** What this process goes by; undefined until the clock has been trusted. */
+  /** The state that this process trusts; undefined until the clock has been trusted. */
   let trusted: { readonly offset: number; readonly accepted: string | undefined } | undefined;
 
   async function change(fields: ClockRecord): Promise<void> {
@@ -75,7 +75,7 @@ export async function openMachineClock(deps: {
     async look({ lastEvent } = { lastEvent: true }) {
       const now = offsetOf(wall, steady);
       if (trusted !== undefined && !isOff(now - trusted.offset)) {
-        // Small corrections add up over months, so they are followed.
+        // Follow small corrections, because they add up over months.
         return Math.abs(now - trusted.offset) > SET_MS ? trust(now, trusted.accepted) : { problem: undefined };
       }
       const record = (await records.get(KEY))?.document ?? {};

@@ -8,36 +8,36 @@ import { LogAway } from '../runtime/unavailable.ts';
 type IndexedKey = { readonly apiKeyId: ApiKeyId };
 const KEYS: Collection<IndexedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
 
-/** How far the log has been searched for keys that no record was written of. */
+/** How far the log has been searched for keys without a record. */
 type Progress = { readonly position: Position };
 const PROGRESS: Collection<Progress> = { name: 'apiKeyIndexProgress', kind: 'record', indexes: [] };
 const PROGRESS_KEY = 'log';
 
-/** Unknown keys make this process search the log again no more often. */
+/** The shortest interval between searches for unknown keys. */
 const SEARCH_EVERY_MS = 1_000;
 const CACHED_KEYS = 10_000;
 
-/** Finds the id of an API key, and so its stream, by the key's hash. A record, so that no projection stands in between. */
+/** Finds the id, and thus the stream, of an API key by its hash. Stored as records, so that it does not depend on a projection. */
 export type ApiKeyIndex = {
-  /** Notes a key that is about to be issued. */
+  /** Adds a key before it is issued. */
   add(hash: string, id: ApiKeyId): Promise<void>;
   /**
-   * @returns undefined for a hash under which no key was issued
+   * @returns undefined if no key with this hash was issued
    * @throws {LogAway} if the key is not known and the log cannot be searched
    */
   idOf(hash: string): Promise<ApiKeyId | undefined>;
 };
 
-/** Makes the log be searched from its start again: it may be another one than when it was searched last. */
+/** Restarts the search from the start of the log, which may have been replaced. */
 export async function forgetKeySearch(documents: Pick<DocumentStore, 'open'>): Promise<void> {
   await (await documents.open(PROGRESS)).delete(PROGRESS_KEY);
 }
 
-/** Keys that the index lacks, because the records were restored from an older copy than the log, are found in the log. */
+/** Searches the log for keys missing from the index, as after a restore of older records. */
 export async function openApiKeyIndex(deps: {
   readonly documents: DocumentStore;
   readonly events: Pick<EventStore, 'readAll' | 'outage'>;
-  /** The id that the read model shows for a hash, asked while the log is away. */
+  /** Looks a hash up in the read model while the log is unavailable. */
   readonly shown: (hash: string) => Promise<ApiKeyId | undefined>;
 }): Promise<ApiKeyIndex> {
   const { events, shown } = deps;
@@ -57,7 +57,7 @@ export async function openApiKeyIndex(deps: {
         const event = upcast(stored);
         if (event.type === 'ApiKeyIssued') await keys.insert(event.data.hash, { apiKeyId: event.data.apiKeyId });
       }
-      // Another process that got further meanwhile keeps its place.
+      // Keep the progress of another process that is further ahead.
       await progress.update(PROGRESS_KEY, (now) =>
         (now?.position ?? LOG_START) >= end ? undefined : { position: end },
       );

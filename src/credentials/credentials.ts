@@ -11,28 +11,28 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { type ApiKeyIndex, openApiKeyIndex } from './api-key-index.ts';
 import { createLiveStates } from './live-states.ts';
 
-/** A registration, and where in the log it was made or, if later, last enabled. */
+/** A registration with the position where it was created or last enabled. */
 type LiveWebhook = Webhook & { readonly activeSince: Position };
 
-/** Keys of which this process remembers their hash, or that it has revoked them. */
-const REMEMBERED_KEYS = 10_000;
+/** The number of keys cached by hash, and of keys cached as revoked. */
+const CACHED_KEYS = 10_000;
 
 /**
- * Whether API keys and webhook registrations still hold, as the log itself says: a key that was revoked, or a registration that
- * was disabled or removed, stops within 2 s in every process, also while read models lag. While the log is away, the last known state
- * and the read models are asked instead (docs/decisions/credentials.md).
+ * Checks API keys and webhook registrations against the log itself. A revoked key, or a disabled or removed registration, stops
+ * within 2 s in every process, even while read models lag. During an outage of the log, the last known state and the read models
+ * are used (docs/decisions/credentials.md).
  */
 export type Credentials = {
   /** The key with this hash. @throws {Unavailable} if the log cannot be read */
   keyByHash(hash: string): Promise<ApiKey | undefined>;
-  /** The key with this id, if it is known and its state fresh: on the path of every request. */
+  /** The key with this id if its state is cached and fresh. Every request calls this. */
   freshKey(apiKeyId: string): ApiKey | undefined;
   /** The key with this id. @throws {Unavailable} if the log cannot be read */
   key(apiKeyId: string): Promise<ApiKey | undefined>;
   /** A registration, removed ones included. @throws {Unavailable} if the log cannot be read */
   webhook(webhookId: string): Promise<LiveWebhook | undefined>;
   readonly keyIndex: Pick<ApiKeyIndex, 'add'>;
-  /** This process has appended events of these types to a stream: what it did counts here at once. */
+  /** Call after this process has appended events of these types, so that they take effect at once. */
   appended(stream: string, types: readonly string[]): void;
 };
 
@@ -44,8 +44,8 @@ export async function openCredentials(deps: {
   const { events, readModels } = deps;
   const shownKeys = readModels.collection(apiKeys);
   const shownWebhooks = readModels.collection(registrations);
-  const hashes = createLruCache<string, string>(REMEMBERED_KEYS);
-  const revokedHere = createLruCache<string, true>(REMEMBERED_KEYS);
+  const hashes = createLruCache<string, string>(CACHED_KEYS);
+  const revokedHere = createLruCache<string, true>(CACHED_KEYS);
   const keyIndex = await openApiKeyIndex({
     ...deps,
     shown: async (hash) => (await shownKeys.get(hash))?.document.apiKeyId,

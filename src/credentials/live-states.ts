@@ -5,7 +5,7 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { LogAway } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 
-/** How old a cached state may be when it is used. */
+/** The maximum age of a cached state. */
 const FRESH_MS = 1_000;
 /** How long a read of the log may take. With {@link FRESH_MS}, a revoked credential stops within 2 s. */
 const READ_WITHIN_MS = 1_500;
@@ -14,43 +14,43 @@ const CACHED_STREAMS = 10_000;
 type Known<S> = {
   readonly state: S | undefined;
   readonly revision: number;
-  /** When the read began that found this state (monotonic). */
+  /** When the read of this state began (monotonic). */
   readonly at: number;
 };
 
 const NOTHING = { state: undefined, revision: -1 } as const;
 
-/** The state of streams as the log has it, independent of the read models (docs/decisions/credentials.md). */
+/** The state of streams, read from the log independently of the read models (docs/decisions/credentials.md). */
 export type LiveStates<S> = {
   /**
-   * The state of a stream, not older than 1.5 s; undefined if the stream does not exist. While the log is away, which one read finds
-   * out, the last known state stands in.
-   * @throws {LogAway} if the log cannot be read and no known state stands in
+   * The state of a stream, not older than 1.5 s; undefined if the stream does not exist. During an outage of the log, which one
+   * read detects, the last known state is used.
+   * @throws {LogAway} if the log cannot be read and no state is known
    */
   get(stream: string): Promise<S | undefined>;
-  /** The state of a stream, if it is known and fresh: what `get` would resolve to, without a promise. */
+  /** The cached state of a stream if it is fresh: the result of `get` without a promise. */
   fresh(stream: string): S | undefined;
-  /** Forgets a stream that this process has just appended to. */
+  /** Drops the state of a stream that this process has just appended to. */
   forget(stream: string): void;
 };
 
 export function createLiveStates<S, E extends DomainEvent>(deps: {
   readonly events: Pick<EventStore, 'readStream' | 'outage'>;
   readonly evolve: (state: S | undefined, event: Recorded<E>) => S | undefined;
-  /** The state of a stream as another source has it, if it has; asked while the log is away. */
+  /** The state of a stream from another source, used during an outage of the log. */
   readonly elsewhere: (stream: string, last: S | undefined) => Promise<S | undefined>;
-  /** What a state is worth while the log is away: `final`, because nothing can change it any more; or whether it holds. */
+  /** The value of a state during an outage of the log: `final` states cannot change any more; others hold or are unsure. */
   readonly worth: (state: S) => 'final' | 'holds' | 'unsure';
 }): LiveStates<S> {
   const { events, evolve, elsewhere, worth } = deps;
   const cached = createLruCache<string, Known<S>>(CACHED_STREAMS);
   const reads = new Map<string, Promise<Known<S>>>();
 
-  /** Folds what is not known of the stream yet. */
+  /** Folds the events after the known revision. */
   async function read(stream: string): Promise<Known<S>> {
     const at = performance.now();
     const known = cached.get(stream);
-    // What another source told is not folded any further.
+    // A state from another source has no revision to continue from.
     let { state, revision } = known === undefined || known.revision < 0 ? NOTHING : known;
     for await (const stored of events.readStream(stream, { from: revision + 1 })) {
       // A stream holds the events of one aggregate only.
@@ -60,13 +60,13 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return { state, revision, at };
   }
 
-  /** One read of a stream at a time; calls meanwhile share it. */
+  /** One read of a stream at a time, shared by concurrent calls. */
   function shared(stream: string): Promise<Known<S>> {
     const running = reads.get(stream);
     if (running !== undefined) return running;
     const reading = read(stream).then(
       (known) => {
-        // Unless the stream was forgotten meanwhile: what this read found may be what it was forgotten for.
+        // Skip if the stream was dropped meanwhile, because this read may predate the append.
         if (settled() && known.revision >= 0) cached.set(stream, known);
         return known;
       },
@@ -98,7 +98,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return state;
   }
 
-  /** How long a read may take: not at all once the log has been away for as long as one may. */
+  /** The time limit of a read: 0 once the outage has lasted as long as a read may take. */
   function patienceMs(): number {
     const since = events.outage.since();
     return since === undefined ? READ_WITHIN_MS : READ_WITHIN_MS - (performance.now() - since);
@@ -116,10 +116,10 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
       try {
         return (await within(limitMs, shared(stream))).state;
       } catch (error) {
-        // It may be what ends the credential.
+        // The appended event may revoke the credential.
         if (error instanceof UnknownEvent) throw error;
         events.outage.suspect(error, began);
-        // The next read does not wait for this one.
+        // The next read must not share this one.
         reads.delete(stream);
         return standIn(stream, error);
       }

@@ -91,8 +91,8 @@ export const guardedAgent = (options: GuardOptions): Agent => new Agent({ connec
 const resolveLocally: Resolve = (hostname) => dns.lookup(hostname, { all: true });
 
 /**
- * Queries the name servers directly. `dns.lookup` runs on four threads that the whole process shares, so a few receivers whose
- * names do not resolve would hold up all others.
+ * Queries the name servers directly. `dns.lookup` uses four threads shared by the whole process, so a few unresolvable receivers
+ * would block all others.
  */
 function resolvePublicly(): Resolve {
   const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });

@@ -70,7 +70,7 @@ const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
 /**
  * Checks a receiver's URL at registration ("publicly reachable", docs/guides/rest-api.md#endpoints). Nothing is resolved here:
  * every delivery checks the addresses it connects to.
- * @returns what is wrong with it, phrased to follow "url"; `undefined` if nothing is
+ * @returns the problem, phrased to follow "url"; `undefined` if there is none
  */
 export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowPrivate: boolean }): string | undefined {
   const parsed = URL.parse(url);
@@ -79,15 +79,12 @@ export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowP
   if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or password';
   const unreachable = allowPrivate ? undefined : privateHost(parsed);
   if (unreachable !== undefined) return unreachable;
-  // The parser forgives much: blanks around it, line feeds, backslashes, any number of slashes.
+  // The parser accepts surrounding blanks, line feeds, backslashes and any number of slashes.
   if (isHttpUrl(url)) return undefined;
   return `must be a valid URL (RFC 3986): ${isHttpUrl(parsed.href) ? `write ${parsed.href}` : 'percent-encode what it may not contain'}`;
 }
 
-/**
- * Whether a text is a URL by the letter: two slashes, a host, and percent-encoded where it has to be. Beyond ASCII it may have what
- * RFC 3987 allows.
- */
+/** Whether a text is strictly a URL: two slashes, a host, and correct percent-encoding. Non-ASCII characters follow RFC 3987. */
 const isHttpUrl = (text: string): boolean => {
   const [, host, rest] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(text) ?? [];
   return host !== undefined && rest !== undefined && HOST.test(host) && REST.test(rest);

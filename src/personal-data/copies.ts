@@ -8,31 +8,31 @@ import type { PersonalData } from './personal-data.ts';
 
 type Json = { readonly [field: string]: unknown };
 
-/** Everything that is held of a subject, with texts opened and without secrets. */
+/** All data held about a subject, with texts unsealed and without secrets. */
 type PersonalCopy = {
   /** In the order of the log. */
   readonly events: readonly Json[];
-  /** What is no part of the log, by collection and key. Read models are: they follow from the events. */
+  /** Records, by collection and key. Without read models, which follow from the events. */
   readonly records: readonly { readonly collection: string; readonly key: string; readonly document: Json }[];
 };
 
-/** @param onProgress is called now and then with how many events have been looked at */
+/** @param onProgress called from time to time with the number of events examined */
 export type CopyOf = (subject: Subject, onProgress: (looked: number) => void) => Promise<PersonalCopy>;
 
 /** Events and records handled at once. */
 const PAGE = 200;
-/** Events between two reports of how far it is: a second or two. */
+/** Events between two progress reports: a second or two. */
 const PROGRESS_EVERY = 100_000;
 
 /**
- * Copies for requests of access. Looks through all events and all records for the subject's names, so that
- * data which a later release adds is found without a list (docs/decisions/personal-data.md).
+ * Creates copies for access requests. Searches all events and records for the subject's names, so that data added by later releases
+ * is included without a list (docs/decisions/personal-data.md).
  */
 export function createCopyOf(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'collections'>;
   readonly personalData: Pick<PersonalData, 'openTexts'>;
-  /** How to read a document of a collection that holds sealed texts. */
+  /** Readers for collections with sealed texts. */
   readonly readers: { readonly [collection: string]: (key: string) => Promise<object | undefined> };
 }): CopyOf {
   const { events, documents, personalData, readers } = deps;
@@ -76,7 +76,7 @@ export function createCopyOf(deps: {
   };
 }
 
-/** What names a subject: its account or id, and the ids of what belongs to it alone. */
+/** The names of a subject: its account or id, and the ids that belong to it alone. */
 function namesOf(subject: Subject) {
   const [kind = '', id = ''] = split(subject);
   const isUser = kind === 'user';
@@ -100,7 +100,7 @@ function namesOf(subject: Subject) {
 
   return {
     in: isIn,
-    /** Notes a key that the account was given: a record may name it by that alone. */
+    /** Adds an API key of the account, because records may name only the key. */
     learn({ type, data }: StoredEvent): void {
       if (type === 'ApiKeyIssued' && !isUser && typeof data.apiKeyId === 'string') names.add(data.apiKeyId);
     },
@@ -112,10 +112,10 @@ function split(subject: Subject): readonly [kind: string, id: string] {
   return [subject.slice(0, colon), subject.slice(colon + 1)];
 }
 
-/** Records that say where something is and nothing besides. Their keys are hashes of secrets. */
+/** Pure index records. Their keys are hashes of secrets. */
 const INDEXES: readonly string[] = ['apiKeyIndex'];
 
-/** Fields that hold credentials or their hashes. They say nothing about a person. */
+/** Fields with credentials or their hashes, which are not personal data. */
 const SECRETS = /^sealed|^hash$|Hash$|^fingerprint$/;
 
 function withoutSecrets<T>(value: T): T;

@@ -5,7 +5,10 @@ import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { destroyIn, subjectKeys } from './subject-keys.ts';
 
-/** Up to where in the log the keys of forgotten subjects have been destroyed. Beside the keys, so that a copy holds both or neither. */
+/**
+ * The log position up to which keys of forgotten subjects have been destroyed. Stored with the keys, so that a copy has both or
+ * neither.
+ */
 type Progress = { readonly position: Position };
 const PROGRESS: Collection<Progress> = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
 const PROGRESS_KEY = 'log';
@@ -16,9 +19,9 @@ type Deps = {
 };
 
 /**
- * Destroys the keys of all subjects that the log says were forgotten. For a restore or an import, which bring records back from a
- * copy. Call it once log and records are there, and before any process may start.
- * @returns the subjects whose keys were there again
+ * Destroys the keys of all subjects that the log records as forgotten. For a restore or an import, whose records may hold destroyed
+ * keys. Call it once log and records are complete, before any process may start.
+ * @returns the subjects whose keys had come back
  */
 export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
   await (await deps.documents.open(PROGRESS)).delete(PROGRESS_KEY);
@@ -26,8 +29,8 @@ export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
 }
 
 /**
- * The same for what the log says after the position up to which these records have been compared with it. For every start: records
- * may have been put back beside a newer log with the tools of their engine.
+ * The same for events after the last checked position. For every start, because an operator may have restored older records with
+ * the engine's own tools.
  */
 export async function destroyKeysForgottenSince(deps: Deps): Promise<Subject[]> {
   const progress = await deps.documents.open(PROGRESS);

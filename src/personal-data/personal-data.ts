@@ -27,12 +27,12 @@ import { type Written, writtenIn } from './written.ts';
 
 export type PersonalData = ReturnType<typeof createPersonalData>;
 
-/** Something that holds texts about a booking. */
+/** A document or event with texts about a booking. */
 type OfBooking = { readonly bookingId: BookingId };
-/** Sealed texts, and what they belong to ({@link ownerOf}). */
+/** Sealed texts and their owner ({@link ownerOf}). */
 type Holder = { readonly texts: SealedTexts; readonly of: string };
 
-/** Seals what people write, and opens it for those who may read it (docs/decisions/personal-data.md). */
+/** Seals personal texts, and opens them for permitted readers (docs/decisions/personal-data.md). */
 export function createPersonalData(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'purge'>;
   readonly secretKey: SecretKey;
@@ -41,8 +41,8 @@ export function createPersonalData(deps: {
   const keys = createSubjectKeys(deps);
 
   /**
-   * Opens texts; those of forgotten subjects read as erased. Reads each key once, and none if nothing is sealed.
-   * @throws {MissingSubjectKey} if there is neither a key nor a trace of one that was destroyed
+   * Opens texts; those of forgotten subjects read as erased. Reads each key once, and no key without sealed texts.
+   * @throws {MissingSubjectKey} if there is neither a key nor its tombstone
    * @throws {Error} if a text was tampered with
    */
   async function openTexts(holders: readonly Holder[]): Promise<Texts[]> {
@@ -82,9 +82,9 @@ export function createPersonalData(deps: {
     },
 
     /**
-     * Seals the personal texts of an event that was decided and is not stored yet. Refuses `BookingNotAllowed` if the subject has been
+     * Seals the personal texts of a decided event before it is stored. Refuses `BookingNotAllowed` if the subject has been
      * forgotten.
-     * @param author the user whose words a reason is; without one they are the account's
+     * @param author the user who wrote the reason; default: the account
      */
     async sealEvent<E extends DomainEvent>(event: E, author: Subject | undefined): Promise<E | Refusal> {
       const written = writtenIn(event, author);
@@ -92,29 +92,26 @@ export function createPersonalData(deps: {
       return sealedWith(event, written, await keys.forSealing(written.subject));
     },
 
-    /**
-     * A digest by which a repeated request is recognised, and from which its text cannot be guessed. Refuses if the
-     * subject has been forgotten.
-     */
+    /** A digest that identifies a repeated request without revealing its text. Refuses if the subject has been forgotten. */
     async fingerprint(subject: Subject, request: string): Promise<string | Refusal> {
       const key = await keys.forSealing(subject);
       if (key === 'forgotten') return forgottenSubject(subject);
       return createHmac('sha256', derivedKey(key, purposes.requestFingerprints)).update(request).digest('base64url');
     },
 
-    /** Seals what may repeat a personal text. If the subject has been forgotten meanwhile, nothing is kept of it. */
+    /** Seals a copy of a personal text. Keeps nothing if the subject has been forgotten meanwhile. */
     async sealText(subject: Subject, of: string, field: string, text: string): Promise<PersonalText> {
       const key = await keys.forSealing(subject);
       return key === 'forgotten' ? ERASED : sealedText(key, subject, of, field, text);
     },
 
-    /** Destroys the key of a subject for good: its texts read as erased from then on, in every process. */
+    /** Destroys the key of a subject for good. From then on its texts read as erased, in every process. */
     destroyKey: keys.destroy,
 
     /** Whether a subject has, or had, a key: it wrote something, or was forgotten. */
     isKnown: keys.isKnown,
 
-    /** Changes whenever a subject is forgotten: an answer with opened texts may be kept for as long as it is the same. */
+    /** Changes whenever a subject is forgotten. Responses with opened texts may be cached until then. */
     forgottenVersion: keys.forgottenVersion,
   };
 }
@@ -150,9 +147,9 @@ const sealedText = (key: Buffer, subject: Subject, of: string, field: string, te
   sealed: seal(key, purposes.personalText(subject, of, field), text),
 });
 
-/** The one thing that a forgotten subject cannot do any more (docs/decisions/personal-data.md). */
+/** Refuses a personal text of a forgotten subject (docs/decisions/personal-data.md). */
 const forgottenSubject = (subject: Subject): Refusal =>
   refuse(
     'BookingNotAllowed',
-    `The personal data of ${subjectInWords(subject)} was erased for good, so that no text of it can be kept. Leave the text out.`,
+    `The personal data of ${subjectInWords(subject)} was erased for good, so no text of it can be stored. Leave the text out.`,
   );

@@ -11,7 +11,7 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 
-/** The key of a subject, sealed under the secret key, or what is left of it once the subject has been forgotten. */
+/** The key of a subject, sealed under the secret key, or its tombstone. */
 type SubjectKey =
   | { readonly state: 'live'; readonly sealedKey: string; readonly createdAt: Timestamp }
   | { readonly state: 'forgotten'; readonly forgottenAt: Timestamp };
@@ -24,18 +24,18 @@ export const subjectKeys: Collection<SubjectKey> = {
 
 const everyForgotten = declareQuery(subjectKeys, (): Find<SubjectKey> => ({ where: { state: 'forgotten' } }), []);
 
-/** The key of a subject, or that it was destroyed. */
+/** The key of a subject, or `forgotten` if it was destroyed. */
 export type KeyOrForgotten = Buffer | 'forgotten';
 
 /**
- * How long a process may go on sealing under a key that it has read. What it seals after another process has destroyed the key is
- * erased from the beginning. Nothing is ever opened by a cached key.
+ * How long a process may seal with a cached key. Texts sealed after another process has destroyed the key are unreadable at once.
+ * Cached keys never open texts.
  */
 const SEALS_FOR_MS = 2_000;
 const CACHED_KEYS = 10_000;
 
 /**
- * A key of its own for each subject, so that destroying it erases every text of that subject, in every copy of the log
+ * One key per subject, so that destroying it erases all texts of the subject in every copy of the log
  * (docs/decisions/personal-data.md).
  */
 export function createSubjectKeys(deps: {
@@ -52,7 +52,7 @@ export function createSubjectKeys(deps: {
     return Buffer.from(unseal(secretKey, purposes.subjectKey(subject), document.sealedKey), 'base64');
   }
 
-  /** Makes the key of a subject unless it has one. Durable once it resolves; of several that are made at once, one is kept. */
+  /** Creates the key of a subject unless it has one. Durable once it resolves; of concurrent attempts, one wins. */
   async function obtain(subject: Subject): Promise<KeyOrForgotten> {
     const collection = await records();
     const found = await collection.get(subject);
@@ -66,9 +66,7 @@ export function createSubjectKeys(deps: {
   }
 
   return {
-    /**
-     * The key to seal with, made on first use. Not read again within {@link SEALS_FOR_MS}, by a monotonic clock.
-     */
+    /** The key for sealing, created on first use and cached for {@link SEALS_FOR_MS} (monotonic). */
     async forSealing(subject: Subject): Promise<KeyOrForgotten> {
       const known = sealing.get(subject);
       const now = performance.now();
@@ -80,8 +78,8 @@ export function createSubjectKeys(deps: {
     },
 
     /**
-     * The keys to open with. They are read each time, so that no text is shown in any process once its subject has been forgotten.
-     * @throws {MissingSubjectKey} if there is neither a key nor what is left of one
+     * The keys for opening. Read each time, so that no process shows a text after its subject was forgotten.
+     * @throws {MissingSubjectKey} if there is neither a key nor its tombstone
      */
     async forOpening(subjects: Iterable<Subject>): Promise<ReadonlyMap<Subject, KeyOrForgotten>> {
       const wanted = new Set(subjects);
@@ -101,7 +99,7 @@ export function createSubjectKeys(deps: {
       return (await (await records()).get(subject)) !== undefined;
     },
 
-    /** See {@link destroyIn}. Also leaves nothing of the key in the files, if the engine lets it; done again, it looks again. */
+    /** See {@link destroyIn}. Also erases the key from the files, if the engine supports it. A repeated call retries that. */
     async destroy(subject: Subject, at: Timestamp): Promise<Destroyed> {
       sealing.delete(subject);
       const destroyed = await destroyIn(await records(), subject, at);
@@ -109,7 +107,7 @@ export function createSubjectKeys(deps: {
       return destroyed;
     },
 
-    /** How many subjects have been forgotten. Their tombstones stay, so the count changes with each, independent of clocks. */
+    /** The number of forgotten subjects. Tombstones stay, so the count changes with each, independent of clocks. */
     async forgottenVersion(): Promise<number> {
       return (await records()).count(everyForgotten());
     },
@@ -119,7 +117,7 @@ export function createSubjectKeys(deps: {
 /** When a key was destroyed, and whether it was there until now. */
 export type Destroyed = { readonly isDestroyed: boolean; readonly at: Timestamp };
 
-/** Destroys the key of a subject for good, also of one that never had one. What is left of it keeps a new one from being made. */
+/** Destroys the key of a subject for good, even if it never had one. The tombstone prevents a new key. */
 export async function destroyIn(keys: Documents<SubjectKey>, subject: Subject, at: Timestamp): Promise<Destroyed> {
   const { isChanged, stored } = await keys.update(subject, (key): SubjectKey | undefined =>
     key?.state === 'forgotten' ? undefined : { state: 'forgotten', forgottenAt: at },
@@ -127,7 +125,7 @@ export async function destroyIn(keys: Documents<SubjectKey>, subject: Subject, a
   return { isDestroyed: isChanged, at: stored?.document.state === 'forgotten' ? stored.document.forgottenAt : at };
 }
 
-/** Neither a key nor its tombstone is there: records are lost, or belong to another log. Never taken for an erased text. */
+/** Neither a key nor its tombstone exists: records are lost or belong to another log. Never treated as an erased text. */
 class MissingSubjectKey extends Error {
   constructor(subject: string) {
     super(

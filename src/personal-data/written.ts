@@ -3,13 +3,13 @@ import type { DomainEvent } from '../domain/events.ts';
 import type { BrandId } from '../domain/ids.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 
-/** The plain texts of an event that a person wrote, whose they are, and what they belong to. */
+/** The plain texts of an event written by a person, with their subject and owner. */
 export type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
 
 /**
- * What a person wrote in an event that is decided and not stored yet. Undefined if
- * there is nothing; what the service writes itself has no author (docs/decisions/personal-data.md).
- * @param author the user whose words a reason is; without one they are the account's
+ * The texts that a person wrote in a decided event, before it is stored. Undefined if there are none; texts by the service itself
+ * have no author (docs/decisions/personal-data.md).
+ * @param author the user who wrote the reason; default: the account
  */
 export function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {
   switch (event.type) {

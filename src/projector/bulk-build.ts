@@ -12,23 +12,23 @@ export type Building = {
   readonly id: ReadModelId;
   readonly collection: string;
   readonly projection: AnyProjection;
-  /** Ids of events that an operator has told it to skip. */
+  /** Ids of the events that an operator has excluded. */
   readonly skipped: ReadonlySet<string>;
   readonly load: BulkLoad<Row>;
 };
 
 /**
- * Changed documents, of all collections, after which a step is written: some 10 MB of memory, for two steps. With more, most of them
- * are moved to the old generation of the heap before they are written, which takes longer than writing some of them twice. While the
- * step before is still being written, as when the threads that do so are only just starting, a step may become twice as long.
+ * Changed documents per step, over all collections: about 10 MB for two steps. In larger steps, V8 moves most documents to the old
+ * generation first, which takes longer than writing some of them twice. A step may grow to twice this size while the previous one
+ * is being written.
  */
 const STEP_DOCUMENTS = 5_000;
-/** Events after which a step is written in any case: what an interrupted build reads again at most. */
+/** The maximum number of events per step, which an interrupted build has to read again. */
 const STEP_EVENTS = 200_000;
-/** How often the log says how far a build is. */
+/** How often progress is logged. */
 const LOG_EVERY_MS = 10_000;
 
-/** The length of a step; see the defaults. */
+/** The size of a step; see the defaults. */
 export type StepOptions = { readonly stepDocuments?: number };
 
 type BulkBuildDeps = {
@@ -36,26 +36,25 @@ type BulkBuildDeps = {
   readonly signal: AbortSignal;
   readonly logger: Pick<BaseLogger, 'info'>;
   readonly step: StepOptions;
-  /** Whether a collection still is to be built here. */
+  /** Whether this process should still build the collection. */
   readonly isWanted: (building: Building) => boolean;
-  /** Called with each checkpoint that has been stored. @returns how many events there are, as far as known */
+  /** Called with each stored checkpoint. @returns the total number of events, if known */
   readonly reached: (buildings: readonly Building[], checkpoint: Checkpoint) => number;
-  /** Notes that a collection cannot take an event, or cannot be written. */
+  /** Records that a collection failed on an event or cannot be written. */
   readonly failed: (building: Building, failure: Error) => Promise<void>;
 };
 
-/** What a build has in memory: the documents of this step, and those of the step before, which may not be stored yet. */
+/** The state of a build: the documents of this step, and of the previous one, which may not be stored yet. */
 type Build = Folding & {
   readonly of: Building;
-  /** Whether anything that is not in memory may be stored. */
+  /** Whether the store may hold documents that are not in memory. */
   hasStored: boolean;
 };
 
 /**
- * Folds the log into collections that are not read yet, up to its end: in memory, in large steps, each of which writes a changed
- * document once while the next one is folded. Then makes their indexes (docs/decisions/read-models.md). The checkpoint is
- * stored with every step, so a build that is interrupted goes on from there. Folding and reading give other work of the process a
- * turn every few milliseconds.
+ * Folds the log into collections without readers, up to its end. Works in memory in large steps; each step writes a changed
+ * document once while the next one is folded. Then creates the indexes (docs/decisions/read-models.md). Stores the checkpoint with
+ * every step, so an interrupted build resumes there. Yields to other work every few milliseconds.
  * @returns the collections that are built, and their checkpoint
  */
 export async function bulkBuild(
@@ -86,7 +85,7 @@ export async function bulkBuild(
     await failed(build.of, failure);
   }
 
-  /** Folds events into the documents in memory. A build that cannot take them fails alone. */
+  /** Folds events into the documents in memory. A failing build does not affect the others. */
   async function fold(batch: readonly StoredEvent[]): Promise<void> {
     for (const [build, taken] of take(builds, batch)) {
       try {
@@ -135,7 +134,7 @@ export async function bulkBuild(
     writing = writeStep(read).finally(() => {
       isWriting = false;
     });
-    // Awaited at the next step: until then it is not unhandled.
+    // Awaited at the next step. Prevents an unhandled rejection until then.
     writing.catch(() => {});
   }
 
@@ -160,7 +159,7 @@ export async function bulkBuild(
       }
     }),
   );
-  // A process that stops does not wait for the index of a large collection: another one makes what is missing.
+  // A stopping process does not wait for the indexes of a large collection; another one creates the missing ones.
   await Promise.race([finished, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
   return { checkpoint: stored, built: signal.aborted ? [] : builds.map(({ of }) => of).filter(isWanted) };
 }

@@ -10,9 +10,9 @@ import {
 } from '../read-models/catalogue.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 
-/** How often to look for what is not needed any more, at most. */
-const LOOK_EVERY_MS = 60_000;
-/** How long after a drop to look whether a late write has brought the collection back. */
+/** The shortest interval between two cleanups. */
+const CHECK_EVERY_MS = 60_000;
+/** How long after a drop to check whether a late write has recreated the collection. */
 const LATE_WRITE_MS = 1_000;
 
 type CleanupDeps = {
@@ -30,11 +30,11 @@ type CleanupDeps = {
 export class CollectionCleanup {
   readonly #deps: CleanupDeps;
   readonly #stopping = new AbortController();
-  /** Since when this process has seen collections retiring (monotonic). */
+  /** When this process first saw each collection retiring (monotonic). */
   readonly #retiringSince = new Map<string, number>();
   #dropping: Promise<void> | undefined;
   #lookedAt = performance.now();
-  /** When to look for collections that have come back (monotonic). */
+  /** When to check for recreated collections (monotonic). */
   #sweepAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: CleanupDeps) {
@@ -62,34 +62,33 @@ export class CollectionCleanup {
     if (collections.length > 0) await this.#deps.apply({ type: 'GraceEnded', collections });
   }
 
-  /** Counts, in one process and by its monotonic clock, for how long read models have not been wanted. */
+  /** Adds up how long read models have been unused, in one process and by its monotonic clock. */
   async #retire(): Promise<void> {
     const { heartbeats, retireAfterMs, apply } = this.#deps;
     const elapsed = performance.now() - this.#lookedAt;
-    const every = Math.min(LOOK_EVERY_MS, retireAfterMs / 10);
+    const every = Math.min(CHECK_EVERY_MS, retireAfterMs / 10);
     if (elapsed < every) return;
     this.#lookedAt = performance.now();
     const living = await heartbeats.living();
     const services = living.filter(({ status }) => status.projects && status.kind === 'service');
     if (services.map(({ session }) => session).sort()[0] !== heartbeats.session) return;
-    // A process that was asleep has not seen which read models others wanted.
+    // A suspended process has not seen which read models the others used.
     const elapsedMs = Math.min(elapsed, 2 * every);
     await apply({ type: 'Wanted', ids: living.flatMap(({ status }) => status.wants), elapsedMs, retireAfterMs });
     this.#sweepAt = performance.now();
   }
 
   /**
-   * Has collections dropped again that are back. On engines that create a collection on writing, a write that was under way when it
-   * was dropped brings it back, or one by a process that was asleep while another took over.
+   * Drops recreated collections again. On engines that create a collection on the first write, a write in flight during the drop
+   * recreates it, as does a late write by a process that was suspended.
    */
   async #sweep(): Promise<void> {
     this.#sweepAt = Number.POSITIVE_INFINITY;
     const { documents, apply, logger } = this.#deps;
-    // The catalogue is read after the names: it names a collection before that is created.
+    // Read the catalogue after the names, because it lists a collection before that is created.
     const collections = await documents.names();
     const { dropping } = await apply({ type: 'Found', collections });
-    if (dropping.length > 0)
-      logger.info({ collections: dropping }, 'Dropping collections that are not needed any more');
+    if (dropping.length > 0) logger.info({ collections: dropping }, 'Dropping unused collections');
   }
 
   /** Drops collections in the background. */
@@ -103,7 +102,7 @@ export class CollectionCleanup {
       this.#sweepAt = performance.now() + LATE_WRITE_MS;
     })()
       .catch((error: unknown) => {
-        // Another process does the rest.
+        // After a stop, another process drops the rest.
         if (!signal.aborted) logger.warn({ err: error }, 'Old collections could not be dropped; retrying');
       })
       .finally(() => {

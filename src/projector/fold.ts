@@ -10,17 +10,19 @@ import { isSkipped } from './skipped-events.ts';
 /** Documents cached per target, so that one touched by many events is read only once. */
 const CACHED_DOCUMENTS = 10_000;
 
-/** A document in memory. Without a position if nothing was ever written under its key. */
+/** A document in memory. Without a position if its key was never written. */
 export type Known = { readonly position?: string | undefined; readonly document?: Row | undefined };
 
-/** A projection, the documents it has in memory, and where to read the others. */
+/** A projection with its cached documents and the read for others. */
 export type Folding = {
   readonly projection: AnyProjection;
-  /** Ids of events that an operator has told it to skip. */
+  /** Ids of the events that an operator has excluded. */
   readonly skipped: ReadonlySet<string>;
-  /** What is stored, or on its way there. Correct as long as every event goes through here, also while other processes write. */
+  /**
+   * The stored state, including pending writes. Correct while every event passes through here, even if other processes write, too.
+   */
   known: { get(key: string): Known | undefined; set(key: string, known: Known): unknown };
-  /** Changed documents that are still to be written. */
+  /** Changed documents not yet written. */
   changed: Map<string, Projected<Row>>;
   readonly read: Documents<Row>['projected'];
 };
@@ -28,13 +30,13 @@ export type Folding = {
 /** An event that a projection handles, and the key of its document. */
 type Taken = { readonly key: string; readonly event: Recorded };
 
-/** What each projection handles of a batch, in log order. One that fails on an event handles nothing. */
+/** The events of a batch that each projection handles, in log order. A projection that fails on an event handles none. */
 export function take<F extends Folding>(
   foldings: readonly F[],
   batch: readonly UntypedEvent[],
 ): Map<F, Taken[] | ProjectionFailed> {
   const all = new Map<F, Taken[] | ProjectionFailed>(foldings.map((folding) => [folding, []]));
-  // Asked once per event, not once for each projection.
+  // One lookup per event instead of one per projection.
   const byType = new Map<string, F[]>();
   for (const folding of foldings)
     for (const type of folding.projection.types) {
@@ -58,7 +60,7 @@ export function take<F extends Folding>(
   return all;
 }
 
-/** Reads the documents that are not in memory, except those that their first event replaces. */
+/** Reads uncached documents, except those that their first event creates. */
 export async function lookUp({ projection, known, changed, read }: Folding, taken: readonly Taken[]): Promise<void> {
   const unknown = new Set<string>();
   const replaced = new Set<string>();
@@ -92,14 +94,17 @@ export function evolve({ projection, known, changed }: Folding, taken: readonly 
   }
 }
 
-/** Whether a document after an event does not depend on what it was before. If it reflects the event already, a write changes nothing. */
+/**
+ * Whether an event creates its document, whatever its former state. If the document already reflects the event, the write has no
+ * effect.
+ */
 const replaces = ({ createdBy }: AnyProjection, { type }: { readonly type: EventType }): boolean =>
   createdBy.includes(type);
 
 /** A projection whose documents follow the log. */
 export type Target = Folding & {
   readonly documents: Documents<Row>;
-  /** The checkpoint that is stored with the documents, if there is one. */
+  /** The checkpoint stored with the documents, if any. */
   checkpoint: Checkpoint | undefined;
 };
 
@@ -121,7 +126,7 @@ export const createTarget = (
 /**
  * Folds events, in log order, into the documents of every target and writes those that changed.
  * @param to the checkpoint after these events. It is stored with each target that handles any of them
- * @returns the targets that could not take the events, and why; nothing of these events counts as folded into them
+ * @returns the failed targets with their errors; none of these events counts as folded into them
  */
 export async function fold<T extends Target>(
   targets: readonly T[],
@@ -131,7 +136,7 @@ export async function fold<T extends Target>(
   const failed = new Map<T, Error>();
   const all = take(targets, events);
   const write: T[] = [];
-  // Together, so that their reads are one round trip to an engine elsewhere.
+  // Concurrently, so that their reads share one round trip to a remote engine.
   await Promise.all(
     [...all].map(async ([target, taken]) => {
       try {
@@ -150,7 +155,7 @@ export async function fold<T extends Target>(
   return failed;
 }
 
-/** Writes changed documents and checkpoints, together, so that an engine that can do so uses one transaction per file. */
+/** Writes changed documents and checkpoints together, in one transaction per file if the engine supports it. */
 export async function store<T extends Target>(targets: readonly T[], to?: Checkpoint): Promise<ReadonlyMap<T, Error>> {
   const failed = new Map<T, Error>();
   await Promise.all(

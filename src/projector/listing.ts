@@ -5,11 +5,11 @@ import { upcast } from '../domain/upcast.ts';
 import { type Failure, idOf, isUnreadable, openCatalogue } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
 
-/** A read model as an operator sees it. */
+/** A read model in the operator's listing. */
 export type ReadModelListing = {
   readonly name: string;
   readonly version: number;
-  /** `building`: there is nothing to read yet. `rebuilding`: the former documents are read meanwhile. */
+  /** `building`: not readable yet. `rebuilding`: reads use the former documents. */
   readonly state: 'live' | 'building' | 'rebuilding' | 'failing';
   /** Events folded so far. */
   readonly events: number;

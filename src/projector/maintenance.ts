@@ -9,9 +9,9 @@ type OnProgress = (progress: RebuildProgress) => void;
 
 /** An operator's tasks around read models, whether or not the service is running. */
 export type Maintenance = {
-  /** The read models of this release: whether they can be read, how far they are, what they leave out. */
+  /** The read models of this release: state, progress and skipped events. */
   readModels(): Promise<ReadModelListing[]>;
-  /** Rebuilds read models beside the live ones. @throws for a name that is not a projection's, and without room on the disk */
+  /** Rebuilds read models beside the live ones. @throws for an unknown name, or without room on the disk */
   rebuild(options: { readonly names: readonly string[]; readonly onProgress: OnProgress }): Promise<void>;
   /** Replays the log and compares every document of the read models. */
   verify(options: { readonly onProgress: OnProgress }): Promise<Verification>;
@@ -24,7 +24,7 @@ export function createMaintenance(
 ): Maintenance {
   return {
     readModels: () => listReadModels(deps),
-    // Imported on use: a start of the service needs neither.
+    // Imported on use, to save startup time.
     rebuild: async (options) => {
       const problem = await roomProblem(deps.documents);
       if (problem !== undefined) throw new Error(problem);

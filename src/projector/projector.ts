@@ -29,34 +29,34 @@ export type ProjectorDeps = {
   readonly catchUpWithinMs?: number;
   /** See {@link openReadModels}. */
   readonly link?: Link | undefined;
-  /** How long a read model is kept that no process has wanted, in milliseconds. Default 24 h. */
+  /** How long an unused read model is kept, in milliseconds. Default 24 h. */
   readonly retireAfterMs?: number;
   /** How long a collection is kept up to date after it was swapped out, in milliseconds. Default 10 s. */
   readonly graceMs?: number;
-  /** How often to look for what to take over, build or drop, in milliseconds. Default 250. */
+  /** How often to check for read models to take over, build or drop, in milliseconds. Default 250. */
   readonly tickMs?: number;
-  /** From how many events in the log read models are built in bulk, default 5,000, and the steps of that. */
+  /** The length of the log from which read models are built in bulk, default 5,000 events, and the size of the steps. */
   readonly bulk?: BulkOptions;
 };
 
 export type Projector = {
   /** Usable whether or not this process projects. */
   readonly readModels: ReadModels;
-  /** The state of the read models, whichever process keeps them up to date; see {@link LiveReadModels}. */
+  /** The state of the read models, whichever process projects them; see {@link LiveReadModels}. */
   status(limit?: number): Promise<ReadModelsStatus>;
   readonly readable: LiveReadModels['readable'];
   /**
-   * Keeps read models up to date that no other process does: builds them, folds new events into them, and releases the lease of one
-   * that it cannot get on with. Never gives up: failures are logged, shown in the status and retried.
+   * Keeps read models up to date unless another process does: builds them, folds new events into them, and releases the lease of a
+   * failing one. Logs failures, shows them in the status and retries forever.
    */
   start(): void;
-  /** Stops after the current batch and lets another process take over at once. */
+  /** Stops after the current batch, so that another process can take over at once. */
   stop(): Promise<void>;
 };
 
 const TICK_MS = 250;
 const RETIRE_AFTER_MS = 24 * 3_600_000;
-/** Much longer than a reader may remember a swapped-out collection as the live one (`TRUST_MS`). */
+/** Much longer than a reader may consider a swapped-out collection live (`TRUST_MS`). */
 const GRACE_MS = 10_000;
 
 /** Opens the read models of this process, and the projector that keeps them up to date once started. */
@@ -109,7 +109,7 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
     start() {
       if (running !== undefined) return;
       announce(true);
-      // Processes of other releases wait for these read models from now on.
+      // Announce these read models, so that processes of other releases wait for them.
       heartbeats.beat().catch(() => {});
       running = run();
     },

@@ -11,16 +11,16 @@ export type RebuildProgress = {
   readonly total?: number;
 };
 
-/** How long a rebuild may wait for a service that knows these versions of the read models, in milliseconds. */
+/** How long a rebuild waits for a service with these versions of the read models, in milliseconds. */
 const BEGIN_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 const STAYS = '. The former documents stay in use, and the service tries again';
 
 /**
- * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/read-models.md). The
- * process that keeps a read model up to date does the work.
+ * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/read-models.md). The process
+ * that projects a read model rebuilds it.
  * @param names of projections; default all
- * @throws for a name that is not a projection's, if one fails, if `signal` is aborted, or if no running service knows them
+ * @throws for an unknown name, if a rebuild fails, if `signal` is aborted, or if no running service has these versions
  */
 export async function rebuild(
   deps: Pick<ProjectorDeps, 'documents' | 'projections'> & {
@@ -45,7 +45,7 @@ export async function rebuild(
       (id, i) => models[id] !== undefined && (holders[i] !== undefined || models[id].failure !== undefined),
     );
   };
-  for (const begun = performance.now(); !(await isAttended()); await delay(LOOK_EVERY_MS)) {
+  for (const begun = performance.now(); !(await isAttended()); await delay(CHECK_EVERY_MS)) {
     signal?.throwIfAborted();
     if (performance.now() - begun > beginWithinMs)
       throw new Error('No running process keeps these read models up to date. Is the service of another release?');
@@ -53,7 +53,7 @@ export async function rebuild(
 
   const requested = (await catalogue.apply(...ids.map((id) => ({ type: 'RebuildRequested' as const, id })))).document;
   const building = ids.map((id) => [id, requested.models[id]?.building ?? ''] as const);
-  for (let done = 0; ; await delay(LOOK_EVERY_MS)) {
+  for (let done = 0; ; await delay(CHECK_EVERY_MS)) {
     signal?.throwIfAborted();
     const { models } = (await catalogue.read()).document;
     const left = building.filter(([id, collection]) => models[id]?.building === collection);

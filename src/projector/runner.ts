@@ -10,9 +10,9 @@ import { Fenced, fold, isBefore, ProjectionFailed, store, type Target } from './
 /** A collection that follows the log. */
 export type Member = Target & { readonly id: ReadModelId; readonly collection: string };
 
-/** Events that a member that is behind folds in one go. More would be faster but block the process for longer. */
+/** Events that a lagging member folds at once. More would be faster but block the process for longer. */
 const CATCH_UP_BATCH = 1_000;
-/** How long the checkpoint of a collection may wait that no event of a batch concerns: such batches then share one write. */
+/** How long a checkpoint may wait if no event of a batch concerns its collection, so that such batches share one write. */
 const STORE_WITHIN_MS = 50;
 const RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 100, maxTimeout: 5_000 } as const;
 
@@ -25,25 +25,28 @@ type RunnerDeps = {
   readonly step: StepOptions;
   /** Whether this process still holds the lease of a read model. */
   readonly isHeld: (id: ReadModelId) => boolean;
-  /** Called with how far collections are. */
+  /** Called with new checkpoints. */
   readonly reached: (checkpoints: readonly (readonly [collection: string, checkpoint: Checkpoint])[]) => void;
-  /** Notes that a collection, which then leaves, cannot take an event. If even that cannot be stored, the store is at fault. */
+  /**
+   * Records that a collection failed on an event; it then leaves its pass. If the record cannot be stored either, the store itself
+   * has failed.
+   */
   readonly failed: (member: Pick<Member, 'id' | 'collection'>, failure: Error) => Promise<void>;
   /** Opens a collection that has been built. */
   readonly opened: (building: Building, checkpoint: Checkpoint) => Promise<Member>;
-  /** Members have caught up. The pass they join stands still until this resolves. */
+  /** Called when members have caught up. The pass that they join waits until this resolves. */
   readonly joined: (members: readonly Member[]) => Promise<void>;
 };
 
 /**
- * Passes over the log: one that follows it for all members at its end, and one for each group of members that are behind, which
- * join the first when they have caught up. A member that fails leaves its pass, and the others go on.
+ * Runs passes over the log: one follows its end for all current members; each group of lagging members has its own and joins the
+ * first once it has caught up. A failing member leaves its pass without affecting the others.
  */
 export class ProjectionRunner {
   readonly #deps: RunnerDeps;
   readonly #stopping = new AbortController();
   readonly #turns = new SerialQueue();
-  /** Members of all passes, by collection. One that is removed leaves its pass before the next write. */
+  /** Members of all passes, by collection. A removed member leaves its pass before the next write. */
   readonly #members = new Map<string, Member | Building>();
   readonly #running = new Set<Promise<void>>();
   /** The pass at the end of the log; absent while it has no members. */
@@ -66,7 +69,7 @@ export class ProjectionRunner {
     this.#run(() => this.#catchUp(pass));
   }
 
-  /** Builds collections that are at the same checkpoint in bulk. Once they are built, they are members like the others. */
+  /** Builds collections at the same checkpoint in bulk. Afterwards they are ordinary members. */
   build(buildings: readonly Building[], from: Checkpoint): void {
     for (const building of buildings) this.#members.set(building.collection, building);
     const { events, logger, step, failed, opened } = this.#deps;
@@ -99,14 +102,14 @@ export class ProjectionRunner {
     clearTimeout(this.#storing);
     this.#stopping.abort();
     await Promise.all(this.#running);
-    // What is lost of this is folded again.
+    // If this fails, the events are folded again.
     if (this.#following !== undefined) await this.#storeCheckpoints(this.#following).catch(() => {});
   }
 
   /** Repeats `work`, which continues where it stopped, until it succeeds. */
   #run(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
-    // A `TypeError` would not be retried.
+    // p-retry does not retry a `TypeError`.
     const wrapped = () =>
       work().catch((error: unknown) => {
         throw new Error('Projecting was interrupted', { cause: error });
@@ -142,7 +145,7 @@ export class ProjectionRunner {
     if (!signal.aborted && pass.members.size > 0) await this.#inTurn(() => this.#join(pass));
   }
 
-  /** Brings members to where the pass that follows the log stands, and lets them join it. */
+  /** Catches members up with the following pass and adds them to it. */
   async #join(pass: Pass): Promise<void> {
     const following = this.#following;
     const end = following?.at.position ?? pass.at.position;
@@ -166,7 +169,7 @@ export class ProjectionRunner {
     }
   }
 
-  /** Folds new events for as long as there are members. */
+  /** Folds new events while the pass has members. */
   async #follow(pass: Pass): Promise<void> {
     const { signal } = this.#stopping;
     for await (const { events, position } of this.#deps.events.subscribe({ after: pass.at.position, signal })) {
@@ -193,7 +196,7 @@ export class ProjectionRunner {
     this.#dropLost(pass);
     const to = { position, events: pass.at.events + events.length };
     const failures = new Map(await fold([...pass.members], events, to));
-    // A write that fails once may have met a store in trouble.
+    // Retry failed writes once, in case the store had a temporary problem.
     const again = [...failures.keys()].filter((member) => !isOfEvent(failures.get(member)));
     const still = again.length > 0 ? await fold(again, events, to) : failures;
     for (const member of again) if (!still.has(member)) failures.delete(member);
@@ -202,7 +205,7 @@ export class ProjectionRunner {
     if (pass.members.size > 0) this.#reached([...pass.members], to);
   }
 
-  /** Stores the checkpoint of those that no event has concerned lately. */
+  /** Stores the checkpoints of members without recent events. */
   async #storeCheckpoints(pass: Pass): Promise<void> {
     this.#dropLost(pass);
     const behind = [...pass.members].filter(({ checkpoint }) => isBefore(checkpoint, pass.at));
@@ -220,21 +223,21 @@ export class ProjectionRunner {
 
   async #leave({ members }: Pass, failures: ReadonlyMap<Member, Error>): Promise<void> {
     for (const [member, failure] of failures) {
-      // One that was fenced is added again at the stored checkpoint if this process still holds its lease.
+      // A fenced member is added again at the stored checkpoint if this process still holds its lease.
       if (!(failure instanceof Fenced)) await this.#deps.failed(member, failure);
       this.remove((each) => each === member);
       members.delete(member);
     }
   }
 
-  /** @returns how many events there are, as far as known */
+  /** @returns the total number of events, if known */
   #reached(of: readonly { readonly collection: string }[], checkpoint: Checkpoint): number {
     this.#deps.reached(of.map(({ collection }) => [collection, checkpoint]));
     this.#mostEvents = Math.max(this.#mostEvents, checkpoint.events);
     return this.#mostEvents;
   }
 
-  /** Batches of the pass that follows the log, and joining it, happen one after another. */
+  /** Runs batches of the following pass and joins to it one after another. */
   #inTurn<R>(work: () => Promise<R>): Promise<R> {
     return this.#turns.run('following', work);
   }

@@ -3,7 +3,7 @@ import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
-/** The ids of the events that an operator has told a read model to skip (docs/decisions/read-models.md). */
+/** The ids of the events that an operator has excluded from a read model (docs/decisions/read-models.md). */
 export async function readSkippedEvents(
   events: Pick<EventStore, 'readStream'>,
   { name, version }: Pick<AnyProjection, 'name' | 'version'>,
@@ -16,6 +16,6 @@ export async function readSkippedEvents(
   return skipped;
 }
 
-/** Whether it is one of them. Looking into a set that is empty, as nearly always, is not free: V8 makes the id a unique string first. */
+/** Whether an event is skipped. Checks the size first: the set is nearly always empty, and a lookup makes V8 internalise the id. */
 export const isSkipped = (skipped: ReadonlySet<string>, { id }: { readonly id: string }): boolean =>
   skipped.size > 0 && skipped.has(id);

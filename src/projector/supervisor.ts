@@ -28,16 +28,16 @@ import { createTarget, ProjectionFailed } from './fold.ts';
 import { type Member, ProjectionRunner } from './runner.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
-/** Pauses of a process before it tries again what it failed on, in which others may try; the last one repeats. */
+/** Pauses before a process retries after a failure, during which others may try; the last one repeats. */
 const RETRY_MS = [500, 1_000, 2_000, 5_000] as const;
-/** A failure is logged at the first attempt and at every so many, about once a minute. */
+/** Log a failure at the first attempt and then every this many attempts, about once a minute. */
 const LOG_EVERY_ATTEMPTS = 12;
-/** How often the log is asked whether it is there, and how long it may take to answer. */
+/** The interval of log probes, and their timeout. */
 const PROBE_EVERY_MS = 1_000;
 const PROBE_WITHIN_MS = 2_000;
-/** Probes that fail in a row before this process lets others try. */
+/** Consecutive failed probes before this process releases its leases. */
 const MAX_FAILED_PROBES = 3;
-/** A longer log is folded in bulk into what is built from its start. A shorter one is folded before a thread for that has started. */
+/** A longer log is folded in bulk. A shorter one takes less time than starting a thread for that. */
 const BULK_FROM_EVENTS = 5_000;
 
 const FAILS = 'A read model fails; the others go on';
@@ -62,8 +62,8 @@ export type SupervisorDeps = {
 export type BulkOptions = { readonly fromEvents?: number } & StepOptions;
 
 /**
- * What this process does for read models (docs/decisions/read-models.md): it takes the leases of those of its release that are free,
- * keeps them up to date, releases the lease of one that it cannot get on with, and drops what is not needed any more.
+ * Manages this process's read models (docs/decisions/read-models.md): acquires free leases for those of its release, keeps them up
+ * to date, releases the lease of a failing one, and drops unused collections.
  */
 export class ProjectionSupervisor {
   readonly #deps: SupervisorDeps;
@@ -71,7 +71,7 @@ export class ProjectionSupervisor {
   readonly #cleanup: CollectionCleanup;
   readonly #projections: ReadonlyMap<ReadModelId, AnyProjection>;
   readonly #held = new Map<ReadModelId, Lease>();
-  /** When to try again what failed here (monotonic): a read model, or a collection beside its live one. */
+  /** When to retry a failed read model, or a failed rebuild (monotonic). */
   readonly #retryAt = new Map<string, number>();
   #catalogueVersion = 0;
   #probedAt = Number.NEGATIVE_INFINITY;
@@ -106,12 +106,12 @@ export class ProjectionSupervisor {
     });
   }
 
-  /** The version of the catalogue that it acts on. */
+  /** The current version of the catalogue. */
   get catalogueVersion(): number {
     return this.#catalogueVersion;
   }
 
-  /** Looks at what has changed, and takes or releases leases as necessary. */
+  /** Checks for changes, and acquires or releases leases. */
   async tick(): Promise<void> {
     this.#dropLost();
     this.#probe();
@@ -125,10 +125,10 @@ export class ProjectionSupervisor {
     await this.#cleanup.tick(catalogue, [...this.#held.keys()]);
   }
 
-  /** Stops, and lets other processes take over immediately. */
+  /** Stops, so that other processes can take over at once. */
   async stop(): Promise<void> {
     await Promise.all([this.#runner.stop(), this.#cleanup.stop()]);
-    // If this fails, the heartbeat ends all the same.
+    // If this fails, the leases end with the heartbeat.
     await this.#release(() => true).catch(() => {});
   }
 
@@ -162,7 +162,7 @@ export class ProjectionSupervisor {
     await Promise.all(released.map(([, lease]) => lease.release()));
   }
 
-  /** Takes the leases of this release's read models that are free. */
+  /** Acquires the free leases of this release's read models. */
   async #acquire(): Promise<void> {
     const { leases, logger } = this.#deps;
     const free = [...this.#projections.keys()].filter((id) => !this.#held.has(id) && !this.#isPausing(id));
@@ -178,7 +178,7 @@ export class ProjectionSupervisor {
     if (taken.length > 0) logger.info({ readModels: taken }, 'Keeping read models up to date');
   }
 
-  /** Makes sure that the catalogue has what this process keeps up to date. */
+  /** Adds the read models of this process to the catalogue. */
   async #claim(catalogue: Catalogue): Promise<Catalogue> {
     const missing = [...this.#projections.keys()].filter((id) => {
       const entry = catalogue.models[id];
@@ -190,7 +190,7 @@ export class ProjectionSupervisor {
     );
   }
 
-  /** Brings the collections of the read models whose leases are held into a pass, and those that are gone out of it. */
+  /** Adds the collections of held read models to passes, and removes the others. */
   async #follow(catalogue: Catalogue): Promise<void> {
     const held = [...this.#held.keys()].flatMap((id) => {
       const [projection, entry] = [this.#projections.get(id), catalogue.models[id]];
@@ -240,7 +240,7 @@ export class ProjectionSupervisor {
     }
   }
 
-  /** Whether the log is worth a bulk load. */
+  /** Whether the log is long enough for a bulk load. */
   async #isLogLong(checkpoints: ReadonlyMap<string, Checkpoint>): Promise<boolean> {
     const { fromEvents = BULK_FROM_EVENTS } = this.#deps.bulk;
     if ([...checkpoints.values()].some(({ events }) => events >= fromEvents)) return true;
@@ -249,7 +249,7 @@ export class ProjectionSupervisor {
     return length >= fromEvents;
   }
 
-  /** Whether there is room for another copy. The first one of a store is built in any case. */
+  /** Whether the disk has room for another copy. The first copy of a store is always built. */
   async #hasRoom(catalogue: Catalogue, id: ReadModelId, projection: AnyProjection, collection: string) {
     const isFirst = entriesOf(catalogue).every(([, { live }]) => live === undefined);
     const problem = isFirst ? undefined : await roomProblem(this.#deps.documents);
@@ -258,7 +258,7 @@ export class ProjectionSupervisor {
     return false;
   }
 
-  /** @returns undefined if the collection has been begun otherwise, when the log was short */
+  /** @returns undefined if the collection was begun without a bulk load, when the log was short */
   async #building(id: ReadModelId, projection: AnyProjection, collection: string): Promise<Building | undefined> {
     const { events, documents } = this.#deps;
     const load = await documents.load<Row>(collectionOf(projection, collection));
@@ -271,7 +271,7 @@ export class ProjectionSupervisor {
     return { ...createTarget(projection, documents, at, skipped), id, collection };
   }
 
-  /** Members have caught up: what was built becomes the live collection, and what failed is whole again. */
+  /** Members have caught up: built collections go live, and failed ones have recovered. */
   async #joined(members: readonly Member[]): Promise<void> {
     const { readModels, logger, catalogue } = this.#deps;
     const { models } = (await catalogue.read()).document;
@@ -280,7 +280,7 @@ export class ProjectionSupervisor {
     if (isSwap) faultPoint('worker: built, not swapped');
     await this.#apply({ type: 'CaughtUp', collections });
     if (isSwap) faultPoint('worker: swapped, not told');
-    // Readers in this process learn of the new catalogue with the checkpoints, before they take the next command for shown.
+    // Announce the new catalogue to readers in this process now, before they treat the next command as visible.
     readModels.reached({ checkpoints: [], catalogue: this.#catalogueVersion });
     for (const what of members.flatMap(({ id, collection }) => [id, collection])) this.#retryAt.delete(what);
     const idsOf = (which: (member: Member) => boolean) => members.filter(which).map(({ id }) => id);
@@ -291,8 +291,8 @@ export class ProjectionSupervisor {
   }
 
   /**
-   * Notes a failure, and releases the lease, so that another process may try. If only a rebuild fails, the live collection stays up
-   * to date, and this process tries again.
+   * Records a failure and releases the lease, so that another process may try. If only a rebuild fails, keeps the live collection
+   * up to date and retries.
    */
   async #failed({ id, collection }: Pick<Member, 'id' | 'collection'>, error: Error): Promise<void> {
     if (!this.#isHeld(id)) return;
@@ -319,7 +319,7 @@ export class ProjectionSupervisor {
     return performance.now() < (this.#retryAt.get(what) ?? 0);
   }
 
-  /** Asks, in the background, whether the log is there. A process that is cut off from it lets others try. */
+  /** Probes the log in the background. A process that cannot reach it releases its leases. */
   #probe(): void {
     if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
     this.#probedAt = Number.POSITIVE_INFINITY;

@@ -27,16 +27,15 @@ export type Verification = {
   readonly documents: number;
   /** The first differences found, up to the limit. */
   readonly differences: readonly Difference[];
-  /** Read models that were left out: failing, still being built, or not there in the version of this release. */
+  /** Read models left out: failing, unbuilt, or missing in this release's version. */
   readonly notVerified: readonly string[];
 };
 
 const CHUNK = 500;
 
 /**
- * Replays the log and compares every document with the live read models (docs/decisions/read-models.md). Safe beside a
- * running service: a document that changes meanwhile is compared at its new position. The replay goes to a scratch file on
- * this machine.
+ * Replays the log and compares every document with the live read models (docs/decisions/read-models.md). Safe beside a running
+ * service: a document that changes meanwhile is compared at its new position. The replay uses a scratch file on this machine.
  * @param onProgress gets the number of events replayed and, once counted, of all events
  * @param limit differences to report, default 10
  */
@@ -61,9 +60,9 @@ export async function verify(deps: {
 
 type Compared = Target & { readonly live: Documents<Row> };
 
-/** How long read models that are behind, or are being built, may make no progress before they are left out. */
+/** A lagging or unbuilt read model without progress for this long is left out. */
 const PROGRESS_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 /** The read models that can be verified, all at the same checkpoint or after it. */
 async function comparable(
@@ -74,7 +73,7 @@ async function comparable(
   let checkpoint: Checkpoint | undefined;
   let progress = '';
   let readable: { readonly projection: AnyProjection; readonly live: string; readonly at: Checkpoint }[] = [];
-  for (let deadline = 0; ; await delay(LOOK_EVERY_MS)) {
+  for (let deadline = 0; ; await delay(CHECK_EVERY_MS)) {
     const { models } = (await catalogue.read()).document;
     const checkpoints = await documents.checkpoints();
     const entries = projections.map((projection) => ({ projection, ...models[idOf(projection)] }));
@@ -82,7 +81,7 @@ async function comparable(
       if (live === undefined || isUnreadable(defined({ live, failure }))) return [];
       return { projection, live, at: checkpoints.get(live) ?? START };
     });
-    // What is built for the first time, as after a restore, is waited for.
+    // Wait for first builds, as after a restore.
     const isBuilding = entries.some(({ live, building, failure }) => live === undefined && building && !failure);
     if (!isBuilding) checkpoint ??= readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
     const isBehind = readable.some(({ at }) => at.position < (checkpoint ?? START).position);
@@ -138,7 +137,7 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
     differences.push(defined({ projection: projection.name, key, expected, actual }));
   }
 
-  /** Compares documents with the replay. Those that have changed since are left for later. */
+  /** Compares documents with the replay. Those that have changed since are compared later. */
   async function compare(target: Compared, keys: readonly string[]): Promise<void> {
     const wanted = await target.documents.projected(keys);
     const found = await target.live.projected(keys);
@@ -146,7 +145,7 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
       const expected = wanted.get(key)?.document;
       let actual = found.get(key);
       if (actual !== undefined && isDeepStrictEqual(expected, actual.document)) continue;
-      // No projection wrote it, or it was written after the replay.
+      // The document was not projected, or was written after the replay.
       const stray = actual === undefined ? await target.live.get(key) : undefined;
       if (stray !== undefined) actual = (await target.live.projected([key])).get(key);
       if (actual !== undefined && actual.position > verified) ahead.push({ target, key });

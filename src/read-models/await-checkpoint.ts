@@ -7,18 +7,18 @@ import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
 /** Which read models to wait for, and for how long. */
 export type WaitFor = {
   /**
-   * Those that show events of these types; without types, all. Those of other releases count, too, while a running process keeps
-   * them up to date: the next request may go to it. One that is failing or being built is not waited for, because nothing can be
-   * read of it, as soon as every process knows that.
+   * Waits for the read models with events of these types; without types, for all. Includes those of other releases that a running
+   * process keeps up to date, because the next request may go to it. Skips failing and unbuilt read models once every process knows
+   * that they are unreadable.
    */
   readonly types?: readonly string[];
-  /** These instead, in any state. */
+  /** Waits for exactly these instead, in any state. */
   readonly projections?: readonly Pick<AnyProjection, 'name'>[];
   /** Default 2,000. */
   readonly timeoutMs?: number;
 };
 
-/** What a projector tells the readers of its process: checkpoints that it has stored, and the version of the catalogue it knows. */
+/** A projector's message to the readers of its process: stored checkpoints, and its version of the catalogue. */
 export type Progress = {
   readonly checkpoints: readonly (readonly [collection: string, checkpoint: Checkpoint])[];
   readonly catalogue: number;
@@ -32,7 +32,7 @@ type Waiter = { readonly position: Position; readonly which: WaitFor; readonly r
 
 export type CheckpointWatch = ReturnType<typeof watchCheckpoints>;
 
-/** How far the read models are, and the callers that wait for that (docs/decisions/read-models.md). */
+/** Tracks the checkpoints of the read models and wakes callers that wait for them (docs/decisions/read-models.md). */
 export function watchCheckpoints(deps: {
   readonly projections: readonly AnyProjection[];
   readonly known: KnownCatalogue;
@@ -41,12 +41,12 @@ export function watchCheckpoints(deps: {
   const { projections, known, documents } = deps;
   const waiting = new Set<Waiter>();
   const checkpoints = new Map<string, Checkpoint>();
-  /** Under load, many wait for events of the same types: how far their read models are, until something changes. */
+  /** The common checkpoint by event types. Under load, many callers wait for the same types. Cleared on every change. */
   const cached = new Map<string, Position | undefined>();
-  /** Whether the last checkpoints came from a projector in this process, which will tell the next ones, too. */
-  let isTold = false;
+  /** Whether a projector in this process sends the checkpoints, so that polling can be slow. */
+  let isPushed = false;
   let polling = false;
-  /** Polls in a row that found nothing new. */
+  /** Consecutive polls without a change. */
   let polls = 0;
 
   const at = (collection: string | undefined): Checkpoint => checkpoints.get(collection ?? '') ?? START;
@@ -65,7 +65,7 @@ export function watchCheckpoints(deps: {
     return positions.includes(undefined) ? undefined : positions.sort()[0];
   }
 
-  /** @returns undefined if there is none to wait for */
+  /** @returns undefined if there is no read model to wait for */
   function shownUpTo(types: readonly string[] | undefined): Position | undefined {
     const key = types?.join() ?? '';
     if (cached.has(key)) return cached.get(key);
@@ -87,7 +87,7 @@ export function watchCheckpoints(deps: {
     return upTo !== undefined && upTo >= position;
   }
 
-  /** Call whenever checkpoints, or what is known of the catalogue, have changed. */
+  /** Call after every change of the checkpoints or the known catalogue. */
   function settle(): void {
     cached.clear();
     for (const waiter of waiting) if (isReached(waiter)) waiter.resolve(true);
@@ -116,20 +116,20 @@ export function watchCheckpoints(deps: {
     if (polling) return;
     polling = true;
     while (waiting.size > 0) {
-      const pauseMs = (isTold ? undefined : PAUSES_MS[polls]) ?? PAUSES_MS.at(-1);
+      const pauseMs = (isPushed ? undefined : PAUSES_MS[polls]) ?? PAUSES_MS.at(-1);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
       polls += 1;
       if (waiting.size === 0) break;
       try {
         if (await read()) {
           polls = 0;
-          isTold = false;
+          isPushed = false;
         }
-        // A read model that has become live meanwhile is waited for, too, so the catalogue is read after the checkpoints.
+        // Read the catalogue after the checkpoints, to include read models that have just become live.
         await known.refresh();
         settle();
       } catch {
-        // If the store does not answer, the wait times out. What the waiter wrote is stored already.
+        // If the store does not answer, the wait times out. The caller's write is already stored.
       }
     }
     polling = false;
@@ -140,10 +140,10 @@ export function watchCheckpoints(deps: {
     read,
     settle,
 
-    /** Takes over what a projector in this process tells. */
-    reached({ checkpoints: told, catalogue }: Progress): void {
-      note(told);
-      isTold = true;
+    /** Handles a message from a projector in this process. */
+    reached({ checkpoints: stored, catalogue }: Progress): void {
+      note(stored);
+      isPushed = true;
       polls = 0;
       if (catalogue <= known.version()) settle();
       else known.refresh().then(settle, () => {});
@@ -154,7 +154,7 @@ export function watchCheckpoints(deps: {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const waiter = { position, which, resolve };
       if (waiting.size === 0) cached.clear();
-      // What this process takes for unreadable may have become readable since it last looked.
+      // A read model that was unreadable at the last refresh may be readable now.
       const isStale = performance.now() - known.refreshedAt() > TRUST_MS || !projections.every(known.isReadable);
       if (isStale) await known.refresh().catch(() => {});
       if (isReached(waiter)) return true;

@@ -12,51 +12,51 @@ export const idOf = ({ name, version }: Pick<AnyProjection, 'name' | 'version'>)
 export const leaseOf = (id: ReadModelId): string => `read-model:${id}`;
 export const READ_MODEL_LEASES = 'readModelLeases';
 
-/** What the catalogue says of a read model (docs/decisions/read-models.md). */
+/** The catalogue's entry for a read model (docs/decisions/read-models.md). */
 export type Entry = {
   /** The collection that is read; absent until the first build is complete. */
   readonly live?: string;
   /** The collection that is being built and becomes the live one. */
   readonly building?: string;
-  /** Swapped-out collections, kept up to date while readers may still remember them. */
+  /** Swapped-out collections, kept up to date while readers may still use them. */
   readonly retiring: readonly string[];
-  /** The event types that it shows, for processes of releases that do not know its projection. */
+  /** The event types that it handles, for releases that do not have its projection. */
   readonly types: readonly string[];
   readonly failure?: Failure;
-  /** For how long processes have been running that did not want it, in milliseconds. */
+  /** How long processes have been running without using it, in milliseconds. */
   readonly unwantedMs?: number;
 };
 
-/** What a read model failed on. */
+/** The failure of a read model. */
 export type Failure = {
   readonly collection: string;
   readonly message: string;
   /** Consecutive failed attempts, by any process. */
   readonly attempts: number;
-  /** The event that it failed on, if it was one. */
+  /** The event that caused it, if any. */
   readonly event?: { readonly id: string; readonly type: string; readonly position: Position };
 };
 
 /** The read models of all releases that have run. */
 export type Catalogue = {
   readonly models: Readonly<Record<ReadModelId, Entry>>;
-  /** Counts the collections of all read models, so that no name is used twice. */
+  /** The number of collections created so far, so that names are unique. */
   readonly collections: number;
-  /** Collections that are not read or written any more. They are dropped in the background. */
+  /** Unused collections, to be dropped in the background. */
   readonly dropping: readonly string[];
 };
 
-/** What happens to read models. */
+/** A change of the catalogue. */
 export type CatalogueEvent =
   | { readonly type: 'Claimed'; readonly id: ReadModelId; readonly types: readonly string[] }
   | { readonly type: 'RebuildRequested'; readonly id: ReadModelId }
   /** These collections have caught up with the log. */
   | { readonly type: 'CaughtUp'; readonly collections: readonly string[] }
-  /** These collections do not exist any more, as after a power failure. */
+  /** These collections are gone, as after a power failure. */
   | { readonly type: 'Lost'; readonly collections: readonly string[] }
   | { readonly type: 'Failed'; readonly id: ReadModelId; readonly failure: Omit<Failure, 'attempts'> }
   | { readonly type: 'GraceEnded'; readonly collections: readonly string[] }
-  /** Running processes wanted these read models, and no others, for so long. */
+  /** For this long, running processes used only these read models. */
   | {
       readonly type: 'Wanted';
       readonly ids: readonly ReadModelId[];
@@ -64,7 +64,7 @@ export type CatalogueEvent =
       readonly retireAfterMs: number;
     }
   | { readonly type: 'Dropped'; readonly collections: readonly string[] }
-  /** These collections of read models exist. */
+  /** These collections exist. */
   | { readonly type: 'Found'; readonly collections: readonly string[] };
 
 export const EMPTY: Catalogue = { models: {}, collections: 0, dropping: [] };
@@ -105,7 +105,7 @@ export function evolve(catalogue: Catalogue, event: CatalogueEvent): Catalogue {
       const entry = catalogue.models[event.id];
       const { failure } = event;
       if (entry === undefined || ![entry.live, entry.building].includes(failure.collection)) return catalogue;
-      // A failure of the live collection outweighs one of the collection that is being built beside it.
+      // A failure of the live collection takes precedence over one of the rebuild.
       if (isUnreadable(entry) && failure.collection !== entry.failure?.collection && failure.collection !== entry.live)
         return catalogue;
       const attempts = (entry.failure?.collection === failure.collection ? entry.failure.attempts : 0) + 1;
@@ -147,7 +147,7 @@ function wanted(
   return dropping({ ...catalogue, models }, collectionsOf(entry));
 }
 
-/** Whether a read model has failed, so that what is stored is stale. If only a rebuild fails, the live collection is still good. */
+/** Whether a read model has failed and is stale. If only a rebuild fails, the live collection is still valid. */
 export const isUnreadable = ({ live, failure }: Pick<Entry, 'live' | 'failure'>): boolean =>
   failure !== undefined && (live === undefined || failure.collection === live);
 
@@ -166,7 +166,7 @@ function withBuild(catalogue: Catalogue, id: ReadModelId, entry: Entry): Catalog
   return withEntry({ ...catalogue, collections }, id, { ...entry, building: `${id}.${collections}` });
 }
 
-/** What was built becomes the live collection, and what failed is whole again. */
+/** The built collection becomes the live one, and a failed one has recovered. */
 function caughtUp(entry: Entry, collections: readonly string[]): Entry {
   const { building, failure, ...rest } = entry;
   const isBuilt = building !== undefined && collections.includes(building);
@@ -181,7 +181,7 @@ function caughtUp(entry: Entry, collections: readonly string[]): Entry {
   };
 }
 
-/** Whether it is the name of a collection of a read model: `bookings@2.7`. */
+/** Whether the name is that of a read model's collection, such as `bookings@2.7`. */
 const isOfReadModel = (name: string): boolean => /@\d+\.\d+$/.test(name);
 
 /** The collection that holds a projection's documents. */
@@ -199,10 +199,7 @@ const NONE: Stored<Catalogue> = { key: KEY, version: 0, document: EMPTY };
 
 export type CatalogueStore = Awaited<ReturnType<typeof openCatalogue>>;
 
-/**
- * The catalogue as all processes share it: one document, because a swap of several read models is one step, and because its
- * version tells whether anything has changed.
- */
+/** The shared catalogue. A single document, so that several read models swap in one step, and its version reveals every change. */
 export async function openCatalogue(documents: Pick<DocumentStore, 'open'>) {
   const stored = await documents.open<Catalogue>({ name: 'readModelCatalogue', kind: 'readModel', indexes: [] });
 
@@ -213,7 +210,7 @@ export async function openCatalogue(documents: Pick<DocumentStore, 'open'>) {
   return {
     read,
 
-    /** Stores what events change. Takes what other processes have changed meanwhile into account. */
+    /** Applies events and stores the result, on top of concurrent changes of other processes. */
     async apply(...events: readonly CatalogueEvent[]): Promise<Stored<Catalogue>> {
       const { stored: after } = await stored.update(KEY, (before = EMPTY) => {
         const next = events.reduce(evolve, before);

@@ -14,7 +14,7 @@ import {
 } from './catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
 
-/** How old knowledge of the catalogue may be when a read relies on it. So every process learns of a failure within this time. */
+/** The maximum age of the catalogue for reads. Every process thus learns of a failure within this time. */
 export const TRUST_MS = 1_000;
 
 /** A read model as this process knows it; `documents` is its live collection, if there is one. */
@@ -22,25 +22,25 @@ type Known = { readonly entry: Entry; readonly documents?: Documents<Row> };
 
 export type KnownCatalogue = ReturnType<typeof createKnownCatalogue>;
 
-/** What this process knows of the catalogue: it reads it regularly, and a projector in this process tells it of changes. */
+/** This process's copy of the catalogue. Refreshed regularly, and by messages from a projector in this process. */
 export function createKnownCatalogue(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'checkpoints'>;
   readonly projections: readonly AnyProjection[];
   readonly catalogue: Pick<CatalogueStore, 'read'>;
   readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'lastSeen'>;
-  /** Called after each change, also when a failure has become known to every process. */
+  /** Called after each change, and once every process knows of a failure. */
   readonly onChange: () => void;
 }) {
   const { documents, projections, catalogue, heartbeats, onChange } = deps;
   const ids: ReadonlySet<ReadModelId> = new Set(projections.map(idOf));
   const models = new Map<ReadModelId, Known>();
-  /** Since when this process has known that read models, of any release, fail (monotonic). */
+  /** When this process learned that a read model, of any release, fails (monotonic). */
   const failingSince = new Map<ReadModelId, number>();
   let known: { readonly version: number; readonly document: Catalogue } = { version: -1, document: EMPTY };
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
 
-  /** A collection without a checkpoint has nothing in it, as after a power failure: it is not read before it is built again. */
+  /** A collection without a checkpoint is empty, as after a power failure. It is not read until it is rebuilt. */
   async function open(projection: AnyProjection, live: string | undefined): Promise<Documents<Row> | undefined> {
     if (live === undefined || !(await documents.checkpoints([live])).has(live)) return undefined;
     return documents.open(collectionOf(projection, live));
@@ -73,7 +73,7 @@ export function createKnownCatalogue(deps: {
     version: () => known.version,
     /** When the catalogue was last read (monotonic). */
     refreshedAt: () => refreshedAt,
-    /** Takes over what a projector in this process has changed. */
+    /** Applies a change from a projector in this process. */
     changed,
 
     /** Reads the catalogue. */
@@ -101,13 +101,13 @@ export function createKnownCatalogue(deps: {
       return model?.documents !== undefined && !isUnreadable(model.entry);
     },
 
-    /** Whether every process knows that a read model fails. Until then another one may answer from what is stored. */
+    /** Whether every process knows that a read model fails. Until then, others may still read it. */
     isKnownToFail(id: ReadModelId): boolean {
       const since = failingSince.get(id);
       return since !== undefined && performance.now() - since >= TRUST_MS;
     },
 
-    /** Resolves once nothing is being read. */
+    /** Resolves once no refresh is running. */
     settled: async (): Promise<void> => void (await refreshing?.catch(() => {})),
   };
 }

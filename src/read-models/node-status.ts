@@ -1,8 +1,8 @@
 import type { ReadModelId } from './catalogue.ts';
 
-/** What a process tells the others with every heartbeat. */
+/** The status that a process publishes with every heartbeat. */
 export type NodeStatus = {
-  /** A `tool`, such as the command line, steps back for services. */
+  /** A `tool`, such as the command line, lets services take over. */
   readonly kind: 'service' | 'tool';
   /** Whether it keeps read models up to date. */
   readonly projects: boolean;

@@ -22,26 +22,25 @@ import type { NodeStatus } from './node-status.ts';
 import { createStartGate } from './start-gate.ts';
 import { createStatus, type ReadModelsStatus } from './status.ts';
 
-/** What readers may do with a read model: everything but write. */
+/** The read operations of a read model. */
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'> & {
   pages(query: Query<D>): AsyncIterable<Page<D>>;
 };
 
-/** A part of a long list, and the collection that it was read from: a key and a version say which document it is only within one. */
+/** A page of a long list, with its collection: key and version identify a document only within one collection. */
 export type Page<D extends object> = { readonly collection: string; readonly rows: readonly Unread<D>[] };
 
 export type ReadModels = {
   /**
-   * The documents of a projection. Follows swaps after a rebuild, in every process.
-   * Reading throws {@link Unavailable} while it is being built for the first time or failing: "cannot be read" never looks like
-   * "there is nothing".
+   * The documents of a projection. Follows swaps after a rebuild, in every process. Reads throw {@link Unavailable} during the
+   * first build or a failure, so an unreadable model never looks empty.
    */
   collection<D extends object>(projection: Projection<D>): ReadModel<D>;
-  /** The name of the live collection of a projection. A rebuild, which may mend documents without an event, changes it. */
+  /** The name of the live collection of a projection. A rebuild, which may repair documents without an event, changes it. */
   nameOf(projection: Pick<AnyProjection, 'name' | 'version'>): string | undefined;
   /**
    * Waits until read models show everything up to `position`, whichever process projects.
-   * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-models.md)
+   * @returns false if they do not in time. Nothing is lost; they only lag (docs/decisions/read-models.md)
    */
   waitFor(position: Position, options?: WaitFor): Promise<boolean>;
 };
@@ -51,7 +50,7 @@ export type LiveReadModels = ReadModels & {
   status(limit?: number): Promise<ReadModelsStatus>;
   /** Resolves once every read model has been built and has caught up with the log. @returns false if that takes longer than `timeoutMs` */
   readable(timeoutMs: number): Promise<boolean>;
-  /** Called by a projector in this process, so that waiters need not poll. */
+  /** Called by a projector in this process, so that waiting callers need not poll. */
   reached(progress: Progress): void;
   /** Called by a projector in this process when it has changed the catalogue. */
   changed(catalogue: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void>;
@@ -60,7 +59,7 @@ export type LiveReadModels = ReadModels & {
 
 /** How often the catalogue is read. */
 const REFRESH_MS = 500;
-/** Documents of a list after which the pointer to its collection is looked at. */
+/** Documents of a list between two checks of its collection. */
 const PAGE = 256;
 
 /** The leases of the processes that keep read models up to date. */
@@ -84,11 +83,11 @@ export async function openReadModels(deps: {
   readonly heartbeats: Heartbeats<NodeStatus>;
   readonly kind?: NodeStatus['kind'];
   /**
-   * Makes the first read of each read model wait, for so many milliseconds, until it shows everything that was in the log then.
-   * For processes that come and go, such as the command line.
+   * Makes the first read of each read model wait up to so many milliseconds until it has caught up with the log. For short-lived
+   * processes such as the command line.
    */
   readonly catchUpWithinMs?: number;
-  /** Between the thread that projects and the one that answers requests. */
+  /** Connects the projecting thread and the main thread. */
   readonly link?: Link | undefined;
 }): Promise<LiveReadModels> {
   const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
@@ -101,12 +100,12 @@ export async function openReadModels(deps: {
   const checkpoints = watchCheckpoints({ projections, known, documents });
   const gate = createStartGate({ events, projections, heartbeats, known, checkpoints });
   let closed = false;
-  const topic = deps.link?.open<Told>('read models', (told) => {
-    if ('reached' in told) checkpoints.reached(told.reached);
-    else if (told.changed > known.version()) known.refresh().catch(() => {});
+  const topic = deps.link?.open<ProjectorMessage>('read models', (message) => {
+    if ('reached' in message) checkpoints.reached(message.reached);
+    else if (message.changed > known.version()) known.refresh().catch(() => {});
   });
 
-  /** The documents of a projection, if what this process knows is recent. One that was asleep may have missed a swap. */
+  /** The documents of a projection, if the known catalogue is recent. A suspended process may have missed a swap. */
   function trusted<D extends object>(projection: Projection<D>, id = idOf(projection)): Documents<D> | undefined {
     const model = known.get(id);
     if (model?.documents === undefined || isUnreadable(model.entry)) return undefined;
@@ -149,12 +148,12 @@ export async function openReadModels(deps: {
   async function passGate<D extends object>(projection: Projection<D>): Promise<void> {
     await gate.look().catch(() => {});
     if (gate.isOpen(idOf(projection))) return;
-    // It may not even be built.
+    // It may not be built yet.
     await current(projection);
     throw unreadable(projection, CATCHING_UP, (await isAttended(projection)) ? undefined : UNATTENDED);
   }
 
-  /** What to read a projection from now. */
+  /** The current collection of a projection. */
   async function source<D extends object>(projection: Projection<D>, id?: ReadModelId): Promise<Documents<D>> {
     if (catchUpWithinMs === undefined) {
       if (!gate.isOpen(id ?? idOf(projection))) await passGate(projection);
@@ -167,8 +166,8 @@ export async function openReadModels(deps: {
   }
 
   /**
-   * Makes sure that what has just been read is whole. A collection is kept up to date for longer after a swap than this process
-   * may remember it as the live one, and leaves the catalogue before it is dropped.
+   * Checks that the collection was still valid after a read. After a swap, a collection is kept up to date for longer than this
+   * process may consider it live, and it leaves the catalogue before it is dropped.
    */
   async function checkWhole<D extends object>(projection: Projection<D>, from: Documents<D>, name: string) {
     if (trusted(projection) === from) return;
@@ -189,7 +188,7 @@ export async function openReadModels(deps: {
     return result;
   }
 
-  /** Pages of a list. One from a collection that has left the catalogue is discarded and breaks off the answer. */
+  /** Pages of a list. If the collection leaves the catalogue, discards the page and aborts the response. */
   async function* pagesOf<D extends object, T>(
     projection: Projection<D>,
     read: (from: Documents<D>) => AsyncIterable<readonly T[]>,
@@ -266,14 +265,14 @@ export async function openReadModels(deps: {
   };
 }
 
-/** What a projector tells the other threads: how far it is, or the version of the catalogue that it has changed. */
-type Told = { readonly reached: Progress } | { readonly changed: number };
+/** A projector's message to the other threads: its progress, or the version of a changed catalogue. */
+type ProjectorMessage = { readonly reached: Progress } | { readonly changed: number };
 
 const UNATTENDED = 'no process keeps it up to date, start one with the role projector';
 const CATCHING_UP = 'has not caught up with the log since this process started';
 const NOT_BUILT = 'has not been built yet in the version that this release needs';
 
 function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: string): Unavailable {
-  const told = `The read model ${name} ${why}`;
-  return new Unavailable(cause === undefined ? told : `${told}: ${cause}`, undefined, told);
+  const message = `The read model ${name} ${why}`;
+  return new Unavailable(cause === undefined ? message : `${message}: ${cause}`, undefined, message);
 }

@@ -9,9 +9,9 @@ import type { NodeStatus } from './node-status.ts';
 export type StartGate = ReturnType<typeof createStartGate>;
 
 /**
- * Whether the read models of this process have caught up with the log. Commands in processes of another release wait for them only
- * once those processes know that they are wanted, so a process that starts may not answer from them before they have passed what
- * was in the log then (docs/decisions/read-models.md).
+ * Tracks whether this process's read models have caught up with the log. Processes of another release wait for them only after they
+ * learn of them. Until then a starting process must not serve reads: first its read models must pass the end of the log as of that
+ * moment (docs/decisions/read-models.md).
  */
 export function createStartGate(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
@@ -24,11 +24,11 @@ export function createStartGate(deps: {
   const ids = projections.map(idOf);
   const open = new Set<ReadModelId>();
   const caughtUp = new Set<ReadModelId>();
-  /** Since when each can be read, and a process keeps them up to date (monotonic). */
+  /** Since when each is readable and kept up to date (monotonic). */
   const readableSince = new Map<ReadModelId, number>();
   const startedAt = performance.now();
   let attendedSince: number | undefined;
-  /** Where the log ended once every process waited for a read model. */
+  /** The end of the log when every process had begun to wait for a read model. */
   const mustReach = new Map<ReadModelId, Position>();
   let looking: Promise<void> | undefined;
 
@@ -36,18 +36,18 @@ export function createStartGate(deps: {
     for (const each of [caughtUp, readableSince, mustReach]) each.delete(id);
   };
   heartbeats.onBeat((silentMs) => {
-    // Other processes may have taken this one for dead, and not have waited for its read models.
+    // Other processes may have considered this one dead and stopped waiting for its read models.
     if (silentMs >= heartbeats.silenceMs) ids.forEach(forget);
   });
 
-  /** The read models that every process waits for. Those of this release always do. */
+  /** The read models that every process waits for. */
   async function counted(pending: readonly ReadModelId[]): Promise<readonly ReadModelId[]> {
     const now = performance.now();
     const living = await heartbeats.living();
     const wantsOurs = ({ status }: (typeof living)[number]) => ids.every((id) => status.wants.includes(id));
     if (living.some((each) => each.status.projects && wantsOurs(each))) attendedSince ??= now;
     if (living.every(wantsOurs)) return pending;
-    // A process that keeps them up to date may still be starting. Without one, nobody waits for them.
+    // The process that keeps them up to date may still be starting. Without such a process, no command waits for them.
     const [since, knownAfterMs] =
       attendedSince === undefined ? [startedAt, heartbeats.silenceMs] : [attendedSince, TRUST_MS];
     return pending.filter((id) => now - Math.max(since, readableSince.get(id) ?? now) >= knownAfterMs);
@@ -79,9 +79,9 @@ export function createStartGate(deps: {
     /** Whether this process has seen a read model catch up since it started. */
     isOpen: (id: ReadModelId): boolean => open.has(id),
     areAllOpen: (): boolean => open.size === ids.length,
-    /** Whether it has seen all of them catch up since it started or was asleep. */
+    /** Whether all of them have caught up since this process started or was suspended. */
     haveCaughtUp: (): boolean => caughtUp.size === ids.length,
-    /** Looks how far they are. Rejects if a store does not answer. */
+    /** Checks their progress. Rejects if a store does not answer. */
     look(): Promise<void> {
       looking ??= lookNow().finally(() => {
         looking = undefined;

@@ -10,11 +10,11 @@ import type { KnownCatalogue } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { StartGate } from './start-gate.ts';
 
-/** The state of the read models that this process reads, whichever process projects. */
+/** The state of the read models of this process, whichever process projects them. */
 export type ReadModelsStatus = {
-  /** Events in the log that some read model does not show yet, counted up to a limit. Those that fail or are built do not count. */
+  /** Events that some read model does not show yet, counted up to a limit. Failing and unbuilt read models are ignored. */
   readonly lag: number;
-  /** False while this process, having started or been asleep, still has to see them catch up with the log once. */
+  /** False after a start or a suspension, until all have caught up with the log once. */
   readonly caughtUp: boolean;
   /** The read models that cannot be read, are being rebuilt, or are kept up to date by no process. */
   readonly problems: readonly Problem[];
@@ -22,7 +22,7 @@ export type ReadModelsStatus = {
 
 export type Problem = {
   readonly readModel: string;
-  /** Whether it can be read: what is being rebuilt, or fails in that, is. */
+  /** Whether it can be read. True during a rebuild, even if that fails. */
   readonly readable: boolean;
 } & (
   | { readonly state: 'failing'; readonly message: string; readonly attempts: number; readonly event?: string }
@@ -30,7 +30,7 @@ export type Problem = {
   | { readonly state: 'unattended' }
 );
 
-/** Looks at what is known and at the log, each time it is asked. */
+/** Computes the status from the known catalogue and the log on each call. */
 export function createStatus(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
@@ -84,7 +84,7 @@ export function createStatus(deps: {
     const after = shown.sort()[0] ?? LOG_START;
     let lag = 0;
     for await (const _ of events.readAll({ after, limit })) lag += 1;
-    // A process that has just woken up does not know yet what it has missed.
+    // A process resumed from suspension may have missed changes.
     const isAwake = heartbeats.sinceLastBeat() < heartbeats.silenceMs;
     return { lag, caughtUp: isAwake && gate.haveCaughtUp(), problems };
   };

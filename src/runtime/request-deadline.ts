@@ -4,7 +4,7 @@ import { OutcomeUnknown, Unavailable } from './unavailable.ts';
 /** How long a request may take until its answer begins. docs/guides/rest-api.md promises 10 s. */
 const ANSWERED_WITHIN_MS = 9_500;
 /** How often the deadlines of open requests are checked. */
-const LOOK_EVERY_MS = 100;
+const CHECK_EVERY_MS = 100;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -67,7 +67,7 @@ function createWatch(cause: () => unknown): (reply: FastifyReply) => void {
 
   function lookLater(): void {
     isLooking = true;
-    setTimeout(look, LOOK_EVERY_MS);
+    setTimeout(look, CHECK_EVERY_MS);
   }
 
   return (reply) => {

@@ -3,7 +3,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** How often a thread checks whether it is idle. */
-const LOOK_EVERY_MS = 10_000;
+const CHECK_EVERY_MS = 10_000;
 /** An idle thread was busy for at most this share of the period. */
 const AT_REST = 0.05;
 /** Skip the collection if the heap has grown by fewer bytes than this: collecting takes 20 to 90 ms. */
@@ -15,7 +15,7 @@ type CollectGarbage = (options: { readonly type: 'major'; readonly flavor: 'last
  * Collects garbage when this thread becomes idle and returns the memory to the system. V8 itself does so only while a thread
  * allocates (docs/decisions/threads.md).
  */
-export function collectAtRest({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
+export function collectAtRest({ lookEveryMs = CHECK_EVERY_MS } = {}): void {
   let before = performance.eventLoopUtilization();
   let leftBytes = 0;
   let collect: CollectGarbage | undefined;

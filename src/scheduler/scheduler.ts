@@ -14,9 +14,9 @@ import { untilNext } from '../runtime/until-next.ts';
 
 export type Scheduler = {
   /**
-   * Does what is due now, if the clock can be trusted. Resolves to the number of bookings changed.
-   * @param lookAround whether to examine bookings whose stored moments lie in the future, too
-   * @throws {AggregateError} with all failures, after everything else has been done
+   * Handles all due bookings, if the clock can be trusted. Resolves to the number of bookings changed.
+   * @param lookAround whether to examine bookings with future stored moments, too
+   * @throws {AggregateError} with all failures, after the other bookings have been handled
    */
   runOnce(lookAround?: boolean): Promise<number>;
   start(): void;
@@ -25,7 +25,7 @@ export type Scheduler = {
 };
 
 const PERIOD_MS = 1_000;
-/** How often it is examined whether time-zone rules have changed so that a booking is due before its stored moment. */
+/** How often to check whether changed time-zone rules make a booking due before its stored moment. */
 const LOOK_AROUND_EVERY_MS = 60_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
@@ -51,16 +51,15 @@ const ending = declareQuery(
 );
 
 /**
- * Turns time passing into commands: unanswered requests expire, and approved bookings whose end has passed are completed
- * (docs/decisions/bookings.md). The moments stored with bookings only help to find them: what is due follows from
- * the time-zone rules in force (docs/decisions/time.md). Any number of processes may run it: the decider appends nothing
- * if there is nothing left to do.
+ * Issues the timed commands: expires unanswered requests and completes approved bookings after their end
+ * (docs/decisions/bookings.md). The stored moments only help to find bookings; the current time-zone rules decide whether one is
+ * due (docs/decisions/time.md). Any number of processes may run it, because the decider ignores repeated commands.
  */
 export function createScheduler(deps: {
   readonly bookings: BookingCommands;
   readonly readModels: ReadModels;
   readonly clock: Clock;
-  /** Resolves to what is wrong with the clock at this moment, if anything is: nothing is done then. */
+  /** Resolves to the clock's current problem, if any. The scheduler then does nothing. */
   readonly clockProblem: () => Promise<string | undefined>;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
   /** The pause between two rounds, in milliseconds. Default 1 s. */
@@ -74,7 +73,7 @@ export function createScheduler(deps: {
 
   async function runOnce(lookAround = true): Promise<number> {
     const now = clock();
-    // After the clock was read, so that it was right when it was.
+    // Check the clock after reading it, so that the reading is covered.
     if ((await clockProblem()) !== undefined) return 0;
     const until = toTimestamp(lookAround ? now + MAX_RULE_CHANGE_MS : now);
     const due = [
@@ -95,7 +94,7 @@ export function createScheduler(deps: {
           const outcome = await act(document.bookingId, context);
           if ('events' in outcome) changed += outcome.events.length;
         } catch (error) {
-          // A booking that cannot be changed must not block the others.
+          // A failing booking must not block the others.
           failures.push(error);
         }
       }
@@ -118,7 +117,7 @@ export function createScheduler(deps: {
             failure = undefined;
           },
           (error: unknown) => {
-            // A round a second would fill the log with the same line.
+            // Log each failure only once, because a round runs every second.
             if (failure !== String(error))
               logger.error({ err: error }, 'A scheduler round failed; trying again every second');
             failure = String(error);

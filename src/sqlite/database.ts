@@ -111,7 +111,7 @@ export async function compact(database: DatabaseSync): Promise<void> {
 
 /** How long to wait for connections that read from the WAL. */
 const READERS_TIMEOUT_MS = 5_000;
-const LOOK_AGAIN_MS = 20;
+const CHECK_EVERY_MS = 20;
 
 /**
  * Checkpoints and truncates the WAL, which holds earlier versions of changed pages. Readers continue; writers wait until the
@@ -130,6 +130,6 @@ export async function emptyWal(database: DatabaseSync): Promise<boolean> {
       database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     }
     if (performance.now() - startedAt > READERS_TIMEOUT_MS) return false;
-    await pause(LOOK_AGAIN_MS);
+    await pause(CHECK_EVERY_MS);
   }
 }

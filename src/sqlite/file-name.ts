@@ -4,5 +4,5 @@ export type FileName = {
   readonly what: string;
   readonly path: string;
   /** A sentence with the command that repairs a damaged file. */
-  readonly mend: string;
+  readonly repair: string;
 };

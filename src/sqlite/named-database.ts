@@ -42,9 +42,9 @@ export class NamedDatabase extends DatabaseSync {
   }
 }
 
-function named({ what, path, mend }: FileName, error: unknown): unknown {
+function named({ what, path, repair }: FileName, error: unknown): unknown {
   if (!isDamage(error) || error instanceof UnusableStore) return error;
-  return new UnusableStore(`The ${what} ${path} is damaged (${messageOf(error)}). ${mend}`, error);
+  return new UnusableStore(`The ${what} ${path} is damaged (${messageOf(error)}). ${repair}`, error);
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

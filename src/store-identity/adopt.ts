@@ -17,7 +17,7 @@ type AdoptDeps = {
 };
 
 /**
- * What the records remember of their log.
+ * Reads the records' memory of their log.
  * @throws {UnusableStore} if the records are in another format than this release reads
  * @throws {WrongSecretKey} if their secrets are sealed with another key
  */
@@ -37,8 +37,8 @@ export async function readMemory({
 }
 
 /**
- * Makes the log and the records one store: the records remember the log as it is now. The read models must have been dropped; they
- * are built for this log at the next start.
+ * Binds the records to the log in its current state. The read models must have been dropped; the next start builds them for this
+ * log.
  */
 export async function adopt({ events, documents, secretKey, clock }: AdoptDeps): Promise<void> {
   const logId = await ensureLogId(events, clock);
@@ -52,7 +52,7 @@ export async function adopt({ events, documents, secretKey, clock }: AdoptDeps):
   });
 }
 
-/** Lets the records remember this of their log, and nothing else. */
+/** Replaces the records' memory of their log. */
 export async function writeMemory(documents: Pick<DocumentStore, 'open'>, memory: RecordsMemory): Promise<void> {
   const records = await documents.open(RECORDS_MEMORY);
   await records.update(MEMORY_KEY, () => memory);

@@ -5,12 +5,12 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { currentKey, keysIn, type SecretKey } from '../secrets/secret-key.ts';
 
-/** A secret key that was replaced, sealed under the one that replaced it: the log keeps what it sealed for good. */
+/** A replaced secret key, sealed under its successor. Kept because the log holds values sealed with it. */
 type FormerKey = { readonly sealedKey: string };
 
 const formerKeys: Collection<FormerKey> = { name: 'formerSecretKeys', kind: 'record', indexes: [] };
 
-/** The secret key with those that were replaced before (docs/decisions/credentials.md). */
+/** The secret key with its predecessors (docs/decisions/credentials.md). */
 export async function withFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<SecretKey> {
   const given = keysIn(secretKey);
   const found: Buffer[] = [];
@@ -22,8 +22,8 @@ export async function withFormerKeys(documents: Pick<DocumentStore, 'open'>, sec
 }
 
 /**
- * Keeps all former keys under the current one, so that they need not be given any more. If the current one was a former one, because
- * the keys were given in the other order before or it is used again, it is not kept: it would need another one to be opened.
+ * Stores all former keys sealed under the current one, so that the settings can omit them. The current key itself is never stored,
+ * even if it was a former key before.
  */
 export async function keepFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<void> {
   const current = currentKey(secretKey);

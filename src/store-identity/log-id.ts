@@ -34,7 +34,7 @@ async function logCreated(events: Log): Promise<LogCreated['data'] | undefined> 
   return undefined;
 }
 
-/** The id of the log, which gets one if it has none. Of processes that do so at the same time, the first one decides. */
+/** The id of the log, created if missing. Of concurrent processes, the first one wins. */
 export async function ensureLogId(events: Log & Pick<EventStore, 'append'>, clock: Clock): Promise<string> {
   const found = await readLogId(events);
   if (found !== undefined) return found;

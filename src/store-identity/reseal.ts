@@ -6,10 +6,10 @@ import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
 import { keepFormerKeys } from './former-keys.ts';
 
 type Document = { readonly [field: string]: unknown };
-/** Seals a value anew that is sealed for a purpose. */
+/** Reseals a value for its purpose. */
 type Seal = (purpose: string, sealed: unknown) => string;
 
-/** The collections of records that hold sealed values, and what is sealed in a document for which purpose. */
+/** The record collections with sealed values, and the purpose of each sealed field. */
 const SEALED: {
   readonly [collection: string]: (document: Document, key: string, anew: Seal) => { readonly [field: string]: unknown };
 } = {
@@ -28,21 +28,21 @@ const SEALED: {
 };
 
 /**
- * Seals the records and the keys of subjects anew, under the first secret key, and keeps the others under it: the log holds what they
- * sealed. From then on the first one alone is enough. Safe beside running processes that have all of the keys; can be repeated.
- * @returns how many records were sealed under another key
+ * Reseals records and subject keys under the first secret key and stores the other keys sealed under it, because the log holds
+ * values sealed with them. Afterwards the first key alone is enough. Safe beside running processes that have all keys; repeatable.
+ * @returns the number of resealed records
  */
 export async function resealRecords(
   documents: Pick<OperatedDocumentStore, 'open' | 'collections'>,
   secretKey: SecretKey,
   onProgress: (resealed: number) => void,
 ): Promise<number> {
-  // Before anything needs the first key alone.
+  // Store the former keys before any value needs only the first key.
   await keepFormerKeys(documents, secretKey);
   const current = currentKey(secretKey);
   let resealed = 0;
 
-  /** The document with what other keys sealed sealed under the current one; undefined if there is nothing to change. */
+  /** The document with all values sealed under the current key; undefined if nothing changes. */
   function withSeals(document: Document, sealedWith: (seal: Seal) => Document): Document | undefined {
     let isOther = false;
     const changed = sealedWith((purpose, sealed) => {

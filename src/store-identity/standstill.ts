@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, type Standstill } from './store-memory.ts';
 
-/** One sentence without its full stop that ends with the command that mends it. */
+/** A sentence without its full stop that ends with the command to run. */
 export function standstillProblem(
   { kind }: Pick<Standstill, 'kind'>,
   { log, records }: { log: string; records: string },
@@ -24,14 +24,13 @@ export async function isFenced(documents: Records): Promise<boolean> {
 }
 
 /**
- * Fences a store that has its identity: no process starts on it any more. One that began to start before notices when it confirms
- * the identity.
- * @returns false if it was fenced before
+ * Fences a store, so that no process can start on it. A process that is already starting notices when it confirms the identity.
+ * @returns false if it was already fenced
  */
 export const fence = (documents: Records): Promise<boolean> =>
   change(documents, (memory) => {
     if (memory.standstill?.kind === 'fence') return undefined;
-    if (memory.standstill !== undefined) throw new Error('Cannot fence a store while it is being filled');
+    if (memory.standstill !== undefined) throw new Error('Cannot fence a store while an import is running');
     return { ...memory, standstill: { kind: 'fence' } };
   });
 

@@ -1,15 +1,15 @@
 import { UnusableStore } from '../runtime/unusable-store.ts';
 
 /**
- * Number of the format in which log and records are stored. The log has it in its first event, the records beside the id of their
- * log, a backup and an export in their header. A release reads only its own: raise it when a store of before cannot be read.
+ * The format version of log and records. Stored in the log's first event, with the records' log id, and in the header of backups
+ * and exports. A release reads only its own version, so raise it with every incompatible change.
  */
 export const STORE_FORMAT = 1;
 
 /**
- * @param what what was found, as a sentence begins: `The event log`
- * @param format the number that it has; undefined for what was stored before the first release
- * @throws {UnusableStore} if it is not the one that this release reads
+ * @param what the subject of the error message: `The event log`
+ * @param format the version found; undefined for stores from before the first release
+ * @throws {UnusableStore} if this release cannot read it
  */
 export function checkFormat(what: string, format: number | undefined): void {
   if (format === STORE_FORMAT) return;

@@ -22,21 +22,21 @@ import {
   seenOf,
 } from './store-memory.ts';
 
-/** How often the last event is remembered. The events of one interval may be lost in a restore without a start noticing it. */
-const REMEMBER_EVERY_MS = 1_000;
-/** How often the positions of the consumer groups are noted. Older ones only make more deliveries again. */
+/** How often the last seen event is stored. A start cannot detect that a restore lost events of the last interval. */
+const STORE_EVERY_MS = 1_000;
+/** How often the positions of the consumer groups are stored. Older ones only cause more redeliveries. */
 const NOTE_GROUPS_EVERY_MS = 10_000;
-/** How long a stop waits for the last time. */
+/** How long a stop waits for the final write. */
 const LAST_TIME_WITHIN_MS = 1_000;
-/** How long another process may take to give the store its identity: a few writes. */
+/** How long another process may take to create the store's identity: a few writes. */
 const CONFIRMED_WITHIN_MS = 2_000;
-/** How often a remote log is asked again for an event that it may not have replicated yet. */
+/** How often to ask a remote log for an event that it may not have replicated yet. */
 const ASK_AGAIN_MS = 250;
 
 /** The secret key is not the one that the store was made with. */
 export class WrongSecretKey extends Error {}
 
-/** How messages name the parts of the store: a file, or the setting of the engine. */
+/** The names of the stores in messages: a file, or the engine's setting. */
 export type StoreLocations = { readonly log: string; readonly records: string; readonly readModels: string };
 
 export type IdentityDeps = {
@@ -46,11 +46,11 @@ export type IdentityDeps = {
   readonly clock: Clock;
   readonly locations: StoreLocations;
   readonly logger: Pick<BaseLogger, 'warn'>;
-  /** Where the consumer groups stand: everything up to there has been handled. */
+  /** The positions of the consumer groups: everything up to there has been handled. */
   readonly groups?: () => Promise<{ readonly [group: string]: Position }>;
-  /** How far the read models are; absent for a log that has positions after its last event. */
+  /** The positions of the read models; absent for a log with positions after its last event. */
   readonly shownPositions?: () => Promise<readonly Position[]>;
-  /** How long an event that was seen may be missing, because the node that is asked lags. 0 for an embedded log. */
+  /** How long a seen event may be missing, because a node lags. 0 for an embedded log. */
   readonly settleMs: number;
 };
 
@@ -58,21 +58,21 @@ export type IdentityDeps = {
 export type StoreIdentity = {
   /**
    * Changes nothing.
-   * @param options.fenced whether a store may be fenced that is only read. Default false
-   * @throws {UnusableStore} if the log is another one than the records or the read models remember, or lacks what they have seen
+   * @param options.fenced whether to accept a fenced store, for reading only. Default false
+   * @throws {UnusableStore} if records or read models belong to another log, or have seen events that the log lacks
    * @throws {WrongSecretKey} if the records are sealed with another key
    */
   check(options?: { readonly fenced: boolean }): Promise<void>;
-  /** Gives a store that has none its identity. Call it when the store has been checked and its secrets could be opened. */
+  /** Creates the store's identity if it has none. Call it after the check, once the secrets could be opened. */
   confirm(): Promise<void>;
   /** The id of the log. Call it after `confirm`. */
   logId(): Promise<string>;
   /**
-   * Keeps remembering the last event, in the background.
-   * @param onFenced called with the problem, as a sentence, if another process has fenced the store: this one was asleep meanwhile
+   * Stores the last seen event regularly, in the background.
+   * @param onFenced called with a sentence if another process has fenced the store while this one was suspended
    */
   start(onFenced: (problem: string) => void): void;
-  /** Remembers it for the last time. */
+  /** Stores it a last time. */
   stop(): Promise<void>;
 };
 
@@ -82,7 +82,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   const readModels = await deps.documents.open(READ_MODELS_MEMORY);
   const adopt = 'run: venue restore --adopt';
   const fromNothing = 'Build them anew with: venue rebuild --from-nothing';
-  let remembered: string | undefined;
+  let storedPosition: string | undefined;
   let notedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isFailing = false;
@@ -128,21 +128,24 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     }
   }
 
-  /** Where the read models are, if the log ends before. Closer than what was remembered: they follow every event. */
+  /**
+   * The position of read models that are ahead of the log's end. More precise than the stored event, because they follow every
+   * event.
+   */
   async function missingOfShown(): Promise<string | undefined> {
     const shown = (await deps.shownPositions?.()) ?? [];
-    // Read after them: both grow while the store is in use.
+    // Read the end after the positions, because both grow while the store is in use.
     const end = await logEnd(events);
     const beyond = shown.find((position) => position > end);
     return beyond === undefined ? undefined : `event at position ${beyond}`;
   }
 
-  /** @throws {UnusableStore} if the records know nothing of a log that is in use */
+  /** @throws {UnusableStore} if the records have no memory of a log in use */
   async function memoryOfRecords(): Promise<RecordsMemory | undefined> {
     const read = async () => (await records.get(MEMORY_KEY))?.document;
     const known = await read();
     if (known !== undefined || !(await isInUse(events))) return known;
-    // Another process may be giving the store its identity at this moment.
+    // Another process may be creating the store's identity now.
     const later = await settled(read, (found) => found !== undefined, CONFIRMED_WITHIN_MS);
     if (later !== undefined) return later;
     throw new UnusableStore(
@@ -158,7 +161,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     }
   }
 
-  /** The event that was seen, by its name, unless the log holds the very event at its very position. */
+  /** Describes the seen event if the log does not hold it at its position. */
   async function missingOf({ seen }: StoreMemory): Promise<string | undefined> {
     if (seen === undefined) return undefined;
     const look = async () => {
@@ -182,21 +185,21 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   async function confirm(): Promise<void> {
     const logId = await ensureLogId(events, clock);
     const probe = seal(secretKey, purposes.storeProbe(logId), logId);
-    // Two stores that meet for the first time on one MongoDB: the second one is refused, and leaves nothing behind.
+    // If two stores start on one MongoDB for the first time, the second one is refused and writes nothing.
     if (!(await records.insert(MEMORY_KEY, { format: STORE_FORMAT, logId, probe }))) await check();
     await readModels.insert(MEMORY_KEY, { logId });
   }
 
-  /** Writes what was seen last to both memories, unless another process has got further. */
+  /** Stores the last seen event in both memories, unless another process is further ahead. */
   async function remember(): Promise<void> {
     if (await isFenced(deps.documents)) fenced(standstillProblem({ kind: 'fence' }, locations));
-    // Noted first: what a group has handled by now, the records that are read later show.
+    // Store the groups first, because later reads of the records show what the groups have handled.
     await noteGroups();
     const last = await lastEvent(events);
-    if (last === undefined || last.position === remembered) return;
+    if (last === undefined || last.position === storedPosition) return;
     await advance(records, last);
     await advance(readModels, last);
-    remembered = last.position;
+    storedPosition = last.position;
   }
 
   async function advance<M extends StoreMemory>(memory: Documents<M>, last: StoredEvent): Promise<void> {
@@ -225,15 +228,15 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
             isFailing = false;
           },
           (error: unknown) => {
-            // Once: the next time that it works makes good all the others.
-            if (!isFailing) logger.warn({ err: error }, 'The last event seen could not be remembered; retrying');
+            // Log only the first failure: the next success makes up for all of them.
+            if (!isFailing) logger.warn({ err: error }, 'The last seen event could not be stored; retrying');
             isFailing = true;
           },
         )
         .then(() => {
           if (timer !== undefined) rememberSoon();
         });
-    }, untilNext(REMEMBER_EVERY_MS)).unref();
+    }, untilNext(STORE_EVERY_MS)).unref();
   }
 
   return {
@@ -257,7 +260,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 
 const idText = (logId: string | undefined): string => logId ?? 'a log without an id';
 
-/** Whether something has been appended since the log got its id. Until then, the process that gave it may have been killed. */
+/** Whether the log has events besides its id. If not, the process that created it may have been killed. */
 async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Promise<boolean> {
   if ((await readLogId(events)) === undefined) return false;
   return (await lastEvent(events))?.stream !== streamOf.log;

@@ -5,32 +5,33 @@ import type { Position, StoredEvent } from '../event-store/event-store.ts';
 export type SeenEvent = Pick<StoredEvent, 'position' | 'stream' | 'revision'> & { readonly eventId: string };
 
 /**
- * Why no process may start on a store: a restore or an import of this copy has not been completed, or the store was exported to go on
- * in another place and is fenced.
+ * Why no process may start on a store: a restore or an import of this copy is incomplete, or the store was fenced after an export.
  */
 export type Standstill = { readonly kind: 'restore' | 'import'; readonly copy: string } | { readonly kind: 'fence' };
 
-/** What the document store remembers of the log that it belongs to. */
+/** The document store's memory of its log. */
 export type StoreMemory = {
   readonly logId: string;
-  /** The last event that was seen; absent for a log that nothing but its id has been appended to. */
+  /** The last seen event; absent for a log with only its id. */
   readonly seen?: SeenEvent;
 };
 
 export type RecordsMemory = StoreMemory & {
   /** See {@link STORE_FORMAT}. */
   readonly format: number;
-  /** A value sealed with the secret key of the store, by which another key is recognised. */
+  /** A value sealed with the store's secret key, to detect a wrong key. */
   readonly probe: string;
-  /** Where the consumer groups stood before these records were written: what they had handled, the records show. */
+  /**
+   * Positions of the consumer groups from before these records were written. The records show everything up to there as handled.
+   */
   readonly groups?: { readonly [group: string]: Position };
-  /** Why no process may start on the store; absent as a rule. */
+  /** Why no process may start on the store; normally absent. */
   readonly standstill?: Standstill;
-  /** Which export the store was imported from, by its SHA-256. */
+  /** The SHA-256 of the export that the store was imported from. */
   readonly imported?: string;
 };
 
-/** Kept twice, because read models can be replaced or lost without the records. */
+/** Stored twice, because read models can be replaced or lost without the records. */
 export const RECORDS_MEMORY: Collection<RecordsMemory> = { name: 'storeIdentity', kind: 'record', indexes: [] };
 export const READ_MODELS_MEMORY: Collection<StoreMemory> = {
   name: 'readModelsIdentity',

@@ -1,7 +1,7 @@
 import type { PlainCollection, Written } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
 
-/** What the log thread is started with. */
+/** The start parameters of the log thread. */
 export type LogThreadData = {
   /** The embedded log; absent if the log is elsewhere. */
   readonly log: string | undefined;
@@ -9,7 +9,7 @@ export type LogThreadData = {
   readonly documents: string | undefined;
 };
 
-/** What other threads ask of the log thread. A collection has been described over the same port before, see {@link Described}. */
+/** The calls to the log thread. Each collection must first be described over the same port, see {@link Described}. */
 export type LogCalls = {
   readonly append: { readonly argument: Append; readonly result: AppendOutcome };
   readonly insert: { readonly argument: Addressed & { readonly written: Written }; readonly result: boolean };
@@ -29,8 +29,8 @@ export type LogCalls = {
 
 type Addressed = { readonly collection: string; readonly key: string };
 
-/** Collections that the sender writes to. To send them with each write would take longer than most documents. */
+/** Collections that the sender writes to. Sent once, because a definition is larger than most documents. */
 export type Described = { readonly collections: readonly PlainCollection[] };
 
-/** The subject of the {@link CommittedGroup}s that the log thread tells the worker. */
+/** The subject of the {@link CommittedGroup}s that the log thread sends to the worker. */
 export const COMMITTED = 'committed';

@@ -5,24 +5,24 @@ import { createCaller } from '../runtime/calls.ts';
 import { createLink, type Port } from '../runtime/link.ts';
 import { COMMITTED, type Described, type LogCalls } from './log-calls.ts';
 
-/** The log thread, as another thread writes through it. What has no answer when it ends is asked of the next one. */
+/** A client of the log thread. Calls without an answer are repeated when the log thread restarts. */
 export type LogClient = {
   readonly appends: AppendsElsewhere;
   readonly writes: WritesElsewhere;
   connect(port: Port): void;
   disconnect(): void;
-  /** Nothing is written through it from now on. */
+  /** Rejects pending and future writes. */
   close(): void;
 };
 
-/** @param options.isTold whether the log thread tells this one what it commits */
-export function createLogClient({ isTold }: { readonly isTold: boolean }): LogClient {
+/** @param options.receivesCommits whether the log thread sends its commits to this thread */
+export function createLogClient({ receivesCommits }: { readonly receivesCommits: boolean }): LogClient {
   const { ask, ...caller } = createCaller<LogCalls>();
   const described = new Map<string, PlainCollection>();
   const fromLog = createLink();
   let describe: (message: Described) => void = () => {};
 
-  /** The name of a collection that the log thread knows. */
+  /** Describes a collection to the log thread on first use. @returns its name */
   function named(collection: PlainCollection): string {
     if (!described.has(collection.name)) {
       described.set(collection.name, collection);
@@ -34,7 +34,7 @@ export function createLogClient({ isTold }: { readonly isTold: boolean }): LogCl
   return {
     appends: {
       append: (append) => ask('append', append),
-      ...(isTold && { onCommitted: (hear) => void fromLog.open<CommittedGroup>(COMMITTED, hear) }),
+      ...(receivesCommits && { onCommitted: (hear) => void fromLog.open<CommittedGroup>(COMMITTED, hear) }),
     },
     writes: {
       insert: (collection, key, written) => ask('insert', { collection: named(collection), key, written }),
@@ -46,7 +46,7 @@ export function createLogClient({ isTold }: { readonly isTold: boolean }): LogCl
     connect(port) {
       describe = (message) => port.postMessage(message);
       describe({ collections: [...described.values()] });
-      if (isTold) fromLog.connect(port);
+      if (receivesCommits) fromLog.connect(port);
       caller.connect(port);
     },
     disconnect: caller.disconnect,

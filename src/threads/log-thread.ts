@@ -6,10 +6,10 @@ import { faultPoint } from '../runtime/fault-point.ts';
 import { createLink } from '../runtime/link.ts';
 import { COMMITTED, type Described, type LogCalls, type LogThreadData } from './log-calls.ts';
 
-// The log thread makes every durable commit, of events and of records, for the main thread and for the worker, whose port the main
-// thread sends. It tells the worker what it has committed before it answers.
+// The log thread makes every durable commit, of events and records, for the main thread and the worker. The main thread sends it
+// the worker's port. It sends each commit to the worker before it answers.
 const { log, documents }: LogThreadData = workerData.data;
-if (parentPort === null) throw new Error('To be run in a thread');
+if (parentPort === null) throw new Error('This file must run in a worker thread');
 const parent = parentPort;
 
 const toWorker = createLink();
@@ -17,7 +17,7 @@ const committed = toWorker.open<CommittedGroup>(COMMITTED, () => {});
 const logWriter = log === undefined ? undefined : await openLog(log);
 const documentWriter = documents === undefined ? undefined : await openDocuments(documents);
 
-/** The port of the worker. While it is open, it keeps this thread from ending. */
+/** The worker's port. This thread cannot end while it is open. */
 let workerPort: MessagePort | undefined;
 
 answerOver(parent);

@@ -4,15 +4,15 @@ import type { LogThreadData } from './log-calls.ts';
 import type { LogClient } from './log-client.ts';
 import { superviseThread } from './supervised-thread.ts';
 
-/** The log thread, for the thread that has started it. */
+/** The log thread, for the thread that started it. */
 export type LogThread = {
   running(): Worker | undefined;
-  /** Connects the worker with the log thread, directly, and again whenever the log thread is restarted. */
+  /** Connects the worker directly with the log thread, and again after each restart of it. */
   connectWorker(worker: Pick<Worker, 'postMessage'>): void;
   stop(): Promise<void>;
 };
 
-/** @param deps.client what this thread writes through */
+/** @param deps.client this thread's client */
 export function startLogThread(deps: {
   readonly client: LogClient;
   readonly data: LogThreadData;

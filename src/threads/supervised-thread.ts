@@ -3,33 +3,33 @@ import type { Worker } from 'node:worker_threads';
 import type { BaseLogger } from 'pino';
 import { startWorker } from '../runtime/start-worker.ts';
 
-/** Pauses before a thread is started again that ended by itself; the last one repeats. */
+/** Pauses before restarting a thread that ended by itself; the last one repeats. */
 const RESTART_MS = [0, 100, 500, 2_000, 5_000] as const;
-/** A thread that has run for so long is started again at once. */
+/** A thread that ran for this long restarts at once. */
 const STEADY_AFTER_MS = 60_000;
-/** How long a thread has to end by itself. */
+/** How long a thread may take to stop. */
 const ENDS_WITHIN_MS = 8_000;
 
 export type SupervisedThread = {
-  /** The worker that runs at this moment. */
+  /** The current worker. */
   running(): Worker | undefined;
-  /** Tells it to stop, waits until it has, and does not start it again. */
+  /** Stops the thread for good and waits for its end. */
   stop(): Promise<void>;
 };
 
 /**
- * Runs a file in a worker thread, and starts it again whenever it ends. The file stops when it gets the message `stop`, and then
- * lets the thread end.
+ * Runs a file in a worker thread and restarts it whenever it ends. On the message `stop`, the file stops its work and lets the
+ * thread end.
  */
 export function superviseThread(deps: {
-  /** How the log calls it. */
+  /** The thread's name in the log. */
   readonly name: string;
   readonly file: URL;
-  /** What the file finds in `workerData.data`. */
+  /** The value of `workerData.data`. */
   readonly data: () => object;
-  /** Called with each worker that is started. */
+  /** Called with each started worker. */
   readonly started: (worker: Worker) => void;
-  /** Called when one has ended. */
+  /** Called after each end. */
   readonly ended?: () => void;
   readonly logger: Pick<BaseLogger, 'error' | 'info'>;
 }): SupervisedThread {

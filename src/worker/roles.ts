@@ -11,22 +11,22 @@ import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts';
 /** The roles that answer no requests. */
 export type BackgroundRole = Exclude<Role, 'api'>;
 
-/** Roles that share a thread. One of them that is the projector works from the start. */
+/** The roles of one thread. The projector starts at once. */
 export type RunningRoles = {
-  /** Resolves once the projector works for the first time, if it is one of the roles. */
+  /** Resolves once the projector has started, if it is one of the roles. */
   readonly projecting: Promise<void>;
-  /** Starts the others. Resolves at once where they run in another thread. */
+  /** Starts the other roles. Resolves at once if they run in another thread. */
   begin(): Promise<void>;
-  /** Ends what the others do, while the projector goes on. */
+  /** Stops the other roles; the projector continues. */
   finish(): Promise<void>;
-  /** Ends all of them. */
+  /** Stops all roles. */
   stop(): Promise<void>;
 };
 
-/** What runs until it is stopped, whatever happens. */
+/** A background task that runs until it is stopped. */
 type Running = { stop(): Promise<void> };
 
-/** What the roles besides the projector work with. */
+/** The dependencies of the roles besides the projector. */
 type Others = { readonly webhooks: Webhooks; readonly commands: Commands; readonly changing: Changing };
 
 /** Runs roles in this thread. */
@@ -87,7 +87,7 @@ export function startRoles(
   };
 }
 
-/** Webhooks as a process has them that answers no requests. */
+/** Webhooks for a process without the role `api`. */
 async function openWebhooks(foundation: Foundation): Promise<Others> {
   const { config, clock, documents, logger, projector } = foundation;
   const { credentials, commands, users, revocation } = await openCommands(foundation);
@@ -104,8 +104,8 @@ async function openWebhooks(foundation: Foundation): Promise<Others> {
 }
 
 /**
- * Runs roles on stores of their own, without what answers requests.
- * @returns also the id under which its heartbeat is known
+ * Runs roles on their own stores, without the HTTP server.
+ * @returns also the id of its heartbeat
  */
 export async function openRoles(
   config: Config,

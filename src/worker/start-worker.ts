@@ -6,21 +6,21 @@ import type { LogThread } from '../threads/start-log-thread.ts';
 import { type SupervisedThread, superviseThread } from '../threads/supervised-thread.ts';
 import type { BackgroundRole, RunningRoles } from './roles.ts';
 
-/** What the worker is started with. */
+/** The start parameters of the worker. */
 export type WorkerData = {
   readonly config: Config;
   readonly roles: ReadonlySet<BackgroundRole>;
-  /** Whether all roles begin at once, because they had in a worker before it. */
+  /** Whether all roles begin at once, as after a restart of the worker. */
   readonly begun: boolean;
-  /** The ids of the heartbeats of the workers before it that have ended. */
+  /** The heartbeat ids of its ended predecessors. */
   readonly ended: readonly string[];
 };
 
 export type WorkerThread = SupervisedThread & RunningRoles;
 
 /**
- * Runs roles in a thread of this process, with stores of its own, as a process with these `ROLES` would.
- * @param deps.link gets a port to the worker, and to the next one if it ends
+ * Runs roles in a thread with its own stores, like a process with these `ROLES`.
+ * @param deps.link gets a port to the worker, and a new one after each restart
  */
 export function startWorker(deps: {
   readonly config: Config;

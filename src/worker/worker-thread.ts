@@ -4,12 +4,13 @@ import { createLogClient } from '../threads/log-client.ts';
 import type { RunningRoles } from './roles.ts';
 import type { WorkerData } from './start-worker.ts';
 
-// Runs roles in the worker, as the messages `begin`, `finish` and `stop` say. The main thread sends a port to each log thread.
+// Runs roles in the worker, controlled by the messages `begin`, `finish` and `stop`. The main thread sends a port to each log
+// thread.
 const { config, roles, ended, begun }: WorkerData = workerData.data;
-if (parentPort === null) throw new Error('To be run in a thread');
+if (parentPort === null) throw new Error('This file must run in a worker thread');
 const parent = parentPort;
 
-const log = createLogClient({ isTold: true });
+const log = createLogClient({ receivesCommits: true });
 let logPort: MessagePort | undefined;
 function connectLog(port: MessagePort): void {
   logPort = port;

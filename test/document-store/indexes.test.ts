@@ -60,7 +60,7 @@ describe('indexes', () => {
   it.each(queries)('of %s serve %s on SQLite, first page and next', async (name, _, of, query) => {
     expect(isOrdered(query)).toBe(true);
     const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
-    const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), mend: '' };
+    const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), repair: '' };
     const file = await openSqliteFile(fileName, 'lazy', createChanges(undefined));
     try {
       const collection: Collection<Row> = { name, indexes: of.indexes, kind: 'readModel' };

@@ -243,7 +243,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
       expect(refused.statusCode).toBe(422);
       expect(refused.json()).toEqual({
         error: 'BookingNotAllowed',
-        details: expect.stringContaining('erased for good, so that no text of it can be kept. Leave the text out.'),
+        details: expect.stringContaining('erased for good, so no text of it can be stored. Leave the text out.'),
       });
     }
     expect((await book(brand, '2026-12-27')).statusCode).toBe(201);

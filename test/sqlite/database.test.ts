@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 async function open(): Promise<DatabaseSync> {
-  const database = await openDatabase({ path, what: 'test file', mend: 'Make a new one.' });
+  const database = await openDatabase({ path, what: 'test file', repair: 'Make a new one.' });
   opened.push(database);
   return database;
 }
@@ -46,7 +46,7 @@ describe('openDatabase', () => {
   });
 
   test('names the file that it cannot open', async () => {
-    await expect(openDatabase({ path: folder, what: 'test file', mend: 'Make a new one.' })).rejects.toThrow(
+    await expect(openDatabase({ path: folder, what: 'test file', repair: 'Make a new one.' })).rejects.toThrow(
       `The test file ${folder} cannot be opened: unable to open database file`,
     );
   });
@@ -56,7 +56,9 @@ describe('openDatabase', () => {
     const check = () => {
       throw new Error('not ours');
     };
-    await expect(openDatabase({ path, what: 'test file', mend: 'Make a new one.', check })).rejects.toThrow('not ours');
+    await expect(openDatabase({ path, what: 'test file', repair: 'Make a new one.', check })).rejects.toThrow(
+      'not ours',
+    );
     const { size, mode } = await stat(path);
     expect([size, mode & 0o777]).toEqual([0, 0o644]);
   });

@@ -23,8 +23,8 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'venue-commits-'));
     const path = join(folder, 'some.sqlite');
-    database = await openDatabase({ path, what: 'test file', mend: 'Make a new one.' });
-    other = await openDatabase({ path, what: 'test file', mend: 'Make a new one.' });
+    database = await openDatabase({ path, what: 'test file', repair: 'Make a new one.' });
+    other = await openDatabase({ path, what: 'test file', repair: 'Make a new one.' });
     database.exec('CREATE TABLE numbers (n INTEGER UNIQUE) STRICT');
     groups = [];
     commits = new GroupCommit({

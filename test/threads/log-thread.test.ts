@@ -33,7 +33,7 @@ async function startThreaded(writer: Writer = 'main'): Promise<Threaded> {
   const path = join(folder, 'events.db');
   // The main thread has opened the files before.
   await (await openSqliteEventStore({ path })).close();
-  const main = createLogClient({ isTold: false });
+  const main = createLogClient({ receivesCommits: false });
   const thread = startLogThread({
     client: main,
     data: { log: path, documents: folder },
@@ -55,7 +55,7 @@ async function startThreaded(writer: Writer = 'main'): Promise<Threaded> {
 
 /** What the worker would have of the log thread, in this thread. */
 function connectedWorker(thread: LogThread): LogClient {
-  const client = createLogClient({ isTold: true });
+  const client = createLogClient({ receivesCommits: true });
   thread.connectWorker({
     postMessage(port) {
       if (!(port instanceof MessagePort)) return;

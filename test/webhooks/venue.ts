@@ -76,7 +76,7 @@ export async function openVenue({
   let downtime = 0;
   const clock = () => Date.now() + shift;
   const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 }));
-  const client = createLogClient({ isTold: false });
+  const client = createLogClient({ receivesCommits: false });
   const logThread = hasLogThread
     ? startLogThread({ client, data: { log: undefined, documents: folder }, logger })
     : undefined;

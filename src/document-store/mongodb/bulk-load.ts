@@ -5,22 +5,22 @@ import { existingKeys } from './duplicate-keys.ts';
 
 /** Documents in one bulk write. */
 const CHUNK = 1_000;
-/** Bulk writes that are under way at once. */
+/** Concurrent bulk writes. */
 const AT_ONCE = 4;
 
 /**
- * Loads a collection without secondary indexes, which are made at the end. What is new is inserted, which costs the server half of an
- * update that may insert; what turns out to be there is updated as a projection does.
+ * Loads a collection and creates its secondary indexes at the end. New documents are inserted, which costs the server half of an
+ * upsert; existing ones are updated like in a projection.
  */
 export function mongoBulkLoad<D extends object>(deps: {
   readonly collection: Collection<Entry>;
   readonly documents: Pick<Documents<D>, 'project' | 'projected'>;
-  /** Makes the indexes. */
+  /** Creates the indexes. */
   readonly finish: () => Promise<void>;
   readonly retry: Retry;
 }): BulkLoad<D> {
   const { collection, documents, finish, retry } = deps;
-  /** Keys that were found stored, so that inserting them would be in vain. */
+  /** Keys known to be stored, for which an insert would fail. */
   const stored = new Set<string>();
 
   async function writeChunk(chunk: readonly Projected<D>[]): Promise<void> {
@@ -30,7 +30,7 @@ export function mongoBulkLoad<D extends object>(deps: {
     await documents.project(there);
   }
 
-  /** @returns what could not be inserted because its key is there */
+  /** @returns the documents whose keys already exist */
   async function insert(fresh: readonly Projected<D>[]): Promise<Projected<D>[]> {
     const entries = fresh.map(
       ({ key, position, document }): Entry => ({ _id: key, v: 1, p: position, ...(document && { d: document }) }),
@@ -60,7 +60,7 @@ export function mongoBulkLoad<D extends object>(deps: {
         });
         await Promise.all(chunks.filter((chunk) => chunk.length > 0).map(writeChunk));
       }
-      // What this step has written need not be remembered any longer.
+      // This step's keys are written.
       for (const { key } of step) stored.delete(key);
       return documents.project([], checkpoint);
     },

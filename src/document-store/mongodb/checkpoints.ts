@@ -24,7 +24,7 @@ export function createCheckpoints(entries: Collection<CheckpointEntry>, retry: R
   let waiting: Step[] = [];
   let isWriting = false;
 
-  /** Checkpoints that arrive while others are being written go together in the next round trip. */
+  /** Checkpoints that arrive during a write share the next round trip. */
   async function writeWaiting(): Promise<void> {
     isWriting = true;
     while (waiting.length > 0) {
@@ -55,7 +55,7 @@ export function createCheckpoints(entries: Collection<CheckpointEntry>, retry: R
           return 0;
         }
       });
-      // A write that was repeated finds its own result. Read which of them counted.
+      // A repeated write finds its own result, so read which steps were applied.
       const now = written < steps.length ? await read(steps.map(({ name }) => name)) : undefined;
       for (const { name, checkpoint, done } of steps)
         done.resolve(now === undefined || now.get(name)?.position === checkpoint.position);

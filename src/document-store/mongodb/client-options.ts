@@ -4,8 +4,8 @@ import type { CommandOperationOptions, MongoClientOptions } from 'mongodb';
 const ACKNOWLEDGED_WITHIN_MS = 5_000;
 
 /**
- * Options of a URL that would break a promise of the port, and the only values that they may have: what is read has been acknowledged
- * by a majority, so that no failover takes it back, and comes from the member that all processes write to.
+ * URL options that could break a promise of the port, with their only allowed values. Reads must go to the primary and return
+ * majority-committed data, which no failover reverts.
  */
 const NEEDED: Readonly<Record<string, string>> = {
   w: 'majority',
@@ -15,30 +15,30 @@ const NEEDED: Readonly<Record<string, string>> = {
   readConcernLevel: 'majority',
 };
 
-/**
- * How long each part of an operation may take, so that a server that stands still is noticed within the time in which a request is
- * answered (docs/decisions/rest-api.md). A URL may say otherwise.
- */
+/** Timeouts that detect a hanging server within the request deadline (docs/decisions/rest-api.md). The URL may override them. */
 const TIMEOUTS = {
   /** Until there is a primary. */
   serverSelectionTimeoutMS: 5_000,
   connectTimeoutMS: 3_000,
   /** Until a connection of the pool is free. */
   waitQueueTimeoutMS: 8_000,
-  /** Without a word from the server over a connection on which it was asked something. More than it waits for a majority. */
+  /** Until a server responds. Longer than its own wait for a majority. */
   socketTimeoutMS: 7_000,
-  /** Between two looks at whether the server is there; one that is not gets its connections closed, whatever waits on them. */
+  /** Between two checks of a server. A failed check closes its connections and fails their operations. */
   heartbeatFrequencyMS: 5_000,
-  /** Between two looks while somebody waits for a server. The driver's own half second would be added to every lost connection. */
+  /**
+   * Between two checks while an operation waits for a server. The driver's default would add half a second to every lost
+   * connection.
+   */
   minHeartbeatFrequencyMS: 100,
 } as const;
 
-/** For what takes as long as there is data, such as making an index: only a server that is found gone ends it. */
+/** For operations whose time grows with the data, such as an index build. Only a failed server check ends them. */
 export const WITHOUT_TIMEOUT: CommandOperationOptions & { readonly socketTimeoutMS: number } = { socketTimeoutMS: 0 };
 
 /**
- * The options of every connection to MongoDB, which the promises of the port need whatever the URL says.
- * @throws {TypeError} if the URL contradicts one of them: whoever wrote it expects something else
+ * The options of every connection to MongoDB.
+ * @throws {TypeError} if the URL contradicts a required option
  */
 export function clientOptions(url: string): MongoClientOptions {
   const given = optionsIn(url);
@@ -47,7 +47,7 @@ export function clientOptions(url: string): MongoClientOptions {
     if (said !== undefined && said !== value)
       throw new TypeError(`${name}=${said} is not supported: it has to be ${value}, which is also the default`);
   }
-  // `wtimeout` is what the driver called it before, and still takes.
+  // `wtimeout` is the driver's former name, which it still accepts.
   for (const name of ['wtimeoutMS', 'wtimeout']) {
     const said = given.get(name.toLowerCase());
     if (said !== undefined && !/^[1-9]\d*$/.test(said))
@@ -60,7 +60,7 @@ export function clientOptions(url: string): MongoClientOptions {
     appName: 'venue-booking',
     ignoreUndefined: true,
     retryReads: true,
-    // Some servers that speak the protocol cannot repeat writes. What became of one is then found out by reading.
+    // Some compatible servers have no retryable writes. The store then reads to find the outcome of a lost write.
     retryWrites: retryWrites === 'true',
     readPreference: 'primary',
     readConcern: { level: 'majority' },
@@ -73,7 +73,7 @@ export function clientOptions(url: string): MongoClientOptions {
   };
 }
 
-/** The options in a URL, by name in lower case: MongoDB does not tell them apart. `URL` cannot parse one with several hosts. */
+/** The options in a URL, by name in lower case: MongoDB ignores case. `URL` cannot parse several hosts. */
 export function optionsIn(url: string): ReadonlyMap<string, string> {
   const entries = new URLSearchParams(url.split('?')[1] ?? '');
   return new Map([...entries].map(([name, value]) => [name.toLowerCase(), value]));

@@ -32,21 +32,21 @@ const DEFAULT_DATABASE = 'venue-booking';
 const START_WITHIN_MS = 30_000;
 const PAUSES = { minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
 const RETRIES = 5;
-/** An attempt that took longer is the last: the caller has a deadline (docs/decisions/rest-api.md). */
+/** No retry after an attempt that took longer, because the caller has a deadline (docs/decisions/rest-api.md). */
 const RETRIED_WITHIN_MS = 5_000;
 
-/** While MongoDB is away, every operation fails several times: a line in so many milliseconds says it. */
-const SAID_EVERY_MS = 10_000;
+/** The log's interval for warnings during an outage, when every operation fails several times. */
+const WARN_EVERY_MS = 10_000;
 
 /**
  * The document store on MongoDB (a replica set in production; a standalone server is enough for development).
  *
- * Every write is acknowledged by a majority, those to read models too: if a failover rolled back a document while the projector
- * carries on, that document would miss events for good.
- * @throws {TypeError} if the URL cannot be used, or contradicts what the promises of the port need
+ * Every write is acknowledged by a majority, including those to read models: after a failover that rolled a document back, the
+ * projector would never fold its events again.
+ * @throws {TypeError} if the URL is invalid or contradicts a required option
  * @throws {UnusableStore} if the server does not know the user, or the user lacks a right
  * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s). Operations throw it
- * once MongoDB has not answered in time; whether a write was applied is then unknown
+ *   once MongoDB has not answered in time; whether a write was applied is then unknown
  */
 export async function openMongoDocumentStore({
   url,
@@ -72,7 +72,7 @@ export async function openMongoDocumentStore({
     },
   }).catch(async (error: unknown) => {
     await client.close();
-    // What DNS says of a `mongodb+srv` URL is a part of it.
+    // The DNS records of a `mongodb+srv` URL count as part of it.
     const isUnusable = error instanceof MongoAPIError || error instanceof MongoParseError;
     if (isFileError(error) || isUnusable) throw new TypeError(error.message, { cause: error });
     if (!isServerUnavailable(error)) throw explained(error);
@@ -90,7 +90,7 @@ export async function openMongoDocumentStore({
       ...{ ...PAUSES, retries: RETRIES, maxRetryTime },
       shouldRetry: ({ error }) => !closed && isTransient(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
-        if (!isTransient(error) || performance.now() - saidAt < SAID_EVERY_MS) return;
+        if (!isTransient(error) || performance.now() - saidAt < WARN_EVERY_MS) return;
         saidAt = performance.now();
         logger?.warn({ err: error, attemptNumber }, 'MongoDB operations fail; retrying');
       },
@@ -98,12 +98,12 @@ export async function openMongoDocumentStore({
   };
   const retry: Retry = (operation) => retryWithin(RETRIED_WITHIN_MS, operation);
 
-  /** Makes the indexes that are missing, however long that takes. */
+  /** Creates missing indexes, without a timeout. */
   async function makeIndexes(name: string, indexes: IndexDescription[]): Promise<void> {
     if (indexes.length === 0) return;
-    // Otherwise every member has to be ready, and one that is down would hold up a start for as long as it is.
+    // By default every member must be ready, so one that is down would block a start.
     const quorum = server.isReplicated() ? { commitQuorum: 'majority' } : {};
-    // The server goes on with what it has begun, whoever asks again.
+    // The server continues an index build that it has begun, so repeating the command is safe.
     await retryWithin(Number.POSITIVE_INFINITY, () =>
       db.collection(name).createIndexes(indexes, { ...WITHOUT_TIMEOUT, ...quorum }),
     );
@@ -119,7 +119,7 @@ export async function openMongoDocumentStore({
     return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY && name !== CHECKPOINTS).sort();
   }
 
-  /** Makes what is missing of a collection. Whatever this process has seen, another one may have dropped it since. */
+  /** Creates missing parts of a collection. Never cached, because another process may have dropped it. */
   async function make<D extends object>(declared: Collection<D>): Promise<void> {
     const making = async () => {
       // Created explicitly, so that `names` lists it even while it is empty.
@@ -140,7 +140,7 @@ export async function openMongoDocumentStore({
       advance: (checkpoint) => checkpoints.advance(declared.name, checkpoint),
     });
 
-  /** A collection without its indexes: that it is being loaded is not remembered, opening it makes what is missing. */
+  /** A collection without its indexes. If the load is abandoned, opening the collection creates them. */
   async function loadCollection<D extends object>(declared: Collection<D>): Promise<BulkLoad<D>> {
     const bare = { name: declared.name, kind: declared.kind, indexes: [] };
     await make(bare);
@@ -168,7 +168,7 @@ export async function openMongoDocumentStore({
       opened.delete(name);
       await retry(() =>
         db.dropCollection(name, WITHOUT_TIMEOUT).catch(async (error: unknown) => {
-          // Servers before 7.0 refuse to drop what is not there.
+          // Servers before 7.0 refuse to drop a missing collection.
           if (!(error instanceof MongoServerError) || (await namesOfAll()).includes(name)) throw error;
         }),
       );
@@ -185,13 +185,13 @@ export async function openMongoDocumentStore({
       });
     },
 
-    // The disks are those of other machines, which MongoDB's own monitoring watches.
+    // MongoDB's own monitoring watches the disks of its servers.
     room: async () => undefined,
 
     async now() {
       const { localTime } = await retry(() => db.admin().command({ hello: 1 })).catch((error: unknown) => {
         if (!(error instanceof MongoServerError && error.code === COMMAND_NOT_FOUND)) throw error;
-        // Servers before 4.4.2.
+        // For servers before 4.4.2.
         return retry(() => db.admin().command({ isMaster: 1 }));
       });
       return localTime instanceof Date ? localTime.getTime() : undefined;
@@ -213,7 +213,7 @@ export async function openMongoDocumentStore({
   };
 }
 
-/** The driver has errors of its own for a URL that it cannot use. None of them quotes a password. */
+/** Converts the driver's errors for an invalid URL. None of them quotes a password. */
 function clientOf(url: string): MongoClient {
   try {
     return new MongoClient(url, clientOptions(url));
@@ -224,11 +224,11 @@ function clientOf(url: string): MongoClient {
   }
 }
 
-/** Whether a file that the URL names cannot be read, such as `tlsCAFile`. */
+/** Whether a file named in the URL, such as `tlsCAFile`, cannot be read. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && error.syscall === 'open';
 
-/** The database that the URL names. `URL` cannot parse one with several hosts. */
+/** The database in the URL. `URL` cannot parse several hosts. */
 const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
 
 const NAMESPACE_EXISTS = 48;

@@ -18,21 +18,21 @@ export type Entry = {
   readonly _id: string;
   /** Version. */
   readonly v: number;
-  /** Log position of what a projection wrote. */
+  /** Log position of the last projection. */
   readonly p?: string;
   readonly d?: Document;
-  /** Identifies the last insert or replacement, so that one whose answer was lost is recognised. */
+  /** Identifies the last insert or replacement, to recognise one whose response was lost. */
   readonly w?: string;
   /** When the document may be removed. */
   readonly [EXPIRES]?: Date;
 };
 
-/** Runs an operation, and repeats it after transient failures: after those, whether the server executed it is unknown. */
+/** Runs an operation and repeats it after transient failures, which leave its outcome unknown. */
 export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
 
 /**
- * A MongoDB collection. A write that is repeated because its answer was lost is applied once, also by a server without replicas.
- * @param deps.repeatsWrites whether the server recognises a write that the driver repeats
+ * A MongoDB collection. A write repeated after a lost response is applied once, also by a standalone server.
+ * @param deps.repeatsWrites whether the server supports retryable writes
  */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
@@ -110,7 +110,7 @@ export function mongoDocuments<D extends object>(
     async *find(query: Find<D>) {
       if (query.limit === 0) return;
       const cursor = await retry(async () => {
-        // A new one with each attempt: one that has failed is closed, and says that there is nothing.
+        // Open a new cursor for each attempt: a failed one is closed and would return no documents.
         const asked = collection.find(filterOf(query.where), { batchSize: BATCH_SIZE });
         const sort = sortOf(query);
         if (sort.length > 0) asked.sort(sort);
@@ -128,7 +128,7 @@ export function mongoDocuments<D extends object>(
           const stored = toStored<D>(entry);
           if (stored !== undefined) yield stored;
         }
-        // The driver ends a cursor that was closed under it as if there were no more.
+        // The driver ends a killed cursor as if it were complete.
         if (cursor.killed) throw new Unavailable('The cursor was closed before everything had been read');
       } catch (error) {
         unavailable(error);
@@ -151,7 +151,7 @@ export function mongoDocuments<D extends object>(
       const filter = { _id: key, d: { $exists: true }, ...(version !== undefined && { v: version }) };
       return orUnknown(async (lost) => {
         if ((await collection.deleteOne(filter)).deletedCount === 1) return true;
-        // The server has not recognised the lost attempt as the same, so nobody can tell whether that deleted it.
+        // The server did not recognise the retry, so it is unknown whether the lost attempt deleted the document.
         if (lost !== undefined) throw new AbortError(lost);
         return false;
       });
@@ -184,16 +184,16 @@ export function mongoDocuments<D extends object>(
   };
 
   /**
-   * Whether a write whose answer was lost has been applied. Resolves once a majority has that write.
-   * @param of.replacedBy whether what is there now may have overwritten it
-   * @throws {AbortError} with the error that took the answer, if nobody can tell
+   * Whether a write whose response was lost has been applied. Resolves once a majority has it.
+   * @param of.replacedBy whether the stored document may have overwritten it
+   * @throws {AbortError} with the original error, if the outcome is unknown
    */
   async function wasApplied(
     lost: Error,
     of: { readonly key: string; readonly w: string; readonly replacedBy: (entry: Entry | null) => boolean },
   ): Promise<boolean> {
     const { key, w, replacedBy } = of;
-    // A write that changes nothing: unlike a read, it waits for what has not reached a majority yet.
+    // A write without changes: unlike a read, it waits until earlier writes have reached a majority.
     if (await matched(() => collection.updateOne({ _id: key, w }, { $set: { w } }))) return true;
     if (replacedBy(await collection.findOne({ _id: key }, { readConcern: { level: 'local' } })))
       throw new AbortError(lost);
@@ -212,7 +212,7 @@ export function mongoDocuments<D extends object>(
     });
   }
 
-  /** Deletes in two steps, of which the first can be recognised when its answer was lost, and the second be repeated. */
+  /** Deletes in two steps: the first is recognised if its response was lost, the second can be repeated. */
   async function remove(key: string, version: number | undefined): Promise<boolean> {
     const w = writeId();
     if (!(await replaceWith(key, undefined, version, w))) return false;
@@ -220,7 +220,7 @@ export function mongoDocuments<D extends object>(
     return true;
   }
 
-  /** Repeats a write after transient failures, and tells it of the first of them. */
+  /** Repeats a write after transient failures and passes the first of them to it. */
   async function orUnknown(write: (lost: Error | undefined) => Promise<boolean>): Promise<boolean> {
     let lost: Error | undefined;
     return retry(async () => {

@@ -6,9 +6,9 @@ export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
 /**
- * Which of the operations of an unordered bulk write tried to insert a key that already exists; the others were applied. Only for
- * read models, which have no unique indexes: there, every duplicate is that of a key.
- * @throws the error itself, if it is about anything else
+ * The operations of an unordered bulk write that tried to insert an existing key; the others were applied. Only for read models:
+ * they have no unique indexes, so every duplicate is a key.
+ * @throws the error itself, if it has another cause
  */
 export function existingKeys(error: unknown): readonly number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;

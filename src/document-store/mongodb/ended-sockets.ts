@@ -1,26 +1,26 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 
-/** The part of the driver's own connections that is mended. */
+/** The patched part of the driver's connections. */
 type Connections = {
   readonly prototype: {
     writeCommand(this: { readonly socket: Socket }, ...given: unknown[]): Promise<void>;
   };
 };
 
-const mended = new WeakSet<Connections>();
+const patched = new WeakSet<Connections>();
 
 /**
- * Keeps the driver (7.8, 7.9) from waiting for ever. When it cannot write, it waits until the socket has room again; one that ends
- * meanwhile, or has ended and not said so yet, never has. Without this, the operation does not end. If it is the one by which the
- * driver looks whether the server is there, it never looks again, and no operation of this process ever finds a server.
+ * Fixes a hang in the driver (7.8, 7.9). When a write fills the socket's buffer, the driver waits for `drain`, which never comes if
+ * the socket ends. The operation then never ends; if it is the server check, no operation of this process ever finds a server
+ * again.
  */
 export function noticeEndedSockets(): void {
   const { Connection }: { readonly Connection: Connections } = createRequire(import.meta.url)(
     'mongodb/lib/cmap/connection.js',
   );
-  if (mended.has(Connection)) return;
-  mended.add(Connection);
+  if (patched.has(Connection)) return;
+  patched.add(Connection);
   const { writeCommand } = Connection.prototype;
   Connection.prototype.writeCommand = function (...given) {
     const { socket } = this;
@@ -30,7 +30,7 @@ export function noticeEndedSockets(): void {
         socket.off('close', ended);
         resolve();
       };
-      // The connection has heard of it before, and refuses to go on with an error that can be told from others.
+      // The connection has already seen the end and throws its own specific error.
       if (socket.closed) return ended();
       socket.once('close', ended);
       writeCommand.apply(this, given).then(written, (error: unknown) => {

@@ -9,12 +9,12 @@ import {
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 
-/** Not enough members of the replica set have acknowledged a write in time. They may still. */
+/** Too few members of the replica set have acknowledged a write in time. They may still do so. */
 const WRITE_CONCERN_TIMEOUT = 64;
 const UNAUTHORIZED = 13;
 const AUTHENTICATION_FAILED = 18;
 
-/** What Node.js says of a connection that has just ended; the driver passes it on as it is when it writes to one. */
+/** Node.js errors for a write to a connection that has just ended. The driver passes them on unchanged. */
 const SOCKET_ERRORS: ReadonlySet<unknown> = new Set([
   ...[
     'ECONNABORTED',
@@ -30,13 +30,13 @@ const SOCKET_ERRORS: ReadonlySet<unknown> = new Set([
   ...['ERR_SOCKET_CLOSED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_WRITE_AFTER_END'],
 ]);
 
-/** The error of a bulk write wraps any other: that of the connection, or that there is no server. */
+/** The error of a bulk write wraps connection errors and failed server selection. */
 function unwrapped(error: unknown): unknown {
   const within: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
   return within instanceof Error ? within : error;
 }
 
-/** Whether it is worth trying again at once. Whether the server executed the operation is unknown. */
+/** Whether to retry at once. The outcome of the operation is unknown. */
 export function isTransient(thrown: unknown): boolean {
   const error = unwrapped(thrown);
   if (!(error instanceof Error)) return false;
@@ -52,7 +52,7 @@ export function isTransient(thrown: unknown): boolean {
   );
 }
 
-/** DNS does not know, or does not say, where the servers of a `mongodb+srv` URL are. The driver passes it on as it is. */
+/** A failed DNS lookup of a `mongodb+srv` URL. The driver passes the error on unchanged. */
 const isFailedLookup = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && (error.syscall === 'querySrv' || error.syscall === 'queryTxt');
 
@@ -69,8 +69,8 @@ export function isServerUnavailable(thrown: unknown): boolean {
 }
 
 /**
- * The error of what the server refused to its user, as one line: a start ends with it. Any other error as it is. The server's own words
- * quote the whole command, documents included.
+ * Turns a missing right into one line, which a failed start prints; returns any other error unchanged. The server's own message is
+ * not used, because it quotes the whole command with its documents.
  */
 export function explained(error: unknown): unknown {
   if (!(error instanceof MongoServerError)) return error;
@@ -83,7 +83,7 @@ export function explained(error: unknown): unknown {
   return new UnusableStore(`MONGODB_URL: the user of MongoDB lacks a right${what}; ${needs}`, error);
 }
 
-/** @throws {Unavailable} if MongoDB did not answer; {UnusableStore} if the user may not do it; otherwise the error itself */
+/** @throws {Unavailable} if MongoDB did not answer; {UnusableStore} if the user lacks the right; otherwise the error itself */
 export function unavailable(error: unknown): never {
   if (isServerUnavailable(error))
     throw new Unavailable('MongoDB does not answer; whether a write was applied is unknown', error);

@@ -1,13 +1,13 @@
 import { within } from '../../runtime/within.ts';
 
-/** A read that takes longer, as one over a connection that is stuck, holds up no other. */
+/** A slower read, such as one over a hanging connection, does not delay the next. */
 const HOLDS_UP_MS = 100;
 
 type Reading<V> = { readonly keys: Set<string>; readonly found: PromiseWithResolvers<ReadonlyMap<string, V>> };
 
 /**
- * Reads single keys. Those that are asked for while a read is under way go together in the next one: each is read after it was
- * asked for, and many callers cost few round trips.
+ * Batches reads of single keys: keys requested during a read share the next one. Each key is read after its request, and many
+ * callers need few round trips.
  */
 export function gatherReads<V>(
   read: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,

@@ -30,7 +30,7 @@ function toMongo(condition: Condition): unknown {
   };
 }
 
-/** Ties are ordered by key, like the indexes. Without `sort` any order will do: that of the index that is used. */
+/** Ties are ordered by key, like the indexes. Without `sort`, the order of the index applies. */
 export function sortOf<D extends object>({ where, sort }: Find<D>): [string, SortDirection][] {
   if (sort === undefined) return Object.keys(where ?? {}).length === 0 ? [['_id', 1]] : [];
   const terms = sort.map(({ field, direction }): [string, SortDirection] => [

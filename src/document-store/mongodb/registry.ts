@@ -2,12 +2,12 @@ import type { Collection as MongoCollection } from 'mongodb';
 import type { Collection, DeclaredCollection } from '../document-store.ts';
 import type { Retry } from './documents.ts';
 
-/** The collection that holds how the others were declared, which MongoDB does not keep. */
+/** The collection with the declarations of the others, which MongoDB does not store. */
 export const REGISTRY = 'declaredCollections';
 
 export type RegistryEntry = Omit<DeclaredCollection, 'name'> & { readonly _id: string };
 
-/** Remembers how collections were declared. */
+/** Stores the declarations of collections. */
 export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: Retry) {
   const read = async () =>
     new Map((await retry(() => entries.find().toArray())).map((entry) => [entry._id, entry] as const));
@@ -26,6 +26,6 @@ export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: R
   };
 }
 
-/** What a collection of a release that declared none must be, by its name. */
+/** The kind of a collection from a release without declarations, derived from its name. */
 export const kindByName = (name: string): DeclaredCollection['kind'] =>
   /@\d+\.\d+$|^projector-|-leases$|^webhook(Leases|Receivers)/i.test(name) ? 'readModel' : 'record';

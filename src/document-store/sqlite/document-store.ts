@@ -61,8 +61,8 @@ export async function openSqliteDocumentStore({
   const changes = createChanges(link);
   const files = await openSqliteFiles(folder, changes);
   const both = [files.readModel, files.record];
-  const { mend } = readModelsFile(folder);
-  const own = new OwnFiles({ folder, mend, store: await numberOf(files.readModel), changes });
+  const { repair } = readModelsFile(folder);
+  const own = new OwnFiles({ folder, repair, store: await numberOf(files.readModel), changes });
   const checkpoints = prepareCheckpoints(files.readModel.database);
   const opened = new Map<string, unknown>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();

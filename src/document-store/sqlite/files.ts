@@ -19,10 +19,10 @@ export async function openSqliteFiles(folder: string, changes: Changes): Promise
 export const readModelsFile = (folder: string): FileName => ({
   what: 'read-model file',
   path: join(folder, 'read-models.sqlite'),
-  mend: 'Rebuild the read models with: venue rebuild --from-nothing',
+  repair: 'Rebuild the read models with: venue rebuild --from-nothing',
 });
 const recordsFile = (folder: string): FileName => ({
   what: 'record file',
   path: join(folder, 'records.sqlite'),
-  mend: 'Replace the store with a backup: venue restore DIR --overwrite',
+  repair: 'Replace the store with a backup: venue restore DIR --overwrite',
 });

@@ -27,7 +27,7 @@ export type OwnFile = SqliteFile & {
  */
 export class OwnFiles {
   readonly #folder: string;
-  readonly #mend: string;
+  readonly #repair: string;
   readonly #suffix: string;
   readonly #changes: Changes;
   readonly #open = new Map<string, Promise<OwnFile>>();
@@ -35,12 +35,12 @@ export class OwnFiles {
   /** @param deps.store the number of the main file, which lists the collections */
   constructor(deps: {
     readonly folder: string;
-    readonly mend: string;
+    readonly repair: string;
     readonly store: number;
     readonly changes: Changes;
   }) {
     this.#folder = join(deps.folder, FOLDER);
-    this.#mend = deps.mend;
+    this.#repair = deps.repair;
     this.#changes = deps.changes;
     this.#suffix = `.${deps.store}.sqlite`;
     for (const file of this.#files())
@@ -103,7 +103,7 @@ export class OwnFiles {
 
   async #connect(collection: string): Promise<OwnFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const name: FileName = { what: 'read-model file', path: this.#path(collection), mend: this.#mend };
+    const name: FileName = { what: 'read-model file', path: this.#path(collection), repair: this.#repair };
     const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#changes);
     await createCheckpoints(file);
     return { ...file, name, checkpoints: prepareCheckpoints(file.database) };

@@ -20,24 +20,24 @@ import type { Names } from './names.ts';
 import type { NodeClient } from './node-client.ts';
 import { positionOf } from './stored-event.ts';
 
-/** What a server takes in one append unless it is configured otherwise (`MaxAppendSize`). */
+/** The server's default limit for one append (`MaxAppendSize`). */
 const MAX_APPEND_BYTES = 1_048_576;
 
-// Protected members of the client: its channel, so that TLS and credentials stay its business.
+// Protected members of the client. Its channel handles TLS and credentials.
 const EXECUTE = 'execute';
 const CALL_ARGUMENTS = 'callArguments';
 
-/** The events of one append, as the server takes them. They may be sent more than once. */
+/** The events of one append in the server's format. They may be sent more than once. */
 export type Proposed = readonly streams.BatchAppendReq.ProposedMessage[];
 
-/** @throws {RangeError} if they are more than a server takes at once: it would answer that it timed out */
+/** @throws {RangeError} if they exceed the server's limit, which it would report as a timeout */
 export function propose(stream: string, events: readonly CheckedEvent[], names: Names): Proposed {
   let bytes = 0;
   const proposed = events.map(({ id, type: ours, ...event }) => {
     const type = names.onServer(ours);
     const data = Buffer.from(JSON.stringify(event.data));
     const metadata = Buffer.from(JSON.stringify(event.metadata));
-    // As the server counts it.
+    // The server's own formula.
     bytes += data.length + metadata.length + 2 * type.length;
     const message = new streams.BatchAppendReq.ProposedMessage()
       .setId(new shared.UUID().setString(id))
@@ -51,15 +51,15 @@ export function propose(stream: string, events: readonly CheckedEvent[], names: 
   return proposed;
 }
 
-/** The position is absent if the server does not tell it. */
+/** The position is absent if the server does not send it. */
 export type StoredAt = { readonly revision: number; readonly position: Position | undefined };
 
 type Call = ReturnType<InstanceType<typeof streamsGrpc.StreamsClient>['batchAppend']>;
 type Pending = PromiseWithResolvers<StoredAt> & { readonly stream: string };
 
 /**
- * One call of `BatchAppend`, over which any number of appends run at once, in no order. It does not reconnect: when it ends, so
- * does every append that is pending, and whether the server stored those is unknown (docs/decisions/eventstoredb.md).
+ * One call of `BatchAppend`, over which appends run concurrently, in no order. It does not reconnect: when it ends, every pending
+ * append fails with an unknown outcome (docs/decisions/eventstoredb.md).
  */
 export class AppendStream {
   readonly #pending = new Map<string, Pending>();
@@ -72,7 +72,7 @@ export class AppendStream {
       this.#cancel();
     });
     client[EXECUTE](streamsGrpc.StreamsClient, 'batchAppend', (grpc) => {
-      // A node that has ceased to lead says so, instead of passing appends on to a leader that may not answer.
+      // A former leader then refuses appends, instead of forwarding them to a leader that may not answer.
       const options = [{ requiresLeader: true }, { deadline: Number.POSITIVE_INFINITY }] as const;
       const call = grpc.batchAppend(...client[CALL_ARGUMENTS](...options));
       call.on('data', (response) => this.#answered(response));
@@ -87,7 +87,7 @@ export class AppendStream {
       .finally(withdraw);
   }
 
-  /** Whether nothing can be appended over it any more. */
+  /** Whether the stream has ended, so that it accepts no more appends. */
   get ended(): boolean {
     return this.#failure !== undefined;
   }
@@ -98,7 +98,7 @@ export class AppendStream {
    */
   append(stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    // No deadline for the server: it would be a time of day, by a clock that need not be the server's.
+    // No deadline for the server, because it would be a time of day on this machine's clock.
     const options = new streams.BatchAppendReq.Options().setStreamIdentifier(
       new shared.StreamIdentifier().setStreamName(Buffer.from(stream)),
     );
@@ -112,12 +112,12 @@ export class AppendStream {
       .setIsFinal(true);
     const pending = { ...Promise.withResolvers<StoredAt>(), stream };
     this.#pending.set(id, pending);
-    // What waits for the call to be opened is sent in the order in which it came.
+    // Appends that wait for the call to open are sent in order.
     void this.#call.promise.then((call) => call.write(request));
     return pending.promise;
   }
 
-  /** Ends it once nothing is pending, or after `withinMs` in any case. */
+  /** Ends the stream once nothing is pending, or after `withinMs`. */
   async close(withinMs: number): Promise<void> {
     const settled = Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
     await within(withinMs, settled).catch(() => {});
@@ -153,7 +153,7 @@ export class AppendStream {
   }
 }
 
-/** Why an append was not stored; with an error that is transient, whether it was is unknown. */
+/** The error of a failed append. After a transient error, the outcome is unknown. */
 function failureOf(stream: string, status: ReturnType<streams.BatchAppendResp['getError']>): Error {
   const details = status?.getDetails();
   const message = status?.getMessage() || 'no reason given';
@@ -177,7 +177,7 @@ function failureOf(stream: string, status: ReturnType<streams.BatchAppendResp['g
   return new UnknownError(undefined, `EventStoreDB failed on an append to ${stream}: ${message}`);
 }
 
-/** A UUID as text. Servers send it as they got it, or, when they time out, as two signed 64-bit integers. */
+/** A UUID as text. Servers return it unchanged or, after a timeout, as two signed 64-bit integers. */
 function textOf(uuid: shared.UUID | undefined): string {
   const structured = uuid?.getStructured();
   if (structured === undefined) return uuid?.getString() ?? '';

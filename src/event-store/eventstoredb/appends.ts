@@ -16,7 +16,7 @@ import { type Connection, isTransient } from './connection.ts';
 import { NoLeader } from './leader.ts';
 import { checkOpen, isServerUnavailable, RETRIES, type Reads, type RetryLimit } from './reads.ts';
 
-/** Appends that are repeated until it is known whether the server has them. */
+/** Appends, repeated until their outcome is known. */
 export class Appends {
   readonly #connection: Connection;
   readonly #reads: Reads;
@@ -33,7 +33,7 @@ export class Appends {
     events: readonly NewEvent[],
     options: { readonly expectedRevision: ExpectedRevision },
   ): Promise<Appended> {
-    // For an append that it recognises as a duplicate, the server may not return the position of the last event.
+    // For a duplicate append, the server may omit the position of the last event.
     return this.#append(
       stream,
       events,
@@ -44,7 +44,7 @@ export class Appends {
 
   async load(events: readonly EventToLoad[]): Promise<readonly Position[]> {
     const positions: Position[] = [];
-    // One after another: the server gives positions in the order in which it stores them.
+    // One after another, because the server assigns positions in storage order.
     for (const { stream, revision, position: _, ...event } of events) {
       const expectedRevision = revision === 0 ? 'none' : revision - 1;
       positions.push((await this.#append(stream, [event], { expectedRevision }, false)).position);
@@ -66,7 +66,7 @@ export class Appends {
     const { expectedRevision } = options;
     const givesUpAt = this.#connection.givesUpAt();
     let isSent = false;
-    // Every attempt uses the same ids, so the server stores the events once.
+    // Every attempt uses the same ids, so the server stores the events only once.
     return pRetry(
       async (attempt) => {
         if (isSent) {
@@ -81,7 +81,7 @@ export class Appends {
       },
       {
         retries: RETRIES,
-        // None starts once two deadlines have passed.
+        // No attempt starts after two deadlines.
         maxRetryTime: this.#connection.deadlineMs * 2,
         minTimeout: 50,
         factor: 3,
@@ -94,7 +94,7 @@ export class Appends {
       },
     ).catch((error: unknown) => {
       if (error instanceof WrongExpectedRevision || !isServerUnavailable(error, this.#closing)) throw error;
-      // What was sent may have been stored, or be stored yet.
+      // The events may have been stored, or may still be.
       const away = new LogAway(error.message, error);
       throw isSent ? new OutcomeUnknown(error.message, away) : away;
     });
@@ -123,7 +123,7 @@ export class Appends {
     return { revision, position: last.position };
   }
 
-  /** Finds the events that an earlier attempt stored but whose response was lost. */
+  /** Finds events of an earlier attempt whose response was lost. */
   async #findAppended(
     stream: string,
     ids: readonly string[],

@@ -7,13 +7,13 @@ import { SUBSCRIBE } from './rights.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 const MAX_EVENTS_PER_BATCH = 512;
-/** The server sends a checkpoint to a filtered subscription after this many events, filtered-out ones included. */
+/** The server sends a checkpoint to a filtered subscription after this many events, including filtered-out ones. */
 const SEARCH_WINDOW = 256;
 
 type Options = {
   /** The position after which it begins. */
   readonly after: Position;
-  /** The only types of events that it is for. Default: all. */
+  /** The event types. Default: all. */
   readonly types: readonly string[] | undefined;
   readonly stop: AbortSignal;
 };
@@ -50,7 +50,7 @@ export class CatchUp {
           regex: connection.names.filter(types),
           checkpointInterval: 1,
           maxSearchWindow: SEARCH_WINDOW,
-          // Must not throw: the client would wait forever for it to finish.
+          // Must not throw, or the client would wait forever.
           checkpointReached: (_subscription, position) => {
             this.#checkpoint = positionOf(position);
             this.#wakeup.wake();
@@ -74,7 +74,7 @@ export class CatchUp {
   }
 
   /**
-   * Opens it as soon as there is a leader. Rejects if that does not confirm the subscription within the deadline, or if `stop` is
+   * Opens it once there is a leader. Rejects if the leader does not confirm the subscription within the deadline, or if `stop` is
    * aborted.
    */
   static async open(connection: Connection, options: Options): Promise<CatchUp> {
@@ -82,7 +82,7 @@ export class CatchUp {
     return CatchUp.#on(connection, client, options, () => connection.release(client));
   }
 
-  /** As {@link open}, on the client that all reads share. @param givesUpAt until when to wait for a leader */
+  /** Like {@link open}, on the client shared by all reads. @param givesUpAt how long to wait for a leader */
   static async openShared(connection: Connection, options: Options, givesUpAt: number): Promise<CatchUp> {
     const client = await connection.reader(givesUpAt);
     return CatchUp.#on(connection, client, options, () => {});
@@ -115,7 +115,7 @@ export class CatchUp {
     return undefined;
   }
 
-  /** As {@link next}, while it catches up: the server then sends something all the time, if only how far it has looked. */
+  /** Like {@link next}, during catch-up: the server then sends events or checkpoints all the time, so silence means a failure. */
   async nextWhileBehind(): Promise<Batch | undefined> {
     return this.#connection.answer(this.#client, this.#connection.deadlineMs, SUBSCRIBE, this.next());
   }

@@ -31,16 +31,19 @@ const MAX_BACKOFF_MS = 2_000;
 export const RECONNECT_DELAY_MS = 50;
 /** How long `close` waits for calls in flight. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** How long an outage lasts before calls do not wait for its end any more: an election takes less (docs/decisions/event-log.md). */
+/** After this long an outage, calls no longer wait for its end. An election takes less (docs/decisions/event-log.md). */
 const PATIENCE_MS = 15_000;
-/** How many deadlines a call waits for the end of an outage: less than 10 s, so that its request can say that nothing was done. */
+/**
+ * How many deadlines a call waits for the end of an outage: less than 10 s, so that the request can still report that nothing was
+ * done.
+ */
 const DEADLINES_IN_OUTAGE = 1.8;
 /** How long a call is tried once an outage has lasted longer. */
 const LAST_TRY_MS = 1_000;
-/** Once a node has left a call without an answer for so long, the leader is looked for: the call goes on waiting. */
+/** After this long without an answer, the connection checks which node leads, while the call waits on. */
 const SILENCE_MS = 1_000;
 
-/** The server did not respond within the deadline. Whether it executed the request is unknown. */
+/** The server did not respond within the deadline. The outcome of the request is unknown. */
 class NoResponse extends Error {
   constructor(what: string, milliseconds: number) {
     super(`EventStoreDB did not respond to ${what} within ${Math.round(milliseconds)} ms`);
@@ -48,7 +51,7 @@ class NoResponse extends Error {
   }
 }
 
-/** Another node leads than the one that was asked, which will not answer. Whether it executed the request is unknown. */
+/** The node is no longer the leader and will not answer. The outcome of the request is unknown. */
 class LeaderChanged extends Error {
   constructor(node: Endpoint) {
     super(`EventStoreDB has elected another leader; ${addressOf(node)} does not answer any more`);
@@ -62,26 +65,26 @@ export type ConnectionOptions = NamesOptions & {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long to wait for a response, in milliseconds. Default 5 s. A call and its repetitions take twice as long at most. */
   readonly deadlineMs?: number;
-  /** How long a start waits for the server, in milliseconds. Default 30 s. */
+  /** How long startup waits for the server, in milliseconds. Default 30 s. */
   readonly startWithinMs?: number;
-  /** How long an outage lasts before calls do not wait for its end any more, in milliseconds. Default 15 s. */
+  /** How long calls wait for the end of an outage, counted from its start, in milliseconds. Default 15 s. */
   readonly patienceMs?: number;
 };
 
-/** Creates clients of the node that leads, and replaces them when it fails or another one does. */
+/** Creates clients of the leader, and replaces them when it fails or changes. */
 export class Connection {
   readonly deadlineMs: number;
   readonly names: Names;
   readonly #startWithinMs: number;
   readonly #patienceMs: number;
   readonly #outage: Outage;
-  /** Passed to every append of the client's own, which makes it use the plain append (docs/decisions/eventstoredb.md). */
+  /** Passed to the client's own appends, to make it use the plain append (docs/decisions/eventstoredb.md). */
   readonly credentials: Credentials;
   readonly #settings: Settings;
   readonly #logger: ConnectionOptions['logger'];
   readonly #leader: Leader;
   readonly #clients = new Set<NodeClient>();
-  /** Separate clients: abandoning a read must not disturb appends. */
+  /** Separate clients, because abandoning a read must not disturb appends. */
   readonly #shared = new Map<'append' | 'read', NodeClient>();
   readonly #appends = new Map<NodeClient, AppendStream>();
 
@@ -102,7 +105,7 @@ export class Connection {
     });
   }
 
-  /** Until when a call may be repeated that begins now. */
+  /** The time after which a call that begins now is not repeated. */
   givesUpAt(): number {
     const now = performance.now();
     const since = this.#outage.since();
@@ -110,7 +113,7 @@ export class Connection {
     return Math.min(now + DEADLINES_IN_OUTAGE * this.deadlineMs, Math.max(now, since + this.#patienceMs) + LAST_TRY_MS);
   }
 
-  /** The deadline of one attempt of a call that is given up at a point in time. */
+  /** The deadline of one attempt, limited by the time when the call gives up. */
   #upTo(givesUpAt: number): number {
     return Math.max(1, Math.min(this.deadlineMs, givesUpAt - performance.now()));
   }
@@ -122,7 +125,7 @@ export class Connection {
     return client;
   }
 
-  /** The client that reads share. @param givesUpAt until when to wait for a leader */
+  /** The client shared by reads. @param givesUpAt how long to wait for a leader */
   reader(givesUpAt: number): Promise<NodeClient> {
     return this.#client('read', this.#upTo(givesUpAt));
   }
@@ -134,8 +137,8 @@ export class Connection {
   }
 
   /**
-   * A dedicated client for a subscription, so that its failures affect nothing else, as soon as there is a leader. Dispose of it
-   * with `release`.
+   * A dedicated client for a subscription, so that its failures affect nothing else. Waits for a leader. Dispose of it with
+   * `release`.
    */
   async open(stop: AbortSignal): Promise<NodeClient> {
     return this.#open(await unlessAborted(stop, this.#leader.find()));
@@ -157,7 +160,7 @@ export class Connection {
     }
   }
 
-  /** As {@link call}, over the stream of appends. */
+  /** Like {@link call}, over the stream of appends. */
   async append(givesUpAt: number, ...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
     const [name] = append;
     const client = await this.#client('append', this.#upTo(givesUpAt));
@@ -176,7 +179,7 @@ export class Connection {
 
   /**
    * Yields what a read returns. The client's own reads have no deadline.
-   * @throws {NoResponse} if the first item takes longer than until `givesUpAt`, or any one longer than the deadline
+   * @throws {NoResponse} if the first item does not arrive by `givesUpAt`, or any item within the deadline
    */
   async *read<Item>(
     task: Task,
@@ -193,16 +196,16 @@ export class Connection {
     }
   }
 
-  /** As {@link read}, from a client of the caller's own. */
+  /** Like {@link read}, with the caller's own client. */
   readFrom<Item>(client: NodeClient, { what }: Task, read: StreamingRead<Item>): AsyncGenerator<Item> {
     return readItems(client, read, what, [this.deadlineMs, this.deadlineMs], () => {});
   }
 
   /**
-   * What a call to a node resolves to.
+   * Waits for the response of a node.
    * @throws {NoResponse} after `milliseconds` without an answer
-   * @throws {LeaderChanged} if another node is the leader by then
-   * @throws {UnusableStore} if the user may not do it
+   * @throws {LeaderChanged} if another node has become the leader
+   * @throws {UnusableStore} if the user lacks the right
    */
   async answer<R>(client: NodeClient, milliseconds: number, task: Task, response: Promise<R>): Promise<R> {
     const { promise: ended, reject } = Promise.withResolvers<never>();
@@ -222,10 +225,7 @@ export class Connection {
     }
   }
 
-  /**
-   * Reports a failed call: the leader is looked for at once, and the next call gets a new client. Calls in flight are left to
-   * finish.
-   */
+  /** Reports a failed call: checks the leader at once and gives the next call a new client. Calls in flight may finish. */
   failed(client: NodeClient, error: unknown): void {
     if (!isTransient(error)) return;
     this.#outage.suspect(error);
@@ -245,7 +245,7 @@ export class Connection {
   readonly #explained = (error: unknown, task: Task): unknown =>
     explained(error, task, this.#settings.credentials !== undefined);
 
-  /** Ends everything that waits for a former leader. It is repeated or resumed on the one that leads now. */
+  /** Ends all calls that wait for a former leader. They are repeated or resumed on the new one. */
   #follow(leader: Endpoint): void {
     for (const client of [...this.#clients]) {
       if (addressOf(client.node) === addressOf(leader)) continue;
@@ -259,7 +259,7 @@ export class Connection {
   /**
    * Waits until the server can be reached.
    * @throws {Unavailable} if it cannot within `startWithinMs`
-   * @throws {UnusableStore} if it never will with this URL
+   * @throws {UnusableStore} if the URL or the user is wrong
    */
   async reach(ping: () => Promise<void>): Promise<void> {
     await this.retryWhileStarting('Connecting to EventStoreDB', ping);
@@ -281,7 +281,7 @@ export class Connection {
   }
 
   /**
-   * Retries what a start cannot do without.
+   * Retries a step that startup requires.
    * @throws {Unavailable} if the server cannot be reached within `startWithinMs`
    */
   async retryWhileStarting<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
@@ -305,7 +305,7 @@ export class Connection {
     attempt: () => Promise<Result>,
     { signal, shouldRetry = () => true }: { signal: AbortSignal; shouldRetry?: (error: unknown) => boolean },
   ): Promise<Result> {
-    // p-retry gives up on a TypeError, which the client may throw, so every failure is wrapped.
+    // p-retry gives up on a TypeError, which the client may throw, so wrap every failure.
     const wrapped = (): Promise<Result> =>
       unlessAborted(signal, attempt()).catch((cause: unknown) => {
         throw new Error(`${what} failed`, { cause });
@@ -323,14 +323,14 @@ export class Connection {
     });
   }
 
-  /** Reports what went wrong, unless it is an outage, which has lines of its own. */
+  /** Logs a failure, except during an outage, which is logged separately. */
   warn(error: unknown, message: string): void {
     if (isTransient(error)) this.#outage.suspect(error);
     else this.#logger?.warn({ reason: error instanceof Error ? error.message : error }, message);
   }
 
-  /** Reports what a handler of events threw, unless an outage is why. */
-  warnOfObstacle(error: unknown, message: string): void {
+  /** Logs an event handler's error, except during an outage. */
+  warnOfHandlerError(error: unknown, message: string): void {
     if (this.#outage.since() === undefined) this.#logger?.warn({ err: error }, message);
   }
 
@@ -338,11 +338,11 @@ export class Connection {
     this.#leader.close();
     await Promise.all([...this.#appends.values()].map((appends) => appends.close(CLOSE_TIMEOUT_MS)));
     this.#appends.clear();
-    // A read under way fails. The client would end it as if there were nothing more.
+    // Fail running reads, because the client would end them as if they were complete.
     for (const client of this.#clients) client.giveUp(new Error('The event store is closed'));
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
     this.#clients.clear();
-    // A call that the server never completes must not keep the process from exiting.
+    // A call without an answer must not keep the process from exiting.
     await within(CLOSE_TIMEOUT_MS, disposed).catch(() => {});
   }
 }
@@ -352,7 +352,7 @@ export async function pause(milliseconds: number, stop: AbortSignal): Promise<vo
   await sleep(milliseconds, undefined, { signal: stop }).catch(() => {});
 }
 
-/** The outcome of `work`, which goes on regardless. Rejects with the signal's reason once that is aborted. */
+/** Waits for `work` until the signal is aborted, then rejects with its reason. `work` runs on. */
 async function unlessAborted<R>(signal: AbortSignal, work: Promise<R>): Promise<R> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
@@ -385,7 +385,7 @@ export function isTransient(error: unknown): boolean {
 
 /**
  * Yields what a read returns.
- * @param limits how long the first item may take to arrive, and how long the others may, in milliseconds
+ * @param limits the time limits of the first and of the other items, in milliseconds
  * @param silent called whenever nothing has arrived for a while
  * @throws {NoResponse} if an item takes longer
  */

@@ -25,19 +25,19 @@ import { joining, managing, readOf } from './rights.ts';
 import { hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /**
- * The server counts how often it has handed out an event and parks it at this number: never, since a count takes a time-out of
- * the message or a consumer that left. A consumer that cannot go on leaves, so that the count says nothing about the event.
+ * The server parks an event after this many retries. High enough never to happen, because the count also grows when a consumer
+ * leaves the group, which is not the event's fault.
  */
 const MAX_RETRIES = 1_000_000_000;
-/** How often a group is made again that does not stand where it was made, and the pauses before, which grow. */
+/** Attempts to recreate a group at a position, and the growing pause between them. */
 const MOVE_ATTEMPTS = 4;
 const MOVE_PAUSE_MS = 100;
-/** How long the other handlers of a consumer that leaves may go on. */
+/** How long the other handlers of a leaving consumer may take. */
 const LEAVE_WITHIN_MS = 5_000;
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
 type GroupInfo = Awaited<ReturnType<NodeClient['getPersistentSubscriptionToAllInfo']>>;
 
-/** Persistent subscriptions to `$all`, filtered by the server. Their names are those that they have on the server. */
+/** Persistent subscriptions to `$all`, filtered by the server. Group names are those on the server. */
 export class ConsumerGroups {
   readonly #connection: Connection;
   readonly #messageTimeoutMs: number;
@@ -59,11 +59,11 @@ export class ConsumerGroups {
       startFrom: from === 'start' ? START : from,
       messageTimeout: this.#messageTimeoutMs,
       maxRetryCount: MAX_RETRIES,
-      // A checkpoint each second in which anything was acknowledged, so that little is handed out again.
+      // Checkpoint every second with acknowledgements, so that few events are redelivered.
       checkPointAfter: 1_000,
       checkPointLowerBound: 1,
     });
-    // A group's filter cannot be changed later. What it drops is never sent to a consumer, and so never acknowledged by one.
+    // The filter cannot be changed later. Consumers never get the events that it drops.
     const filter = eventTypeFilter({ regex: this.#connection.names.filter(types) });
     const create = (): Promise<void> =>
       this.#connection.call(managing('the creation', group), (client) =>
@@ -78,14 +78,17 @@ export class ConsumerGroups {
     }
   }
 
-  /** The server cannot move a group, so it is made again, unless it stands there. What the server has parked for it is lost. */
+  /**
+   * Recreates the group at the position, because the server cannot move one. Does nothing if it is already there. Parked messages
+   * are lost.
+   */
   async move(group: string, options: CreateGroup): Promise<void> {
     for (let attempt = 1; attempt <= MOVE_ATTEMPTS; attempt += 1) {
       const position = await this.position(group);
       if (position === options.after) return;
       if (position !== undefined) {
         await this.#delete(group);
-        // The server may go on removing what it noted of the group, which the new one must not find.
+        // The server may still be removing the old group's checkpoint, which the new group must not find.
         await sleep(MOVE_PAUSE_MS * attempt);
       }
       await this.create(group, options);
@@ -144,7 +147,7 @@ export class ConsumerGroups {
   }
 }
 
-/** The position after which a group begins that has not handled anything. */
+/** The start position of an unused group. */
 function startOf(info: GroupInfo | undefined): Position {
   const startFrom = info?.settings.startFrom;
   return startFrom === undefined || typeof startFrom === 'string' ? LOG_START : positionOf(startFrom);
@@ -159,7 +162,7 @@ class GroupConsumer {
   readonly #concurrency: number;
   readonly #stop = new AbortController();
   readonly #backoff: RejoinBackoff;
-  /** Received but not yet being handled. */
+  /** Received, not yet started. */
   #queue: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
   readonly #running = new Set<Promise<void>>();
   readonly #ended: Promise<void>;
@@ -194,13 +197,16 @@ class GroupConsumer {
       const membership = await this.#join();
       if (membership === undefined) break;
       const { why, error } = await membership.ended;
-      // The server hands out again what this connection has not acknowledged, counted once more.
+      // The server redelivers events that this connection has not acknowledged.
       this.#queue = [];
       if (why === 'closed') await Promise.all(this.#running);
-      else if (why === 'obstacle') await Promise.race([Promise.all(this.#running), pause(LEAVE_WITHIN_MS, stop)]);
+      else if (why === 'handler') await Promise.race([Promise.all(this.#running), pause(LEAVE_WITHIN_MS, stop)]);
       await membership.leave();
-      if (why === 'obstacle') {
-        this.#connection.warnOfObstacle(error, `Consumer group ${this.#group}: cannot go on; leaving it for now`);
+      if (why === 'handler') {
+        this.#connection.warnOfHandlerError(
+          error,
+          `Consumer group ${this.#group}: the handler failed; leaving the group for now`,
+        );
         await this.#backoff.wait();
       } else if (why === 'broken') {
         this.#connection.warn(error, `Consumer group ${this.#group}: connection lost; rejoining`);
@@ -217,8 +223,8 @@ class GroupConsumer {
         return await Membership.join({
           connection: this.#connection,
           group: this.#group,
-          // Twice the concurrency: handlers never wait for the server, and no event is queued for longer than one handler
-          // takes, so that the server's message timeout does not expire for events that are merely queued.
+          // Twice the concurrency: handlers never wait for the server, and an event waits for at most one handler, so the server's
+          // message timeout does not expire in the queue.
           bufferSize: this.#concurrency * 2,
           stop,
           receive: this.#receive,
@@ -256,11 +262,11 @@ class GroupConsumer {
       membership.acknowledge(resolved);
       this.#backoff.reset();
     } catch (error) {
-      membership.end({ why: 'obstacle', error });
+      membership.end({ why: 'handler', error });
     }
   }
 
-  /** Whether it is the event after which the group begins: the server hands that out, too. */
+  /** Whether this is the event at the group's start position, which the server delivers as well. */
   #isBefore({ event }: Resolved): boolean {
     return hasPosition(event) && event?.position !== undefined && positionOf(event.position) === this.#beginsAfter;
   }
@@ -270,16 +276,16 @@ type Join = {
   readonly connection: Connection;
   readonly client: NodeClient;
   readonly group: string;
-  /** How many unacknowledged events the server may have sent. */
+  /** The limit of unacknowledged events. */
   readonly bufferSize: number;
   readonly stop: AbortSignal;
   readonly receive: (membership: Membership, resolved: Resolved) => void;
 };
 
 /** The connection broke, the consumer was closed, or a handler threw. */
-type End = { readonly why: 'broken' | 'closed' | 'obstacle'; readonly error: unknown };
+type End = { readonly why: 'broken' | 'closed' | 'handler'; readonly error: unknown };
 
-/** A consumer's membership of its group over one connection. */
+/** A consumer's membership in its group over one connection. */
 class Membership {
   readonly ended: Promise<End>;
   readonly #connection: Connection;
@@ -312,7 +318,7 @@ class Membership {
     if (stop.aborted) this.#onStop();
   }
 
-  /** Joins as soon as there is a leader. */
+  /** Joins once there is a leader. */
   static async join(join: Omit<Join, 'client'>): Promise<Membership> {
     const { connection, stop } = join;
     const client = await connection.open(stop);
@@ -328,7 +334,7 @@ class Membership {
     }
   }
 
-  /** Acknowledgements of the same turn of the event loop are sent together. */
+  /** Sends the acknowledgements of one turn of the event loop together. */
   acknowledge(resolved: Resolved): void {
     this.#acknowledged.push(resolved);
     if (this.#acknowledged.length === 1) setImmediate(() => this.#flush());
@@ -349,8 +355,8 @@ class Membership {
   async leave(): Promise<void> {
     this.#flush();
     if (this.#end?.why !== 'broken') {
-      // A response on the same connection means that everything sent before it has arrived. Without one, the events that were
-      // acknowledged last may be redelivered.
+      // A response on the same connection proves that earlier acknowledgements have arrived. Without it, the last events may be
+      // redelivered.
       const read = this.#client.readAll({ maxCount: 1 });
       await Array.fromAsync(this.#connection.readFrom(this.#client, readOf('$all'), read)).catch(() => {});
     } else this.#connection.failed(this.#client, this.#end.error);
@@ -378,10 +384,7 @@ class Membership {
   }
 }
 
-/**
- * The event that was handed out; undefined if it is not one of this service. The server omits the position of an event that it reads
- * through its parked stream, as when an operator replays it with the server's own tools.
- */
+/** The delivered event; undefined if it is not one of this service. The server omits the position of a replayed parked message. */
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
   if (recorded === undefined || hasPosition(recorded)) return storedEvent(recorded, connection.names);
   const { streamId: stream, revision } = recorded;

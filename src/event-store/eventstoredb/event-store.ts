@@ -36,7 +36,7 @@ export type EventStoreDbOptions = ConnectionOptions &
 /**
  * The event log in EventStoreDB / KurrentDB.
  * @throws {Unavailable} if the server cannot be reached within `startWithinMs`
- * @throws {UnusableStore} if it never will with this URL
+ * @throws {UnusableStore} if the URL or the user is wrong
  */
 export async function openEventStoreDb(options: EventStoreDbOptions): Promise<OperatedEventStore> {
   const store = new EventStoreDb(options);

@@ -7,12 +7,12 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { status } from '@grpc/grpc-js';
 import type { Endpoint, Settings } from './settings.ts';
 
-/** A node of the cluster, as another one sees it. */
+/** A node of the cluster, as reported by a node. */
 export type Member = { readonly endpoint: Endpoint; readonly leads: boolean };
 
-/** A node answered, but not with what it knows: it is there. */
+/** A node answered, but without gossip. It is reachable. */
 export class GossipRefused extends Error {
-  /** The node does not know the user, or not by this password. */
+  /** The node rejected the user or the password. */
   readonly knowsNotUser: boolean;
 
   constructor(http: number, grpc: number, reason: string) {
@@ -24,10 +24,10 @@ export class GossipRefused extends Error {
   }
 }
 
-/** As in a URL: IPv6 addresses in brackets. */
+/** The address as in a URL, with IPv6 in brackets. */
 export const addressOf = ({ host, port }: Endpoint): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** The addresses behind a name. Each stands for a node, so that one that hangs does not stand in the way of the others. */
+/** The addresses of a name. Each counts as a node, so that a hanging one does not block the others. */
 export async function resolveSeed({ host, port }: Endpoint): Promise<readonly Endpoint[]> {
   if (isIP(host) !== 0) return [{ host, port }];
   return (await lookup(host, { all: true })).map(({ address }) => ({ host: address, port }));
@@ -38,9 +38,9 @@ const { path, requestSerialize, responseDeserialize } = gossipGrpc.GossipService
 const PREFIX_BYTES = 5;
 
 /**
- * Asks a node which nodes there are and which one leads. Over a connection of its own, which is torn down at the end: gRPC's would
- * wait for a node that accepts connections and says nothing, and keep the socket.
- * @param name what its certificate is for, if not the host
+ * Asks a node for the cluster's members and leader. Uses its own connection and closes it at the end: gRPC would keep waiting for a
+ * node that accepts connections but never answers.
+ * @param name the name in its certificate, if not the host
  * @throws {GossipRefused} if the node answers something else; another error if it does not answer within `gossipTimeoutMs`
  */
 export async function readGossip(endpoint: Endpoint, settings: Settings, name?: string): Promise<readonly Member[]> {
@@ -84,13 +84,13 @@ function ask(
     if (http !== 200 || grpc !== 0) reject(new GossipRefused(http, grpc, String(from['grpc-message'] ?? '')));
   };
   call
-    // Of a call that never got a connection, the cause says why.
+    // Without a connection, the reason is in `cause`.
     .on('error', (error) => reject(error.cause instanceof Error ? error.cause : error))
     .on('response', refusedBy)
     .on('trailers', refusedBy)
     .on('data', (chunk: Buffer) => received.push(chunk))
     .on('end', () => {
-      // As from a server that expects TLS: the stream then ends as if the answer were empty.
+      // A server that expects TLS ends the stream without data.
       if (received.length === 0) return reject(new Error('it answered nothing'));
       const message = Buffer.concat(received).subarray(PREFIX_BYTES);
       try {

@@ -6,12 +6,12 @@ import { misconfiguration } from './misconfiguration.ts';
 import { unknownUser } from './rights.ts';
 import type { Endpoint, Settings } from './settings.ts';
 
-/** The pause between two rounds of asking doubles up to this. */
+/** The pause between two rounds of gossip doubles up to this. */
 const MAX_PAUSE_MS = 500;
-/** A node that has just said that it leads is not asked again because one call takes long. */
+/** A slow call does not trigger a new round if the leader has confirmed itself within this time. */
 const TRUSTED_FOR_MS = 1_000;
 
-/** No node says that it leads, or the one node there is does not answer. */
+/** No node claims to lead, or the only node does not answer. */
 export class NoLeader extends Error {
   constructor(findings: readonly string[]) {
     super(`EventStoreDB has no leader that answers: ${findings.join('; ') || 'no node has answered yet'}`);
@@ -21,16 +21,16 @@ export class NoLeader extends Error {
 
 type Deps = {
   readonly settings: Settings;
-  /** Another node leads than before. */
+  /** The leader has changed. */
   readonly moved: (leader: Endpoint) => void;
-  /** A round of asking has found no leader. */
+  /** A round of gossip has found no leader. */
   readonly missing: (error: NoLeader) => void;
 };
 
 /**
- * Knows which node leads. It asks all nodes at once, so that a hanging node delays nothing, and trusts only a node that answers
- * for itself: while a leader hangs, the others go on naming it until they have elected another
- * (docs/decisions/eventstoredb.md). If the URL names one node, that is the leader as long as it answers.
+ * Finds the leader. Asks all nodes at once, so that a hanging one causes no delay, and trusts only a leader's own answer: while a
+ * leader hangs, the others still name it until they have elected a new one (docs/decisions/eventstoredb.md). A single node in the
+ * URL is the leader as long as it answers.
  */
 export class Leader {
   readonly #deps: Deps;
@@ -47,15 +47,15 @@ export class Leader {
     this.#deps = deps;
     const { seeds, isName } = deps.settings;
     this.#isCluster = isName || seeds.length > 1;
-    // One node is asked only once a call has failed, so that a start does not wait for it.
+    // A single node is asked only after a failed call, so that startup does not wait for it.
     if (!this.#isCluster) this.#known = this.#last = seeds[0];
   }
 
   /**
-   * The node that leads, as soon as there is one.
-   * @param withinMs how long to wait; without it, as long as it takes
-   * @throws {NoLeader} with what each node said
-   * @throws {UnusableStore} if the nodes do not know the user, or at the start if no node can be reached with this URL
+   * Waits for a leader.
+   * @param withinMs how long to wait; default: forever
+   * @throws {NoLeader} with the answer of each node
+   * @throws {UnusableStore} if the nodes reject the user or, during startup, the URL cannot work
    */
   async find(withinMs?: number): Promise<Endpoint> {
     if (this.#known !== undefined) return this.#known;
@@ -63,7 +63,7 @@ export class Leader {
     return withinMs === undefined ? looking : within(withinMs, looking, () => new NoLeader(this.#findings));
   }
 
-  /** A call to the node failed, or has had no answer for long: the nodes are asked at once, and calls wait for what they say. */
+  /** Call when a call to the node has failed or takes long. Starts a round at once; new calls wait for its result. */
   suspect(node: Endpoint, why: 'failed' | 'silent'): void {
     if (this.#known === undefined || addressOf(this.#known) !== addressOf(node)) return;
     if (why === 'silent' && performance.now() - this.#confirmedAt < TRUSTED_FOR_MS) return;
@@ -71,12 +71,12 @@ export class Leader {
     this.#look().catch(() => {});
   }
 
-  /** The one address in the URL turned out to be that of a node that does not lead: there are others. */
+  /** Call when the only node in the URL turns out not to lead, so that there must be others. */
   isNotAlone(): void {
     this.#isCluster = true;
   }
 
-  /** The nodes could be reached: from now on, whatever is wrong with them may pass. */
+  /** Call once the nodes have been reached: later failures count as temporary. */
   started(): void {
     this.#hasStarted = true;
   }
@@ -110,7 +110,7 @@ export class Leader {
     }
   }
 
-  /** One round. Ends as soon as a leader is beyond doubt, or when all have answered or had their time. */
+  /** One round. Ends once a leader is certain, or all nodes have answered or timed out. */
   async #ask(): Promise<Endpoint | undefined> {
     const { settings } = this.#deps;
     const [seed] = settings.seeds;
@@ -134,7 +134,7 @@ export class Leader {
             if (this.#isCluster) for (const member of members) ask(member.endpoint);
           },
           async (error: unknown) => {
-            // Any answer of a single node proves that it is there.
+            // Any answer of a single node proves that it is reachable.
             if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
             else if (error instanceof GossipRefused && error.knowsNotUser) found.reject(unknownUser(error));
             findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);
@@ -168,14 +168,14 @@ const leadersOf = (members: readonly Member[]): string[] =>
   members.filter(({ leads }) => leads).map(({ endpoint }) => addressOf(endpoint));
 
 /**
- * Of the nodes that say of themselves that they lead, the one that most others name. A former leader that hung says so as well
- * until it has heard of the election.
- * @param isFinal whether no more answers will come: until then, more than half of the nodes have to agree
+ * The node that claims to lead and is named by most others. A former leader that hung also claims to lead until it learns of the
+ * election.
+ * @param isFinal whether all answers are in; before that, more than half of the nodes must agree
  */
 function chooseLeader(answers: ReadonlyMap<string, readonly Member[]>, isFinal: boolean): Endpoint | undefined {
   const members = new Map([...answers.values()].flat().map(({ endpoint }) => [addressOf(endpoint), endpoint]));
   const votes = new Map<string, number>();
-  // Nodes may be asked at more than one address. Those that they name are counted.
+  // One node may have several addresses, so count the nodes that they name.
   for (const [from, said] of answers)
     if (members.has(from)) for (const leader of leadersOf(said)) votes.set(leader, (votes.get(leader) ?? 0) + 1);
   const leads = (address: string) => leadersOf(answers.get(address) ?? []).includes(address);

@@ -2,7 +2,7 @@ import { connect } from 'node:tls';
 import { addressOf } from './gossip.ts';
 import type { Endpoint, Settings } from './settings.ts';
 
-/** What Node says of a certificate that no authority it knows has signed. */
+/** Node.js error codes for a certificate of an unknown authority. */
 const UNKNOWN_AUTHORITY: ReadonlySet<unknown> = new Set([
   'CERT_SIGNATURE_FAILURE',
   'CERT_UNTRUSTED',
@@ -13,13 +13,10 @@ const UNKNOWN_AUTHORITY: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-/** What it says of an answer that is not TLS. */
+/** Node.js error codes for a response that is not TLS. */
 const NOT_TLS: ReadonlySet<unknown> = new Set(['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_WRONG_VERSION_NUMBER']);
 
-/**
- * Why a node could not be asked, and what to change, if waiting does not help: TLS on one side only, or a certificate that is not
- * accepted.
- */
+/** The cause of a failure that waiting cannot fix, and the remedy: TLS on one side only, or a rejected certificate. */
 export async function misconfiguration(
   error: unknown,
   node: Endpoint,
@@ -40,7 +37,7 @@ export async function misconfiguration(
   return code === 'CERT_HAS_EXPIRED' ? `the certificate of ${server} has expired: replace it` : undefined;
 }
 
-/** Whether a node completes a TLS handshake, whatever its certificate. */
+/** Whether a node completes a TLS handshake with any certificate. */
 async function speaksTls({ host, port }: Endpoint, withinMs: number): Promise<boolean> {
   const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['h2'], timeout: withinMs });
   try {

@@ -1,15 +1,15 @@
 export type NamesOptions = {
-  /** What streams, groups and event types begin with on the server, before a full stop. Default: nothing. */
+  /** The prefix of streams, groups and event types on the server, before a full stop. Default: none. */
   readonly prefix?: string;
-  /** The kinds of streams there are: the names up to the first hyphen. Default: all. */
+  /** The kinds of streams: their names up to the first hyphen. Default: all. */
   readonly kinds?: readonly string[];
-  /** What kinds look like that only later releases have. Default: nothing. */
+  /** Matches kinds of later releases. Default: none. */
   readonly laterKinds?: RegExp;
 };
 
 /**
- * How streams, groups and event types are called on the server, which other stores and other applications may share. What is ours
- * is told by the name of its stream, never by the type of the event alone (docs/decisions/eventstoredb.md).
+ * Maps the names of streams, groups and event types to those on the server, which other stores and applications may share. The
+ * stream name identifies our events; the event type alone does not (docs/decisions/eventstoredb.md).
  */
 export class Names {
   readonly #prefix: string;
@@ -35,14 +35,14 @@ export class Names {
     return this.#kinds === undefined || this.#kinds.has(kind) || this.#laterKinds?.test(kind) ? name : undefined;
   }
 
-  /** Our name of an event type on the server; undefined if it is not ours, as those of the server itself (`$…`). */
+  /** Our name of an event type on the server; undefined if it is not ours, such as system events (`$…`). */
   type(onServer: string): string | undefined {
     if (!onServer.startsWith(this.#prefix)) return undefined;
     const type = onServer.slice(this.#prefix.length);
     return type === '' || type.startsWith('$') ? undefined : type;
   }
 
-  /** A regular expression with which the server picks the events of these types, or of all of ours. */
+  /** The server-side filter for events of these types, or for all of ours. */
   filter(types: readonly string[] | undefined): string {
     const prefix = escaped(this.#prefix);
     return types === undefined ? `^${prefix}[^$]` : `^${prefix}(${types.map(escaped).join('|')})$`;

@@ -5,14 +5,14 @@ import { Channel, type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { addressOf } from './gossip.ts';
 import type { Endpoint, Settings } from './settings.ts';
 
-/** As the client has it: an event may be larger than what can be appended over gRPC. */
+/** The client's own value: an event may exceed the append limit of gRPC. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-/** After a connection was lost, the next ones are tried after pauses that double from the first to the second of these. */
+/** The first and the longest pause before gRPC reconnects; it doubles in between. */
 const RECONNECT_MS = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
-/** Sent as the name of the server where it has only an IP address. Of no meaning to a server with one certificate. */
+/** The TLS server name for an IP address. A server with one certificate ignores it. */
 const NAMELESS = 'eventstoredb.invalid';
 
-/** A client of one node, over a connection of its own. It does not look for another node; it is replaced. */
+/** A client of one node, with its own connection. Never fails over to another node; the caller replaces it. */
 export class NodeClient extends EventStoreDBClient {
   readonly node: Endpoint;
   readonly #channel: Channel;
@@ -30,7 +30,7 @@ export class NodeClient extends EventStoreDBClient {
       ...RECONNECT_MS,
       ...(settings.tls !== undefined && isIP(node.host) !== 0 ? { 'grpc.ssl_target_name_override': NAMELESS } : {}),
       'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-      // Connections are otherwise shared by all clients of the process, those to a node that hangs included.
+      // Otherwise all clients of the process would share connections, including those to a hanging node.
       'grpc.use_local_subchannel_pool': 1,
     });
   }
@@ -49,7 +49,7 @@ export class NodeClient extends EventStoreDBClient {
     this.close();
   }
 
-  /** Takes no more calls; those in flight are left to finish. */
+  /** Accepts no more calls. Those in flight may finish. */
   retire(): void {
     this.#channel.close();
   }
@@ -71,8 +71,8 @@ const keepAlive = ({ keepAliveIntervalMs, keepAliveTimeoutMs }: Settings) =>
       };
 
 /**
- * gRPC sends the host as the name of the server, and Node refuses an IP address there (RFC 6066). So for an address it sends
- * another name, and the certificate is checked against the address.
+ * gRPC sends the host as TLS server name, but Node refuses an IP address there (RFC 6066). For an address, this sends another name
+ * and checks the certificate against the address.
  */
 function credentialsFor({ host }: Endpoint, { tls }: Settings): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();

@@ -22,7 +22,7 @@ export const RETRIES = 3;
 /** How often a read without progress is resumed, and until when (monotonic, ms). */
 export type RetryLimit = { readonly retries: number; readonly givesUpAt: number };
 
-/** The end of the log as it was last seen, and the last event up to there. */
+/** The end of the log at the last look, and the last event before it. */
 type Tail = { readonly end: Position; readonly event: StoredEvent | undefined };
 
 /** Whether the error means that the server is unreachable, rather than that the request is wrong. */
@@ -34,7 +34,7 @@ export function checkOpen(closing: AbortSignal): void {
   if (closing.aborted) throw new Error('The event store is closed');
 }
 
-/** Reads of streams and of the log, which are resumed when the connection breaks. */
+/** Reads streams and the log, resuming after a broken connection. */
 export class Reads {
   readonly #connection: Connection;
   readonly #closing: AbortSignal;
@@ -45,7 +45,7 @@ export class Reads {
     this.#closing = closing;
   }
 
-  /** @param retryLimit by default that of any read, beginning when the first event is asked for */
+  /** @param retryLimit default: the common limit, counted from the request for the first event */
   async *stream(stream: string, options: ReadStream, retryLimit?: RetryLimit): AsyncGenerator<StoredEvent> {
     checkOpen(this.#closing);
     const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
@@ -64,9 +64,9 @@ export class Reads {
           requiresLeader: true,
         });
     };
-    // Not before the first event is asked for, which may be long after the call.
+    // Starts with the request for the first event, which may come long after the call.
     const events = this.#resuming(readOf(onServer), retryLimit ?? this.#retryLimit(), open);
-    // No check of the limit: the server ends the read there.
+    // The server enforces the limit.
     for await (const event of events) {
       remaining -= 1;
       yield event;
@@ -104,8 +104,8 @@ export class Reads {
   }
 
   /**
-   * Reads the log forward to its end. A subscription, because the server filters it and says all the time how far it has looked,
-   * however much of the log is not ours.
+   * Reads the log forward to its end. Uses a subscription, because the server filters it and reports progress even where no event
+   * is ours.
    */
   async *#forward(after: Position, types: readonly string[] | undefined, limit: number): AsyncGenerator<StoredEvent> {
     let position = after;
@@ -145,8 +145,8 @@ export class Reads {
   }
 
   /**
-   * The last event. It is asked for every second, and the server goes on adding system events to the log of a service that has
-   * nothing to do, so only what has been added since the last look is read.
+   * The last event. Called every second, so it reads only events added since the last call: even for an idle service, the server
+   * keeps adding system events.
    */
   async *#last(): AsyncGenerator<StoredEvent> {
     const known = this.#tail;
@@ -167,8 +167,8 @@ export class Reads {
   }
 
   /**
-   * Waits before a read is resumed; longer after each failure in a row.
-   * @throws {LogAway} if it has been given up; the error itself if another attempt is no use
+   * Waits before resuming a read, longer after each failure in a row.
+   * @throws {LogAway} after the last retry; the error itself if it is permanent
    */
   async #pauseBeforeRetry(error: unknown, failures: number, { retries, givesUpAt }: RetryLimit): Promise<void> {
     if (!isServerUnavailable(error, this.#closing)) throw error;
@@ -182,7 +182,7 @@ export class Reads {
 
   /**
    * Reads, resuming after the last event when the connection breaks, as long as there is progress.
-   * @param open how to read on after the last event; undefined if there is nothing more
+   * @param open opens a read after the last event; undefined at the end
    * @param isEnough whether to end before an event of the server or of this service
    */
   async *#resuming(

@@ -2,7 +2,7 @@ import { AccessDeniedError } from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 
-/** What a call is for, and what its user needs for it. */
+/** The purpose of a call, and the rights that its user needs. */
 export type Task = {
   /** As in "did not respond to …". */
   readonly what: string;
@@ -38,8 +38,7 @@ export const unknownUser = (cause: unknown): UnusableStore =>
   new UnusableStore('EVENTSTORE_URL: EventStoreDB does not know the user, or not by this password', cause);
 
 /**
- * The error of a call that the server refused to its user, as one line that says what is missing: a start ends with it. Any other
- * error as it is.
+ * Turns a missing right into one line, which a failed start prints. Returns any other error unchanged.
  * @param isNamed whether the URL names a user
  */
 export function explained(error: unknown, { doing, needs }: Task, isNamed: boolean): unknown {

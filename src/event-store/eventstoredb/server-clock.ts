@@ -3,11 +3,11 @@ import { type Connection, isTransient } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
 import { appendTo, readOf } from './rights.ts';
 
-/** Where it appends. The type begins with `$`, so that only this file sees these events. */
+/** The stream of its events. Their type begins with `$`, so that only this file sees them. */
 const CLOCK_STREAM = 'clock';
 const CLOCK_TYPE = '$venue-clock';
 
-/** The clock of the server, which says what time it is only by the time at which it stores an event. */
+/** Reads the server's clock from the creation time of an appended event. */
 export class ServerClock {
   readonly #connection: Connection;
   #isStreamBounded = false;
@@ -24,7 +24,7 @@ export class ServerClock {
         .call({ ...appendTo(stream), what: 'bounding the clock stream' }, (client) =>
           client.setStreamMetadata(stream, { maxCount: 1 }, { ...this.#withDeadline(), expectedRevision: NO_STREAM }),
         )
-        // Another process has done it, or it may not: the stream then only takes more room.
+        // Another process has already set it, or the user lacks the right. The stream then only takes more space.
         .catch((error: unknown) => {
           if (isTransient(error)) throw error;
         });
@@ -33,7 +33,7 @@ export class ServerClock {
     await this.#connection.call(appendTo(stream), (client) =>
       client.appendToStream(stream, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#withDeadline()),
     );
-    // If another process has appended in the meantime, its event is the later one, and as good.
+    // A later event by another process is just as good.
     const read = (client: NodeClient) =>
       client.readStream(stream, {
         direction: BACKWARDS,

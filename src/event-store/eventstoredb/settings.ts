@@ -3,44 +3,44 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Credentials } from '@eventstore/db-client';
 import { parseConnectionString } from '@eventstore/db-client/dist/Client/parseConnectionString.js';
 
-/** Where a node is reached. */
+/** The address of a node. */
 export type Endpoint = { readonly host: string; readonly port: number };
 
-/** What the URL says, and what the service sets where it says nothing. */
+/** The settings in the URL, with the service's defaults. */
 export type Settings = {
-  /** The addresses that the URL names: one node, some of a cluster, or (`isName`) one name of all its nodes. */
+  /** The addresses in the URL: one node, some of a cluster, or (`isName`) one name for all nodes. */
   readonly seeds: readonly Endpoint[];
-  /** Whether the seed is a name that stands for all nodes (`esdb+discover:`). */
+  /** Whether the seed is a name for all nodes (`esdb+discover:`). */
   readonly isName: boolean;
   readonly credentials: Credentials | undefined;
   /** Certificates; undefined for connections without TLS. */
   readonly tls: SecureContext | undefined;
   readonly connectionName: string | undefined;
-  /** How long a node has to say who the leader is. */
+  /** How long a node may take to answer a gossip request. */
   readonly gossipTimeoutMs: number;
-  /** The first pause between two rounds of asking. */
+  /** The first pause between two rounds of gossip. */
   readonly discoveryIntervalMs: number;
-  /** Silence after which a connection in use is tried by a ping, and how long the answer may take. -1 for no pings. */
+  /** The silence after which a connection in use is pinged, and the timeout of the ping. -1 disables pings. */
   readonly keepAliveIntervalMs: number;
   readonly keepAliveTimeoutMs: number;
 };
 
-/** A node that hangs costs a round of asking no more than this. */
+/** The most that a hanging node can delay a round of gossip. */
 const GOSSIP_TIMEOUT_MS = 1_000;
 const DISCOVERY_INTERVAL_MS = 100;
-/** A node that is gone without a word is noticed after both of them. The client's own are 10 s each. */
+/** A lost node is detected after interval plus timeout. The client's defaults are 10 s each. */
 const KEEP_ALIVE_INTERVAL_MS = 2_000;
 const KEEP_ALIVE_TIMEOUT_MS = 3_000;
 
-/** @throws {TypeError} if the URL is malformed, or contradicts what the service needs. The message does not quote it: it may hold a password. */
+/** @throws {TypeError} if the URL is malformed or unsupported. The message does not quote the URL, which may contain a password. */
 export function readSettings(url: string): Settings {
   const options = parse(url.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
   if (options.nodePreference !== undefined && options.nodePreference !== 'leader')
     throw new TypeError('nodePreference must be leader or be left out: the service reads what it has just written');
-  // 0 would give no node the time to answer, or ask them all without a pause.
+  // 0 would leave nodes no time to answer, or ask them without a pause.
   for (const name of ['gossipTimeout', 'discoveryInterval'] as const)
     if ((options[name] ?? 1) <= 0) throw new TypeError(`${name} must be above 0`);
-  // The client takes everything up to the port for the host.
+  // The client's parser takes everything before the port as the host.
   const seeds = options.hosts.map(({ address, port }) => ({ host: address.replace(/\/$/, ''), port }));
   if (seeds.some(({ host }) => /[/@]/.test(host)))
     throw new TypeError('is not a connection string of EventStoreDB (user and password have to be percent-encoded)');

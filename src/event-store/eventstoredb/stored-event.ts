@@ -4,17 +4,16 @@ import type { Names } from './names.ts';
 
 type ServerPosition = { readonly commit: bigint; readonly prepare: bigint };
 
-/** What the server sends for an unknown position: an unsigned 64-bit integer with all bits set. */
+/** The server's value for an unknown position: an unsigned 64-bit integer with all bits set. */
 const UNKNOWN_POSITION = 2n ** 64n - 1n;
 
-/** False for an event that the server read through its parked stream: it then omits the position. */
+/** False for a replayed parked message, for which the server omits the position. */
 export function hasPosition(recorded: RecordedEvent | undefined): boolean {
   return recorded?.position !== undefined && recorded.position.commit !== UNKNOWN_POSITION;
 }
 
 /**
- * Undefined for anything that is not an event of this service: system events (`$…`), those of other applications, and data that is
- * not a JSON object.
+ * Undefined for system events (`$…`), events of other applications, and data that is not a JSON object.
  * @throws if the server did not send the position
  */
 export function storedEvent(recorded: RecordedEvent | undefined, names: Names): StoredEvent | undefined {

@@ -60,7 +60,7 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
   const database = await openDatabase({
     path,
     what: 'event log',
-    mend: 'Replace the store with a backup: venue restore DIR --overwrite',
+    repair: 'Replace the store with a backup: venue restore DIR --overwrite',
     check,
   });
   try {
