@@ -49,8 +49,12 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     await receiver.close();
   });
 
-  const open = (secretKey: SecretKey) =>
-    openCore({ ...service.config, secretKey }, pino({ level: 'silent' }), { clock: () => service.time.now });
+  async function open(secretKey: SecretKey): Promise<Core> {
+    const config = { ...service.config, secretKey };
+    const core = await openCore(config, pino({ level: 'silent' }), { clock: () => service.time.now });
+    await core.projector.readable(10_000);
+    return core;
+  }
 
   /** What the records hold that is sealed under the secret key; the texts of deliveries are under keys of their own. */
   async function sealedIn({ documents }: Core): Promise<ReadonlySet<string>> {
