@@ -53,15 +53,15 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
-  { elsewhere, tell }: { readonly elsewhere?: AppendsElsewhere } & Pick<OutageOptions, 'tell'> = {},
+  { elsewhere, onSuspected }: { readonly elsewhere?: AppendsElsewhere } & Pick<OutageOptions, 'onSuspected'> = {},
 ): Promise<OperatedEventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere, tell }) });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere, onSuspected }) });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
-  return openEventStoreDb({ url: eventStoreUrl, ...names, logger, ...defined({ tell }) }).catch(
+  return openEventStoreDb({ url: eventStoreUrl, ...names, logger, ...defined({ onSuspected }) }).catch(
     inOneLine('EVENTSTORE_URL'),
   );
 }
@@ -149,7 +149,7 @@ export async function openStores(
   // Only the main thread reports outages.
   const topic = link?.open<string>('outage of the log', (reason) => events.outage.suspect(reason));
   const events = await openEvents(config, logger, {
-    ...defined({ elsewhere: writer?.appends, tell: log && topic?.tell }),
+    ...defined({ elsewhere: writer?.appends, onSuspected: log && topic?.send }),
   });
   try {
     const documents = await openDocuments(config, logger, {
@@ -214,7 +214,7 @@ export const openIdentity = (
  * @throws {StoreInUse} if a process has the store open
  */
 export const discardReadModels = (config: StoreConfig): Promise<void> =>
-  alone(config, async () => {
+  withExclusiveAccess(config, async () => {
     if (config.mongoUrl === undefined) {
       for (const file of [READ_MODELS_FOLDER, ...withSideFiles(READ_MODELS_FILE)])
         rmSync(join(config.dataDir, file), { force: true, recursive: true });
@@ -236,7 +236,7 @@ export const discardReadModels = (config: StoreConfig): Promise<void> =>
 export async function setStoreAside(config: StoreConfig): Promise<string | undefined> {
   const { dataDir, mongoUrl } = config;
   let folder: string | undefined;
-  await alone(config, async () => {
+  await withExclusiveAccess(config, async () => {
     const files = embeddedFiles(config).flatMap(withSideFiles);
     if (mongoUrl === undefined) files.push(READ_MODELS_FOLDER);
     for (const file of files.filter((each) => existsSync(join(dataDir, each)))) {
@@ -255,7 +255,7 @@ export async function setStoreAside(config: StoreConfig): Promise<string | undef
 }
 
 /** @throws {StoreInUse} if a process has the store open */
-export const checkStopped = (config: StoreConfig): Promise<void> => alone(config, async () => {});
+export const checkStopped = (config: StoreConfig): Promise<void> => withExclusiveAccess(config, async () => {});
 
 const embeddedFiles = ({ eventStoreUrl, mongoUrl }: StoreConfig): string[] => [
   ...(eventStoreUrl === undefined ? [LOG_FILE] : []),
@@ -265,10 +265,10 @@ const embeddedFiles = ({ eventStoreUrl, mongoUrl }: StoreConfig): string[] => [
 const withSideFiles = (file: string): string[] => [file, `${file}-wal`, `${file}-shm`];
 
 /** Runs `work` with exclusive access: locks the embedded files and checks that no other process sends heartbeats. */
-async function alone(config: StoreConfig, work: () => Promise<void>): Promise<void> {
+async function withExclusiveAccess(config: StoreConfig, work: () => Promise<void>): Promise<void> {
   const { dataDir, mongoUrl } = config;
-  const { takeAlone } = await import('./sqlite/alone.ts');
-  const release = takeAlone(embeddedFiles(config).map((file) => join(dataDir, file)));
+  const { lockExclusively } = await import('./sqlite/exclusive-lock.ts');
+  const release = lockExclusively(embeddedFiles(config).map((file) => join(dataDir, file)));
   if (release === undefined) throw new StoreInUse(dataDir);
   try {
     if (mongoUrl !== undefined && (await isMongoInUse(config))) throw new StoreInUse('MONGODB_URL');

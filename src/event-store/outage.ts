@@ -14,7 +14,7 @@ export type Outage = {
 export type OutageOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** Called instead of the logger, if another thread of this process reports outages. */
-  readonly tell?: (reason: string) => void;
+  readonly onSuspected?: (reason: string) => void;
 };
 
 /** A shorter outage is logged in one line. */
@@ -22,7 +22,11 @@ const REPORTED_AFTER_MS = 1_000;
 const PROBE_EVERY_MS = 250;
 
 /** @param ask rejects if the log does not answer */
-export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { logger, tell }: OutageOptions): Outage {
+export function watchOutage(
+  ask: () => Promise<void>,
+  closing: AbortSignal,
+  { logger, onSuspected }: OutageOptions,
+): Outage {
   let since: number | undefined;
   let reason = '';
 
@@ -41,13 +45,13 @@ export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { lo
     let isReported = false;
     const report = () => {
       isReported = true;
-      logger?.warn({ reason }, 'The event log does not answer; reads go on, commands wait');
+      logger?.warn({ reason }, 'The event log does not answer; reads continue, commands wait');
     };
-    const timer = tell === undefined ? setTimeout(report, REPORTED_AFTER_MS) : undefined;
+    const timer = onSuspected === undefined ? setTimeout(report, REPORTED_AFTER_MS) : undefined;
     await probe();
     clearTimeout(timer);
     since = undefined;
-    if (tell !== undefined || closing.aborted) return;
+    if (onSuspected !== undefined || closing.aborted) return;
     const milliseconds = Math.round(performance.now() - began);
     if (isReported) logger?.warn({ milliseconds }, 'The event log answers again');
     else logger?.warn({ milliseconds, reason }, 'The event log did not answer for a moment');
@@ -59,7 +63,7 @@ export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { lo
       reason = messageOf(error);
       if (since !== undefined || closing.aborted) return;
       since = at;
-      tell?.(reason);
+      onSuspected?.(reason);
       void follow(at);
     },
   };

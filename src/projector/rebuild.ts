@@ -33,8 +33,8 @@ export async function rebuild(
   const { documents, onProgress, signal, beginWithinMs = BEGIN_WITHIN_MS } = deps;
   const known = deps.projections.map(({ name }) => name);
   const { names = known } = deps;
-  const strange = names.find((name) => !known.includes(name));
-  if (strange !== undefined) throw new Error(`Unknown read model ${strange}; read models are ${known.join(', ')}`);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`Unknown read model ${unknown}; read models are ${known.join(', ')}`);
   const ids = deps.projections.filter(({ name }) => names.includes(name)).map(idOf);
 
   const catalogue = await openCatalogue(documents);

@@ -233,10 +233,10 @@ export async function openReadModels(deps: {
     waitFor: checkpoints.waitFor,
     reached(progress) {
       checkpoints.reached(progress);
-      topic?.tell({ reached: progress });
+      topic?.send({ reached: progress });
     },
     async changed(next) {
-      if (next.version > known.version()) topic?.tell({ changed: next.version });
+      if (next.version > known.version()) topic?.send({ changed: next.version });
       await known.changed(next);
     },
 

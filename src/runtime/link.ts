@@ -1,13 +1,13 @@
 /** Messages about one subject between two threads. Each is only a hint and may be lost; the stores are authoritative. */
 type Topic<T> = {
-  tell(item: T): void;
+  send(item: T): void;
   close(): void;
 };
 
 /** Sends change hints to the thread at the other end of a port, in order. */
 export type Link = {
-  /** Opens a subject. `hear` receives the other end's messages. */
-  open<T>(subject: string, hear: (item: T) => void): Topic<T>;
+  /** Opens a subject. `receive` gets the other end's messages. */
+  open<T>(subject: string, receive: (item: T) => void): Topic<T>;
 };
 
 /** A worker, the port to its parent, or one end of a channel. */
@@ -21,34 +21,34 @@ const MOST_UNCONFIRMED = 1_024;
 /** The receiver confirms that many messages at a time: each confirmation wakes the sender. */
 const CONFIRM_EVERY = 256;
 
-type Told = { readonly subject: string; readonly item: unknown };
-type Message = { readonly told: readonly Told[] } | { readonly confirmed: number };
+type Sent = { readonly subject: string; readonly item: unknown };
+type Message = { readonly sent: readonly Sent[] } | { readonly confirmed: number };
 
 /** A method, so that a listener for one type of item fits. */
-type Listener = { hear(item: unknown): void };
+type Listener = { receive(item: unknown): void };
 
 /** A link whose port is set later, and again when the other thread restarts. */
 export type Linked = Link & { connect(port: Port): void };
 
 export function createLink(): Linked {
   const listeners = new Map<string, Set<Listener>>();
-  let send: (message: Message) => void = () => {};
+  let post: (message: Message) => void = () => {};
   let unconfirmed = 0;
-  let waiting: Told[] = [];
+  let waiting: Sent[] = [];
 
   function flush(): void {
-    const told = waiting;
+    const sent = waiting;
     waiting = [];
     if (unconfirmed >= MOST_UNCONFIRMED) return;
     unconfirmed += 1;
-    send({ told });
+    post({ sent });
   }
 
   return {
     connect(port) {
       let received = 0;
       unconfirmed = 0;
-      send = (message) => port.postMessage(message);
+      post = (message) => port.postMessage(message);
       port.on('message', (message) => {
         if (!isMessage(message)) return;
         if ('confirmed' in message) {
@@ -57,26 +57,26 @@ export function createLink(): Linked {
         }
         received += 1;
         if (received % CONFIRM_EVERY === 0) port.postMessage({ confirmed: CONFIRM_EVERY });
-        for (const { subject, item } of message.told)
-          for (const listener of listeners.get(subject) ?? []) listener.hear(item);
+        for (const { subject, item } of message.sent)
+          for (const listener of listeners.get(subject) ?? []) listener.receive(item);
       });
     },
 
-    open<T>(subject: string, hear: (item: T) => void): Topic<T> {
-      const listener: Listener = { hear };
-      const heard = listeners.get(subject) ?? new Set();
-      listeners.set(subject, heard.add(listener));
+    open<T>(subject: string, receive: (item: T) => void): Topic<T> {
+      const listener: Listener = { receive };
+      const ofSubject = listeners.get(subject) ?? new Set();
+      listeners.set(subject, ofSubject.add(listener));
       return {
-        tell(item) {
+        send(item) {
           waiting.push({ subject, item });
           // Messages of one tick, such as documents and their checkpoint, wake the other thread once.
           if (waiting.length === 1) process.nextTick(flush);
         },
-        close: () => void heard.delete(listener),
+        close: () => void ofSubject.delete(listener),
       };
     },
   };
 }
 
 const isMessage = (message: unknown): message is Message =>
-  typeof message === 'object' && message !== null && ('told' in message || 'confirmed' in message);
+  typeof message === 'object' && message !== null && ('sent' in message || 'confirmed' in message);

@@ -4,15 +4,15 @@ const SLICE_MS = 5;
 const waiting: (() => void)[] = [];
 
 /** Resumes one waiting computation per turn of the event loop, so that many hold it no longer than one. */
-function goOn(): void {
+function resumeNext(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(goOn);
+  if (waiting.length > 0) setImmediate(resumeNext);
 }
 
 /** Waits for a turn of the event loop that no other waiting computation uses. */
 export const nextSlice = (): Promise<void> =>
   new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(goOn);
+    if (waiting.push(resolve) === 1) setImmediate(resumeNext);
   });
 
 /**

@@ -27,7 +27,7 @@ const STORE_EVERY_MS = 1_000;
 /** How often the positions of the consumer groups are stored. Older ones only cause more redeliveries. */
 const NOTE_GROUPS_EVERY_MS = 10_000;
 /** How long a stop waits for the final write. */
-const LAST_TIME_WITHIN_MS = 1_000;
+const FINAL_WRITE_WITHIN_MS = 1_000;
 /** How long another process may take to create the store's identity: a few writes. */
 const CONFIRMED_WITHIN_MS = 2_000;
 /** How often to ask a remote log for an event that it may not have replicated yet. */
@@ -253,7 +253,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
       // A store that does not answer must not keep the process from stopping.
       notedAt = Number.NEGATIVE_INFINITY;
       const last = remembering.then(remember).catch(() => {});
-      await Promise.race([last, delay(LAST_TIME_WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([last, delay(FINAL_WRITE_WITHIN_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -34,7 +34,7 @@ export function createLogClient({ receivesCommits }: { readonly receivesCommits:
   return {
     appends: {
       append: (append) => ask('append', append),
-      ...(receivesCommits && { onCommitted: (hear) => void fromLog.open<CommittedGroup>(COMMITTED, hear) }),
+      ...(receivesCommits && { onCommitted: (listener) => void fromLog.open<CommittedGroup>(COMMITTED, listener) }),
     },
     writes: {
       insert: (collection, key, written) => ask('insert', { collection: named(collection), key, written }),

@@ -66,7 +66,7 @@ async function openLog(path: string) {
   const { openLogWriter } = await import('../event-store/sqlite/log-writer.ts');
   return openLogWriter(path, (group) => {
     faultPoint('log: committed, not told');
-    committed.tell(group);
+    committed.send(group);
   });
 }
 

@@ -33,12 +33,12 @@ export function openDeliveryNews(link: Link | undefined, woken: (webhookId: stri
         const accounts = [...waiting];
         waiting = new Set();
         hear(accounts);
-        news?.tell({ changed: accounts });
+        news?.send({ changed: accounts });
       }, SAID_EVERY_MS);
       timer.unref();
     },
     wake(webhookId: string, isAsked: boolean): void {
-      news?.tell({ wake: webhookId, isAsked });
+      news?.send({ wake: webhookId, isAsked });
     },
     onChange(listener: (account: AccountKey) => void): () => void {
       listeners.add(listener);

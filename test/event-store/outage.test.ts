@@ -6,7 +6,7 @@ import { hooks } from '../../src/logger.ts';
 import { LogAway, OutcomeUnknown } from '../../src/runtime/unavailable.ts';
 import { eventually } from '../eventually.ts';
 
-function watched(tell?: (reason: string) => void) {
+function watched(onSuspected?: (reason: string) => void) {
   const lines: Record<string, unknown>[] = [];
   const logger = pino(
     { level: 'info', hooks, base: null },
@@ -19,7 +19,7 @@ function watched(tell?: (reason: string) => void) {
     log.asked += 1;
     if (log.isAway) throw new Error('No route to host');
   };
-  const outage = watchOutage(ping, closing.signal, { logger, ...(tell && { tell }) });
+  const outage = watchOutage(ping, closing.signal, { logger, ...(onSuspected && { onSuspected }) });
   return { lines, logger, log, outage, ping };
 }
 

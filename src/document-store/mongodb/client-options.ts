@@ -41,19 +41,19 @@ export const WITHOUT_TIMEOUT: CommandOperationOptions & { readonly socketTimeout
  * @throws {TypeError} if the URL contradicts a required option
  */
 export function clientOptions(url: string): MongoClientOptions {
-  const given = optionsIn(url);
+  const options = optionsIn(url);
   for (const [name, value] of Object.entries(NEEDED)) {
-    const said = given.get(name.toLowerCase());
-    if (said !== undefined && said !== value)
-      throw new TypeError(`${name}=${said} is not supported: it has to be ${value}, which is also the default`);
+    const given = options.get(name.toLowerCase());
+    if (given !== undefined && given !== value)
+      throw new TypeError(`${name}=${given} is not supported: it has to be ${value}, which is also the default`);
   }
   // `wtimeout` is the driver's former name, which it still accepts.
   for (const name of ['wtimeoutMS', 'wtimeout']) {
-    const said = given.get(name.toLowerCase());
-    if (said !== undefined && !/^[1-9]\d*$/.test(said))
-      throw new TypeError(`${name}=${said} is not supported: it has to be a number of milliseconds above 0`);
+    const given = options.get(name.toLowerCase());
+    if (given !== undefined && !/^[1-9]\d*$/.test(given))
+      throw new TypeError(`${name}=${given} is not supported: it has to be a number of milliseconds above 0`);
   }
-  const retryWrites = given.get('retrywrites') ?? 'true';
+  const retryWrites = options.get('retrywrites') ?? 'true';
   if (retryWrites !== 'true' && retryWrites !== 'false')
     throw new TypeError(`retryWrites=${retryWrites} is not supported: it has to be true or false`);
   return {
@@ -67,9 +67,9 @@ export function clientOptions(url: string): MongoClientOptions {
     writeConcern: {
       w: 'majority',
       journal: true,
-      wtimeoutMS: Number(given.get('wtimeoutms') ?? given.get('wtimeout') ?? ACKNOWLEDGED_WITHIN_MS),
+      wtimeoutMS: Number(options.get('wtimeoutms') ?? options.get('wtimeout') ?? ACKNOWLEDGED_WITHIN_MS),
     },
-    ...Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !given.has(name.toLowerCase()))),
+    ...Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !options.has(name.toLowerCase()))),
   };
 }
 

@@ -1,7 +1,7 @@
 import { within } from '../../runtime/within.ts';
 
 /** A slower read, such as one over a hanging connection, does not delay the next. */
-const HOLDS_UP_MS = 100;
+const SLOW_READ_MS = 100;
 
 type Reading<V> = { readonly keys: Set<string>; readonly found: PromiseWithResolvers<ReadonlyMap<string, V>> };
 
@@ -21,7 +21,7 @@ export function gatherReads<V>(
       const { keys, found } = next;
       next = undefined;
       const settled = read([...keys]).then(found.resolve, found.reject);
-      await within(HOLDS_UP_MS, settled).catch(() => {});
+      await within(SLOW_READ_MS, settled).catch(() => {});
     }
     isReading = false;
   }

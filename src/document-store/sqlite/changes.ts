@@ -12,20 +12,20 @@ type FileChange = {
 
 /** Messages between the threads of a process about changed documents. */
 export type Changes = {
-  tell(change: FileChange): void;
+  send(change: FileChange): void;
   /** @returns a function that stops listening */
-  listen(path: string, hear: (change: FileChange) => void): () => void;
+  listen(path: string, listener: (change: FileChange) => void): () => void;
 };
 
 export function createChanges(link: Link | undefined): Changes & { close(): void } {
   const listeners = new Map<string, (change: FileChange) => void>();
   const topic = link?.open<FileChange>('documents', (change) => listeners.get(change.path)?.(change));
   return {
-    tell: (change) => topic?.tell(change),
-    listen(path, hear) {
-      listeners.set(path, hear);
+    send: (change) => topic?.send(change),
+    listen(path, listener) {
+      listeners.set(path, listener);
       return () => {
-        if (listeners.get(path) === hear) listeners.delete(path);
+        if (listeners.get(path) === listener) listeners.delete(path);
       };
     },
     close: () => topic?.close(),

@@ -84,7 +84,7 @@ export async function openSqliteFile(
   }
 
   // Another thread of this process announces its changes.
-  const stopHearing = changes.listen(file.path, ({ count, changed }) => {
+  const stopListening = changes.listen(file.path, ({ count, changed }) => {
     if (count === known.own + 1) known = { ...known, own: count };
     for (const { collection, keys } of changed) caches.get(collection)?.forget(keys);
   });
@@ -102,7 +102,7 @@ export async function openSqliteFile(
       if (changed.length > 0) known = { ...known, own: counts.add() };
     };
     const committed = () => {
-      if (changed.length > 0) changes.tell({ path: file.path, count: known.own, changed });
+      if (changed.length > 0) changes.send({ path: file.path, count: known.own, changed });
     };
     try {
       await transaction(database, durability, run, committed);
@@ -126,7 +126,7 @@ export async function openSqliteFile(
     isClosed: () => closed,
     async close() {
       closed = true;
-      stopHearing();
+      stopListening();
       await commits.settled();
       if (database.isOpen) database.close();
     },

@@ -229,7 +229,7 @@ export class Connection {
   failed(client: NodeClient, error: unknown): void {
     if (!isTransient(error)) return;
     this.#outage.suspect(error);
-    if (error instanceof NotLeaderError) this.#leader.isNotAlone();
+    if (error instanceof NotLeaderError) this.#leader.hasOtherNodes();
     this.#leader.suspect(client.node, 'failed');
     for (const [use, shared] of this.#shared) {
       if (shared !== client) continue;

@@ -28,7 +28,7 @@ import { ServerClock } from './server-clock.ts';
 import { serverPosition } from './stored-event.ts';
 
 export type EventStoreDbOptions = ConnectionOptions &
-  Pick<OutageOptions, 'tell'> & {
+  Pick<OutageOptions, 'onSuspected'> & {
     /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
     readonly messageTimeoutMs?: number;
   };

@@ -13,14 +13,14 @@ export type Member = { readonly endpoint: Endpoint; readonly leads: boolean };
 /** A node answered, but without gossip. It is reachable. */
 export class GossipRefused extends Error {
   /** The node rejected the user or the password. */
-  readonly knowsNotUser: boolean;
+  readonly isUserRejected: boolean;
 
   constructor(http: number, grpc: number, reason: string) {
     super(
       `it answered with ${http === 200 ? `gRPC status ${grpc}` : `HTTP status ${http}`}${reason && ` (${reason})`}`,
     );
     this.name = 'GossipRefused';
-    this.knowsNotUser = http === constants.HTTP_STATUS_UNAUTHORIZED || grpc === status.UNAUTHENTICATED;
+    this.isUserRejected = http === constants.HTTP_STATUS_UNAUTHORIZED || grpc === status.UNAUTHENTICATED;
   }
 }
 

@@ -72,7 +72,7 @@ export class Leader {
   }
 
   /** Call when the only node in the URL turns out not to lead, so that there must be others. */
-  isNotAlone(): void {
+  hasOtherNodes(): void {
     this.#isCluster = true;
   }
 
@@ -136,7 +136,7 @@ export class Leader {
           async (error: unknown) => {
             // Any answer of a single node proves that it is reachable.
             if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
-            else if (error instanceof GossipRefused && error.knowsNotUser) found.reject(unknownUser(error));
+            else if (error instanceof GossipRefused && error.isUserRejected) found.reject(unknownUser(error));
             findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);
             if (this.#hasStarted || error instanceof GossipRefused) return;
             const wrong = await misconfiguration(error, endpoint, settings);

@@ -44,7 +44,7 @@ const WINDOW = 8_192;
 /** Delay before a subscription retries a failed read. */
 const RETRY_DELAY_MS = 250;
 
-export type SqliteEventStoreOptions = Pick<OutageOptions, 'tell'> & {
+export type SqliteEventStoreOptions = Pick<OutageOptions, 'onSuspected'> & {
   readonly path: string;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
@@ -56,8 +56,8 @@ export type SqliteEventStoreOptions = Pick<OutageOptions, 'tell'> & {
 
 export type AppendsElsewhere = {
   readonly append: AppendToLog;
-  /** Calls `hear` with each group that the other thread commits; absent if that thread does not send them. */
-  readonly onCommitted?: (hear: (group: CommittedGroup) => void) => void;
+  /** Calls `listener` with each group that the other thread commits; absent if that thread does not send them. */
+  readonly onCommitted?: (listener: (group: CommittedGroup) => void) => void;
 };
 
 /**

@@ -47,7 +47,7 @@ export type GroupsDeps = {
   /** How long events stay claimed by a consumer that no longer renews its leases, in milliseconds. */
   readonly leaseMs: number;
   readonly onError: (error: unknown) => void;
-  /** A consumer could not go on and left its group. */
+  /** Called when a consumer has left its group because its handler failed. */
   readonly onLeave: (group: string, error: unknown) => void;
 };
 

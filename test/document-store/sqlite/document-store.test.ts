@@ -62,9 +62,9 @@ describe('SQLite document store', () => {
   /** The store as the main thread and the worker have it open. What the worker tells arrives when it is delivered. */
   async function openLinked() {
     let told: unknown[] = [];
-    const hearers: ((message: unknown) => void)[] = [];
+    const listeners: ((message: unknown) => void)[] = [];
     const [mainLink, workerLink] = [createLink(), createLink()];
-    mainLink.connect({ postMessage: () => {}, on: (_, hear) => hearers.push(hear) });
+    mainLink.connect({ postMessage: () => {}, on: (_, listener) => listeners.push(listener) });
     workerLink.connect({ postMessage: (message) => told.push(message), on: () => {} });
     const main = await openSqliteDocumentStore({ folder, link: mainLink });
     const worker = await openSqliteDocumentStore({ folder, link: workerLink });
@@ -73,7 +73,7 @@ describe('SQLite document store', () => {
       main: await main.open(views),
       worker: await worker.open(views),
       deliver() {
-        for (const message of told) for (const hear of hearers) hear(message);
+        for (const message of told) for (const listener of listeners) listener(message);
         told = [];
       },
       lose() {

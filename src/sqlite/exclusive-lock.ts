@@ -6,7 +6,7 @@ import { isBusy, isDamage } from './busy.ts';
  * Locks databases exclusively for this process. Skips files that are absent or damaged.
  * @returns a function that releases them; undefined if any process, including this one, has one of them open
  */
-export function takeAlone(paths: readonly string[]): (() => void) | undefined {
+export function lockExclusively(paths: readonly string[]): (() => void) | undefined {
   const taken: DatabaseSync[] = [];
   const release = () => {
     for (const database of taken) database.close();
