@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BaseLogger } from 'pino';
 import type { Config } from './config.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
-import { isAnyoneBeating } from './document-store/heartbeats.ts';
+import { hasLiveProcess } from './document-store/heartbeats.ts';
 import type { DocumentsElsewhere } from './document-store/sqlite/document-store.ts';
 import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
@@ -281,7 +281,7 @@ async function withExclusiveAccess(config: StoreConfig, work: () => Promise<void
 async function isMongoInUse(config: StoreConfig): Promise<boolean> {
   const documents = await openDocuments(config);
   try {
-    return await isAnyoneBeating(documents);
+    return await hasLiveProcess(documents);
   } finally {
     await documents.close();
   }

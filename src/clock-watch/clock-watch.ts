@@ -62,11 +62,11 @@ export async function openClockWatch(deps: {
       hasLooked = true;
     } catch (error) {
       // The stores are unavailable, so no timed job can run anyway.
-      logger.warn({ err: error }, 'The clock could not be examined');
-      if (!hasLooked) return 'The clock of this machine could not be examined yet';
+      logger.warn({ err: error }, 'The clock could not be checked');
+      if (!hasLooked) return 'The clock of this machine could not be checked yet';
     }
     if (before === undefined && problem !== undefined)
-      logger.error({ clock: problem }, `${problem}. Requests are answered, but nothing is done by the clock`);
+      logger.error({ clock: problem }, `${problem}. Requests are answered, but timed jobs are paused`);
     if (before !== undefined && problem === undefined) logger.warn('The clock of this machine is trusted again');
     return problem;
   }

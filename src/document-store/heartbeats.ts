@@ -164,7 +164,7 @@ type Seen<S> = {
 const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbeats', kind: 'readModel', indexes: [] });
 
 /** Whether any process beats on the store. Watches for longer than the allowed silence, unless there are no heartbeats. */
-export async function isAnyoneBeating(documents: Pick<DocumentStore, 'open'>): Promise<boolean> {
+export async function hasLiveProcess(documents: Pick<DocumentStore, 'open'>): Promise<boolean> {
   const heartbeats = await documents.open(collection<object>());
   const versions = async () => {
     const found = new Map<string, number>();

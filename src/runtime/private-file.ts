@@ -9,7 +9,7 @@ export const OWNER_ONLY = 0o600;
  * Restricts a SQLite database to its owner. Call it before the first write: SQLite creates its side files with the mode of
  * the database.
  */
-export function keepPrivate(path: string): void {
+export function restrictToOwner(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
       chmodSync(file, OWNER_ONLY);

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { keepPrivate } from '../runtime/private-file.ts';
+import { restrictToOwner } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { createRetryWhileBusy, isBusy, type RetryWhileBusy } from './busy.ts';
 import type { FileName } from './file-name.ts';
@@ -32,7 +32,7 @@ export async function openDatabase({
   locks.set(database, retryWhileBusy);
   try {
     await retryWhileBusy(() => check(database));
-    keepPrivate(path);
+    restrictToOwner(path);
     await retryWhileBusy(() => database.exec(`PRAGMA page_size = ${pageSize}; PRAGMA journal_mode = WAL`));
     database.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     return database;

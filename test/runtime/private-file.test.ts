@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { keepPrivate, writePrivate } from '../../src/runtime/private-file.ts';
+import { restrictToOwner, writePrivate } from '../../src/runtime/private-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -33,8 +33,8 @@ describe('private files', () => {
       writeFileSync(join(folder, file), '');
       chmodSync(join(folder, file), 0o644);
     }
-    keepPrivate(join(folder, 'a.db'));
+    restrictToOwner(join(folder, 'a.db'));
     for (const file of ['a.db', 'a.db-wal', 'a.db-shm']) expect(mode(file)).toBe(0o600);
-    expect(() => keepPrivate(join(folder, 'missing.db'))).not.toThrow();
+    expect(() => restrictToOwner(join(folder, 'missing.db'))).not.toThrow();
   });
 });

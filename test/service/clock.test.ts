@@ -58,7 +58,7 @@ test('a clock that is set 20 days forward cancels no request, also after a resta
   await eventually(async () => expect(await readiness(service)).toEqual(wrong));
   await sleep(SOME_ROUNDS_MS);
   expect(await statusOf(service)).toBe('Pending');
-  expect(errorsOf(service)).toEqual([expect.stringContaining('nothing is done by the clock')]);
+  expect(errorsOf(service)).toEqual([expect.stringContaining('timed jobs are paused')]);
   await service.end('SIGKILL');
 
   const restarted = await startServiceProcess(dataDir, clock.env);
@@ -100,7 +100,7 @@ describe.skipIf('missing' in mongoServer)('on EventStoreDB and MongoDB', () => {
     });
     await sleep(SOME_ROUNDS_MS);
     expect(await status()).toBe('Pending');
-    expect(errorsOf(ahead)).toEqual([expect.stringContaining('nothing is done by the clock')]);
+    expect(errorsOf(ahead)).toEqual([expect.stringContaining('timed jobs are paused')]);
     clock.set(0);
     await eventually(async () => expect(await readiness(ahead)).toEqual({ status: 200, clock: undefined }));
 

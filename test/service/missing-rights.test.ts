@@ -55,8 +55,8 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
   });
 
   test.for<[string, string, string]>([
-    ['whose password is wrong', 'venue:wrong@', 'EventStoreDB does not know the user, or not by this password'],
-    ['that the URL does not name', '', 'EventStoreDB wants a user, and the URL names none'],
+    ['whose password is wrong', 'venue:wrong@', 'EventStoreDB rejected the user or the password'],
+    ['that the URL does not name', '', 'EventStoreDB requires a user, but the URL names none'],
   ])('%s ends at once with one line that says so', async ([, url, line], { start }) => {
     const ended = await start({ url });
     expect(ended).toMatchObject({ code: 1, signal: null, stderr: `EVENTSTORE_URL: ${line}\n` });

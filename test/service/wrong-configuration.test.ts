@@ -79,7 +79,7 @@ test('with a URL of MongoDB that contradicts what is promised the start fails wi
   });
   expect(ended).toMatchObject({
     code: 1,
-    stderr: 'MONGODB_URL: w=1 is not supported: it has to be majority, which is also the default\n',
+    stderr: 'MONGODB_URL: w=1 is not supported: it must be majority, which is also the default\n',
   });
 });
 

@@ -45,17 +45,17 @@ export function clientOptions(url: string): MongoClientOptions {
   for (const [name, value] of Object.entries(NEEDED)) {
     const given = options.get(name.toLowerCase());
     if (given !== undefined && given !== value)
-      throw new TypeError(`${name}=${given} is not supported: it has to be ${value}, which is also the default`);
+      throw new TypeError(`${name}=${given} is not supported: it must be ${value}, which is also the default`);
   }
   // `wtimeout` is the driver's former name, which it still accepts.
   for (const name of ['wtimeoutMS', 'wtimeout']) {
     const given = options.get(name.toLowerCase());
     if (given !== undefined && !/^[1-9]\d*$/.test(given))
-      throw new TypeError(`${name}=${given} is not supported: it has to be a number of milliseconds above 0`);
+      throw new TypeError(`${name}=${given} is not supported: it must be a number of milliseconds above 0`);
   }
   const retryWrites = options.get('retrywrites') ?? 'true';
   if (retryWrites !== 'true' && retryWrites !== 'false')
-    throw new TypeError(`retryWrites=${retryWrites} is not supported: it has to be true or false`);
+    throw new TypeError(`retryWrites=${retryWrites} is not supported: it must be true or false`);
   return {
     appName: 'venue-booking',
     ignoreUndefined: true,

@@ -75,7 +75,7 @@ export function isServerUnavailable(thrown: unknown): boolean {
 export function explained(error: unknown): unknown {
   if (!(error instanceof MongoServerError)) return error;
   if (error.code === AUTHENTICATION_FAILED)
-    return new UnusableStore('MONGODB_URL: MongoDB does not know the user, or not by this password', error);
+    return new UnusableStore('MONGODB_URL: MongoDB rejected the user or the password', error);
   if (error.code !== UNAUTHORIZED) return error;
   const [, database, command] = /^not authorized on (\S+) to execute command \{ "?(\w+)/.exec(error.message) ?? [];
   const what = command === undefined ? '' : ` to ${command} in ${database}`;

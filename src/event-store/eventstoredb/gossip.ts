@@ -91,12 +91,12 @@ function ask(
     .on('data', (chunk: Buffer) => received.push(chunk))
     .on('end', () => {
       // A server that expects TLS ends the stream without data.
-      if (received.length === 0) return reject(new Error('it answered nothing'));
+      if (received.length === 0) return reject(new Error('its answer was empty'));
       const message = Buffer.concat(received).subarray(PREFIX_BYTES);
       try {
         resolve(responseDeserialize(message).getMembersList().flatMap(memberOf));
       } catch (error) {
-        reject(new Error('it answered something that is no gossip', { cause: error }));
+        reject(new Error('its answer was not gossip', { cause: error }));
       }
     });
   const request = requestSerialize(new shared.Empty());

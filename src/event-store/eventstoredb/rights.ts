@@ -35,7 +35,7 @@ export const SUBSCRIBE: Task = { ...readOf('$all'), what: 'a subscription' };
 export const joining = (group: string): Task => ({ ...readOf('$all'), what: `joining consumer group ${group}` });
 
 export const unknownUser = (cause: unknown): UnusableStore =>
-  new UnusableStore('EVENTSTORE_URL: EventStoreDB does not know the user, or not by this password', cause);
+  new UnusableStore('EVENTSTORE_URL: EventStoreDB rejected the user or the password', cause);
 
 /**
  * Turns a missing right into one line, which a failed start prints. Returns any other error unchanged.
@@ -45,7 +45,7 @@ export function explained(error: unknown, { doing, needs }: Task, isNamed: boole
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === status.UNAUTHENTICATED) return unknownUser(error);
   if (!(error instanceof AccessDeniedError) && code !== status.PERMISSION_DENIED) return error;
-  if (!isNamed) return new UnusableStore('EVENTSTORE_URL: EventStoreDB wants a user, and the URL names none', error);
+  if (!isNamed) return new UnusableStore('EVENTSTORE_URL: EventStoreDB requires a user, but the URL names none', error);
   const missing = `the user of EventStoreDB may not ${doing}; it needs ${needs}`;
   return new UnusableStore(`EVENTSTORE_URL: ${missing} (docs/operations/servers.md, The user of EventStoreDB)`, error);
 }

@@ -226,15 +226,15 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it.each([
-    ['w=1', 'w=1 is not supported: it has to be majority'],
+    ['w=1', 'w=1 is not supported: it must be majority'],
     ['W=0', 'w=0 is not supported'],
-    ['journal=false', 'journal=false is not supported: it has to be true'],
-    ['j=false', 'j=false is not supported: it has to be true'],
-    ['wtimeoutMS=0', 'wtimeoutMS=0 is not supported: it has to be a number of milliseconds above 0'],
+    ['journal=false', 'journal=false is not supported: it must be true'],
+    ['j=false', 'j=false is not supported: it must be true'],
+    ['wtimeoutMS=0', 'wtimeoutMS=0 is not supported: it must be a number of milliseconds above 0'],
     // The same under its former name, which the driver still takes.
-    ['wtimeout=0', 'wtimeout=0 is not supported: it has to be a number of milliseconds above 0'],
-    ['readPreference=secondaryPreferred', 'readPreference=secondaryPreferred is not supported: it has to be primary'],
-    ['readConcernLevel=local', 'readConcernLevel=local is not supported: it has to be majority'],
+    ['wtimeout=0', 'wtimeout=0 is not supported: it must be a number of milliseconds above 0'],
+    ['readPreference=secondaryPreferred', 'readPreference=secondaryPreferred is not supported: it must be primary'],
+    ['readConcernLevel=local', 'readConcernLevel=local is not supported: it must be majority'],
   ])('refuses a URL with %s, which would break a promise', async (option, message) => {
     const url = `mongodb://127.0.0.1:1,127.0.0.1:2/venue?replicaSet=rs0&${option}`;
     await expect(openMongoDocumentStore({ url })).rejects.toThrow(message);

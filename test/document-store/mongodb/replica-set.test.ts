@@ -120,9 +120,7 @@ describe('MongoDB document store on a replica set', () => {
     answer = (command) => ('saslStart' in command ? refused(18, 'Authentication failed.') : undefined);
     const url = set.url.replace('//', '//ada:secret@');
     const opening = openMongoDocumentStore({ url: `${url}&authSource=admin` });
-    await expect(opening).rejects.toThrow(
-      new UnusableStore('MONGODB_URL: MongoDB does not know the user, or not by this password'),
-    );
+    await expect(opening).rejects.toThrow(new UnusableStore('MONGODB_URL: MongoDB rejected the user or the password'));
     const reason = 'not authorized on venue to execute command { create: "numbers" }';
     answer = (command) => ('create' in command ? refused(13, reason) : undefined);
     await expect(open()).rejects.toMatchObject({
