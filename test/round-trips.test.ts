@@ -40,7 +40,7 @@ async function openVenue() {
 }
 
 describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
-  test('a booking is one to the log, and its key none', async ({ venue: { log, book } }) => {
+  test('a booking takes one round trip to the log, and its key none', async ({ venue: { log, book } }) => {
     const [sent, read] = [{ ...log.appends }, log.reads.length];
     const began = performance.now();
     for (const day of DAYS) await book(day, SECOND);
@@ -54,9 +54,7 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     expect(reads.filter((stream) => stream.startsWith('apiKey-')).length).toBeLessThanOrEqual(seconds);
   });
 
-  test('the documents of a booking are written in one to each collection, and none is read before', async ({
-    venue: { mongo, book },
-  }) => {
+  test('the documents of a booking take one write per collection, and no read', async ({ venue: { mongo, book } }) => {
     const count = (name: string, collection: RegExp) =>
       mongo.commands.filter((command) => command.name === name && collection.test(command.collection)).length;
     const checkpoints = /^readModelCheckpoints$/;
@@ -73,7 +71,7 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     await eventually(() => expect(count('update', checkpoints)).toBeGreaterThanOrEqual(DAYS.length));
   });
 
-  test('bookings that come together are written together', async ({ venue: { mongo, book } }) => {
+  test('concurrent bookings are written together', async ({ venue: { mongo, book } }) => {
     const updates = (name: string) =>
       mongo.commands.filter((command) => command.name === 'update' && command.collection.startsWith(name)).length;
     mongo.commands.length = 0;

@@ -26,7 +26,7 @@ type Party = {
   readonly email: string;
   readonly key: string;
   readonly browser: Browser;
-  /** By which nobody else may recognise who acted. */
+  /** Values that would reveal the actor to the other account. */
   readonly traces: readonly string[];
 };
 let brand: Party;

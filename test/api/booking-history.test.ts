@@ -57,7 +57,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     (await service.get(`/bookings/${id}/history${query}`, { key })).json();
   const actorsIn = (history: readonly { readonly actor: object }[]) => history.map(({ actor }) => actor);
 
-  describe('who acted', () => {
+  describe('the actor', () => {
     test('is shown by name to the own account and by account to the other, in REST, MCP and console alike', async () => {
       const { users } = service.core;
       const email = 'host@example.com';
@@ -123,7 +123,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect((await get(brand.key, tagOf(theirs))).statusCode).toBe(304);
     });
 
-    test('no delivery says which credential it was', async () => {
+    test('no delivery names the credential', async () => {
       const id = await booked();
       for await (const stored of service.core.events.readStream(`spaceDay-${space}-${date()}`)) {
         const event = upcast(stored);
@@ -134,7 +134,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   });
 
   describe('as of', () => {
-    test('a moment shows what had happened by then, in any notation of it', async () => {
+    test('shows the events up to a moment, in any notation', async () => {
       const id = await booked();
       minutes(10);
       await approve(id);
@@ -224,7 +224,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       );
     });
 
-    test('the words that belong to a booking, in the booking as in the events', async () => {
+    test('the texts of a booking, in the booking and in the events', async () => {
       useStores();
       const body = { spaceId: space, startTime: date(), startHour: 10, message: 'For forty people.' };
       const { id } = (await service.post('/bookings', { key: brand.key, body })).json();

@@ -37,7 +37,7 @@ describe('POST /bookings', () => {
     });
   });
 
-  test('says how many hours are usable if the event runs past the window', async () => {
+  test('returns the usable hours if the event runs past the window', async () => {
     expect((await book(wish('2026-12-10', 20))).json()).toMatchObject({ endHour: 23, usageHours: 2 });
   });
 
@@ -128,7 +128,7 @@ describe('POST /bookings', () => {
       expect(again.statusCode).toBe(201);
       expect(again.json()).toEqual(first.json());
     });
-    test('fifty at once make one booking', async () => {
+    test('fifty concurrent requests make one booking', async () => {
       const headers = { 'idempotency-key': 'burst' };
       const answers = await Promise.all(Array.from({ length: 50 }, () => book(wish('2026-12-16'), brand.key, headers)));
       expect(new Set(answers.map((answer) => answer.statusCode))).toEqual(new Set([201]));
@@ -142,7 +142,7 @@ describe('POST /bookings', () => {
         expect([answer.statusCode, answer.json().error]).toEqual([422, 'BookingNotAllowed']);
       }
     });
-    test('a refused request leaves nothing of its key, which may then be used for another', async () => {
+    test('a refused request releases its key for another request', async () => {
       const records = await service.core.documents.open({ name: 'idempotencyKeys', kind: 'record', indexes: [] });
       const count = () => records.count(everyDocument());
       const before = await count();

@@ -94,7 +94,7 @@ describe('a client that has the current answer', () => {
   });
 });
 
-test('the tag of a day does not tell that a request was approved, which is not in the answer', async () => {
+test('the tag of a day does not reveal an approval, which is not in the answer', async () => {
   const id = await book('2026-12-22', 10);
   const url = `/spaces/${space}/availability?date=2026-12-22`;
   const { etag } = await get(url);
@@ -188,7 +188,7 @@ test('a list whose version cannot be read is answered without one', async () => 
   }
 });
 
-test('a rebuild, which may mend a list without an event, changes the entity tag of lists', async () => {
+test('a rebuild, which may correct a list without an event, changes the entity tag of lists', async () => {
   const before = await get('/bookings');
   const free = await get(routes()[0] ?? '');
   await service.core.maintenance.rebuild({
@@ -200,7 +200,7 @@ test('a rebuild, which may mend a list without an event, changes the entity tag 
   expect((await get(routes()[0] ?? '', { held: free.etag })).status).toBe(304);
 });
 
-test('a list that is long enough to be kept shows each change at once, in either process, to whom it concerns', async () => {
+test('a list that is long enough to be cached shows each change at once, in either process', async () => {
   const chatty = await service.brand('Chatty');
   const hall = await service.space(community, { windowStart: 0, windowEnd: 23, durationHours: 1 });
   const bookIn = async (app: RunningService['app'], startTime: string, startHour: number): Promise<number> => {

@@ -140,7 +140,7 @@ describe('every failure has the same error shape', () => {
     ['with two Hosts', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n', 400],
     ['with two Hosts, for a page', 'GET /console HTTP/1.1\r\nHost: x\r\nHost: x\r\nAccept: text/html\r\n\r\n', 400],
     ['without a Host, in HTTP/1.0', 'GET /api/v1/bookings HTTP/1.0\r\n\r\n', 401],
-    ['that expects what nobody does', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n', 400],
+    ['with an unsupported expectation', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n', 400],
     ['for a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 404],
   ])('a request %s', async (_, request, status) => {
     if (!service.app.server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
@@ -230,7 +230,7 @@ describe('other origins', () => {
   });
 });
 
-describe('what cannot be routed', () => {
+describe('an unroutable request', () => {
   const UNREADABLE = [
     ['broken percent-encoding', 'DELETE', '/api/v1/webhooks/%ff%'],
     ['broken percent-encoding of a number', 'GET', '/api/v1/bookings/%zz/history'],

@@ -76,7 +76,7 @@ it('tells a read model that is built for the first time from one that is rebuilt
   ]);
 });
 
-it('says which store does not answer, instead of not answering', async () => {
+it('names the store that does not answer', async () => {
   const never = () => new Promise<never>(() => {});
   expect(await readinessWith({}, { ping: { eventStore: up, documentStore: never }, answersWithinMs: 10 })).toEqual([
     503,

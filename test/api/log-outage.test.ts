@@ -43,9 +43,7 @@ const test = base.extend<{
   },
 });
 
-test('reads go on while the log is away, also with keys not seen before, and none of them asks it', async ({
-  venue,
-}) => {
+test('reads continue while the log is unavailable, even with new keys, and none asks the log', async ({ venue }) => {
   const { service, lines } = venue;
   const community = await service.community();
   const { key: seen, account } = await service.brand();

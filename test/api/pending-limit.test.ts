@@ -24,7 +24,7 @@ const book = ({ key }: Brand, startTime = freshDay(), headers = {}, at = space) 
   service.post('/bookings', { key, body: { spaceId: at, startTime, startHour: 10 }, headers });
 const idOf = async (answer: ReturnType<typeof book>): Promise<number> => (await answer).json().id;
 
-test('of many requests at once, as many as the limit are accepted, and one more is 422 BookingNotAllowed', async () => {
+test('concurrent requests are accepted up to the limit, and one more is 422 BookingNotAllowed', async () => {
   const brand = await service.brand();
   const answers = await Promise.all(Array.from({ length: 8 }, () => book(brand)));
   expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, 201, 201, 422, 422, 422, 422, 422]);
@@ -35,7 +35,7 @@ test('of many requests at once, as many as the limit are accepted, and one more 
   expect((await book(await service.brand('Other'))).statusCode).toBe(201);
 });
 
-test('an answer of any kind makes room for another request', async () => {
+test('any answer frees a request of the quota', async () => {
   const brand = await service.brand();
   const { bookings } = service.core.commands;
   const answers: readonly ((id: number) => Promise<unknown>)[] = [
@@ -59,7 +59,7 @@ test('an answer of any kind makes room for another request', async () => {
   }
 });
 
-test('a repetition under its key takes no room: in progress, pending or answered', async () => {
+test('a repetition under the same key is not counted: in progress, pending or answered', async () => {
   const brand = await service.brand();
   const [first, second] = [await idOf(book(brand)), await idOf(book(brand))];
   const last = freshDay();
@@ -77,7 +77,7 @@ test('a repetition under its key takes no room: in progress, pending or answered
   expect([first, second]).not.toContain(id);
 });
 
-test('a refused request takes no room', async () => {
+test('a refused request is not counted', async () => {
   const [brand, other] = [await service.brand(), await service.brand('Other')];
   const taken = freshDay();
   await book(other, taken);
@@ -85,7 +85,7 @@ test('a refused request takes no room', async () => {
   for (let i = 0; i < LIMIT; i += 1) expect((await book(brand)).statusCode).toBe(201);
 });
 
-test('a request that failed, and may still be appended, takes room until the quota has found out', async () => {
+test('a failed request that may still be appended counts until the quota has checked it', async () => {
   const brand = await service.brand();
   const { events } = service.core;
   const { append } = events;

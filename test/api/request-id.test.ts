@@ -16,7 +16,7 @@ const inLog = async (type: string) =>
     ({ metadata }) => (metadata as { correlationId: string }).correlationId,
   );
 
-test('X-Request-Id is the correlation id of what a request changed', async () => {
+test('X-Request-Id is the correlation id of the request’s events', async () => {
   const space = await service.space(await service.community());
   const booked = await service.post('/bookings', {
     key: brand.key,

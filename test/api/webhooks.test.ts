@@ -32,7 +32,7 @@ test('the secret is returned once and stored nowhere in the clear', async () => 
     expect(JSON.stringify(event)).not.toContain(signingSecret.slice('whsec_'.length));
 });
 
-test('a URL with an international name is registered as it is called', async () => {
+test('a URL with an international name is registered in the form that is called', async () => {
   const made = await register({ url: 'https://bücher.example.com/été', events: 1 }, await service.key(brand.account));
   expect(made.json()).toMatchObject({ url: 'https://xn--bcher-kva.example.com/%C3%A9t%C3%A9' });
 });

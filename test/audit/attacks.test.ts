@@ -15,7 +15,7 @@ import { unseal } from '../../src/secrets/seal.ts';
 import { replace } from '../document-store/replace.ts';
 import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 
-/** Whoever holds service, database and keys. Each changes one thing among 300 sealed events, the one with the index 200 first. */
+/** Attacks by a holder of service, database and keys. Each changes one thing among 300 sealed events, the one with the index 200 first. */
 const ATTACKS: Readonly<Record<string, { readonly work: (database: DatabaseSync) => void; readonly isCut?: true }>> = {
   'rewrites an event': {
     work: (database) => database.exec(`UPDATE events SET data = '{"n":-1}' WHERE position = 201`),
@@ -50,7 +50,7 @@ const ATTACKS: Readonly<Record<string, { readonly work: (database: DatabaseSync)
   'cuts the log': { work: (database) => database.exec('DELETE FROM events WHERE position > 200'), isCut: true },
 };
 
-/** A store with three checkpoints, and copies of everything that somebody may have kept of it. */
+/** A store with three checkpoints, and copies of everything that an auditor may have kept. */
 async function keptStore() {
   const store = await sealedStore();
   const [file, leavesFile] = [join(store.folder, 'seals.txt'), join(store.folder, 'seals-with-leaves.txt')];
@@ -90,7 +90,7 @@ async function check(
   });
 }
 
-/** What the whoever-holds-everything does next: seals the altered log anew with the stolen key, as if it had always been so. */
+/** The attacker's next step: seals the altered log anew with the stolen key, as if it had always been so. */
 async function coverUp({ documents, records, events }: Kept): Promise<void> {
   const { document } = (await records.key.get('log')) ?? {};
   if (document === undefined) throw new Error('There is no key');
@@ -129,7 +129,7 @@ const limitedTo = (size: number, events: ReturnType<Kept['events']>) =>
 const kinds = (findings: readonly Finding[]): string[] => findings.map(({ found }) => found);
 
 describe('an unchanged log', () => {
-  test('is in keeping with everything, and the newest checkpoint goes on from a kept one', async () => {
+  test('matches everything kept, and the newest checkpoint extends a kept one', async () => {
     const store = await keptStore();
     await store.append(7);
     await store.seal();
@@ -210,7 +210,7 @@ test('every single byte of an event counts', async () => {
   }
 });
 
-test('hashes that the store keeps are compared, too, and so are its own checkpoints', async () => {
+test('the store’s own hashes and checkpoints are compared too', async () => {
   const store = await keptStore();
   const tiles = await store.documents.open<{ hashes: string }>({ name: 'sealTiles', kind: 'record', indexes: [] });
   const stored = await tiles.get('0/0000000000000000');

@@ -50,7 +50,7 @@ describe('a checkpoint', () => {
   /** Signatures of others may be added: those of witnesses are. */
   const isSameNote = (note: string): boolean => note.startsWith(made.slice(0, made.indexOf('\n\n') + 2));
 
-  test('of another size or root is another one: the fields cannot be taken from two checkpoints', () => {
+  test('is refused with fields from two checkpoints', () => {
     const other = signCheckpoint(1_235, someHash('another root'), key);
     const fields = made.split('\n');
     for (const [at, field] of other.split('\n').entries()) {

@@ -31,7 +31,7 @@ async function proved(createDatabase = documentEngines[0]?.[1], count = 1_300) {
 }
 
 describe.each(documentEngines)('proofs with the documents on %s', (_, createDatabase) => {
-  test('are those of the right index for every event, and hold with nothing but the key', async () => {
+  test('have the right index for every event, and verify with only the key', async () => {
     const { prove, key, head } = await proved(createDatabase, 600);
     const proofs = await prove();
     expect(proofs.events.map(({ index }) => index)).toEqual(Array.from({ length: 600 }, (_, at) => at));
@@ -107,7 +107,7 @@ test('refuses a proof in which anything was altered', async () => {
   refused({ ...made, events: made.events.map((each) => ({ ...each, event: each.event + half })) }, 'no Unicode');
 });
 
-test('text that is not Unicode is not taken for the text that would be hashed in its place', () => {
+test('does not hash different text in place of text that is not Unicode', () => {
   const key = someKey('example.com/log');
   const proofOf = (event: string): EventProofs => ({
     checkpoint: signCheckpoint(1, hashOfForm('{"name":"\ufffd"}'), key),
@@ -117,7 +117,7 @@ test('text that is not Unicode is not taken for the text that would be hashed in
   expect(checkProofs(proofOf('{"name":"\ud800"}'), key)).toHaveProperty('problem');
 });
 
-test('a proof is not one of another log, nor by another key', async () => {
+test('refuses a proof of another log or by another key', async () => {
   const { prove, all } = await proved(undefined, 10);
   const made = await prove(all.slice(0, 1));
   expect(checkProofs(made, someKey('example.com/log'))).toEqual({
@@ -125,7 +125,7 @@ test('a proof is not one of another log, nor by another key', async () => {
   });
 });
 
-test('no proof is handed out that does not hold', async () => {
+test('makes no proof that does not verify', async () => {
   const { deps, head, attack, events, all } = await proved(undefined, 300);
   const was = all[100];
   if (was === undefined) throw new Error('There is no such event');

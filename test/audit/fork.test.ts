@@ -135,7 +135,7 @@ test('a log that does not begin with the checkpoint in SEAL_FILE is not sealed, 
   expect(readFileSync(store.file, 'utf8')).toBe(before);
 });
 
-test('a log of which only the seals are older goes on to the checkpoint in SEAL_FILE', async () => {
+test('a log with older seals only continues to the checkpoint in SEAL_FILE', async () => {
   const store = await storeWithFile();
   await (await store.documents.open<object>({ name: 'seals', kind: 'record', indexes: [] })).delete('0000000000000100');
   await store.append(1);
@@ -143,7 +143,7 @@ test('a log of which only the seals are older goes on to the checkpoint in SEAL_
   expect(readFileSync(store.file, 'utf8').match(/^\d+$/gm)).toEqual(['60', '100', '101']);
 });
 
-test('two stores that append to one SEAL_FILE leave what the other has written', async () => {
+test('two stores that append to one SEAL_FILE keep each other’s checkpoints', async () => {
   const store = await storeWithFile();
   const another = `${readFileSync(store.second, 'utf8').replace(ORIGIN, 'example.com/other')}`;
   writeFileSync(store.file, `${readFileSync(store.file, 'utf8')}\n${another}`);

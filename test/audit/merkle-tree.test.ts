@@ -132,7 +132,7 @@ describe('consistency', () => {
     );
   });
 
-  test('is refused whichever hash is altered, and for what is no size', async () => {
+  test('is refused with any altered hash, and for an invalid size', async () => {
     await fc.assert(
       fc.asyncProperty(claims, fc.gen(), async (made, gen) => {
         const claim = await made;

@@ -64,7 +64,7 @@ describe('the canonical form of an event', () => {
   });
 });
 
-describe('what RFC 8785 refuses', () => {
+describe('a value that RFC 8785 refuses', () => {
   test.each([
     ['half of a surrogate pair', String.raw`{"name":"a\uD83D"}`, String.raw`{"name":"a\ud83d"}`],
     ['the other half', String.raw`{"name":"\uDE00b"}`, String.raw`{"name":"\ude00b"}`],
@@ -96,7 +96,7 @@ describe('what RFC 8785 refuses', () => {
     expect(canonicalForm(event(JSON.parse(`{"deep":${deep}}`)))).toBe(around(`{"deep":${deep}}`));
   });
 
-  test('however long its lists are', () => {
+  test('is hashed however long its lists are', () => {
     const long = `[${Array(300_000).fill('1e999').join(',')}]`;
     expect(canonicalForm(event(JSON.parse(`{"long":${long}}`)))).toBe(around(`{"long":${long}}`));
   });
@@ -153,7 +153,7 @@ test('the leaf hash is SHA-256 of a zero byte and the canonical form in UTF-8', 
   expect(leafHash(stored).toString('hex')).toBe(expected);
 });
 
-test('the decision page shows the form and the hash of an event as they are', () => {
+test('the decision page shows the correct form and hash of an event', () => {
   const page = readFileSync(new URL('../../docs/decisions/seals.md', import.meta.url), 'utf8');
   const [, form = '', hash] = /```json\n(.+)\n```.*?`([0-9a-f]{64})`/s.exec(page) ?? [];
   expect(canonicalForm(JSON.parse(form))).toBe(form);

@@ -74,7 +74,7 @@ test('the program is shorter than 60 lines', () => {
 });
 
 describe.skipIf(PYTHON === undefined)('the program of docs/guides/audit.md', () => {
-  test('confirms a log, a proof of a booking, and that the log goes on from what was kept', async () => {
+  test('confirms a log, a proof of a booking, and that the log extends kept checkpoints', async () => {
     await kept();
     expect(check('key.txt', 'seals.txt', 'log.ndjson', 'verified.json', 'proof.json')).toEqual({
       status: 0,
@@ -85,7 +85,7 @@ describe.skipIf(PYTHON === undefined)('the program of docs/guides/audit.md', () 
     expect(check('key.txt', 'all-seals.txt', 'proof.json').status).toBe(0);
   });
 
-  test('refuses a proof that those who hold the key have made for another log', async () => {
+  test('refuses a proof that the holder of the key made for another log', async () => {
     await kept();
     const records = await openSealRecords(service.core.documents);
     const key = await obtainSealKey(records, { ...service.config, logId: () => Promise.reject(new Error('No key')) });
@@ -108,7 +108,7 @@ describe.skipIf(PYTHON === undefined)('the program of docs/guides/audit.md', () 
     }
   });
 
-  test('refuses a file that shows nothing', async () => {
+  test('refuses a file without proofs', async () => {
     await kept();
     const proof = JSON.parse(readFileSync(at('proof.json'), 'utf8'));
     const { consistency, ...others } = JSON.parse(readFileSync(at('verified.json'), 'utf8'));

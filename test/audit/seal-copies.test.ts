@@ -31,7 +31,7 @@ async function storeWithFile(leaves = false) {
 const leavesIn = (items: readonly KeptItem[]) => items.flatMap((item) => ('leaf' in item ? [item] : []));
 
 describe('SEAL_FILE', () => {
-  test('gets every checkpoint, one after another, each as others read it', async () => {
+  test('gets every checkpoint in order, in a form that other programs read', async () => {
     const store = await storeWithFile();
     const notes: (string | undefined)[] = [];
     for (let at = 0; at < 3; at += 1) notes.push((await store.sealNext())?.note);
@@ -44,7 +44,7 @@ describe('SEAL_FILE', () => {
     expect(store.warnings).toEqual([]);
   });
 
-  test('gets the hash of every event, if asked, also of those from before it was', async () => {
+  test('gets the hash of every event if configured, including earlier events', async () => {
     const store = await storeWithFile(true);
     const { seal } = await store.sealing();
     await store.append(700);
@@ -59,7 +59,7 @@ describe('SEAL_FILE', () => {
     expect(await Array.fromAsync(kept?.leaves?.() ?? [], ({ hash }) => hash)).toEqual(hashes);
   });
 
-  test('gets what it has missed', async () => {
+  test('gets missed checkpoints', async () => {
     const store = await storeWithFile();
     await store.sealNext();
     const { seal } = await store.sealing();
@@ -73,7 +73,7 @@ describe('SEAL_FILE', () => {
     expect(await store.sizes()).toEqual([1, 2, 3, 4]);
   });
 
-  test('is mended where its writer was killed, wherever that was', async () => {
+  test('is repaired after its writer was killed at any byte', async () => {
     const store = await storeWithFile(true);
     await store.sealNext(3);
     const { length } = readFileSync(store.file);
@@ -127,7 +127,7 @@ describe('SEAL_FILE', () => {
     expect(store.warnings.at(-1)).toBe('SEAL_FILE: checkpoints are kept there again');
   });
 
-  test('that cannot be written keeps nothing from being sealed', async () => {
+  test('that cannot be written does not prevent sealing', async () => {
     const store = await sealedStore();
     await store.append(1);
     const { seal, copyProblems } = await store.sealing({ sealFile: join(store.folder, 'missing', 'seals.txt') });
@@ -195,7 +195,7 @@ describe('a kept file', () => {
     await expect(reading).rejects.toThrow(problem);
   });
 
-  test('of another log, or that is not there, is refused by name', async () => {
+  test('of another log, or a missing one, is refused by name', async () => {
     const { file, key, folder } = await kept();
     await expect(readRetainedCheckpoints(file, someKey('example.com/other'))).rejects.toThrow(
       /seals\.txt: the checkpoint in line 4 is of another log, venue-booking-service\/1{8}.*, and not of example\.com\/other$/,
@@ -253,7 +253,7 @@ describe('SEAL_WEBHOOK', () => {
     expect(received).toEqual(notes.map((body) => ({ type: 'text/plain; charset=utf-8', body })));
   });
 
-  test('gets what it has missed once it answers, and nothing twice that it has taken', async () => {
+  test('gets missed checkpoints once it answers, and none twice', async () => {
     const store = await sealedStore();
     const { url, received, answers } = await receiver();
     const { seal, copyProblems } = await store.sealing({ sealWebhook: url });
@@ -276,7 +276,7 @@ describe('SEAL_WEBHOOK', () => {
     expect(copyProblems.size).toBe(0);
   });
 
-  test('that cannot be reached is reported without its URL, and sealing goes on', async () => {
+  test('that cannot be reached is reported without its URL, and sealing continues', async () => {
     const store = await sealedStore();
     const { url, server } = await receiver();
     server.close();

@@ -20,7 +20,7 @@ async function rootOf(store: Store, size: number): Promise<string> {
 }
 
 describe.each(documentEngines)('sealing with the documents on %s', (_, createDatabase) => {
-  test('goes on from what is kept, and gives the tree of all events each time', async () => {
+  test('continues from the stored tiles, and computes the tree of all events each time', async () => {
     const store = await sealedStore(createDatabase);
     const { seal } = await store.sealing();
     expect(await seal()).toBeUndefined();
@@ -64,7 +64,7 @@ describe.each(documentEngines)('sealing with the documents on %s', (_, createDat
     expect(read).toEqual((await store.all()).slice(300).map(({ id }) => id));
   });
 
-  test('several processes at once seal the same, and none gets in the way of the others', async () => {
+  test('several processes at once write the same seals without errors', async () => {
     const store = await sealedStore(createDatabase);
     const processes = await Promise.all([1, 2, 3].map(async () => (await store.sealing()).sealInTurn));
     for (let round = 0; round < 3; round += 1) {
@@ -87,7 +87,7 @@ describe.each(documentEngines)('sealing with the documents on %s', (_, createDat
     expect((await other.seal())?.size).toBe(1);
   });
 
-  test('a process that is behind writes nothing over hashes that another has kept since', async () => {
+  test('a process that is behind does not overwrite newer hashes of another', async () => {
     const { records } = await sealedStore(createDatabase);
     const hashes = [1, 2, 3].map((byte) => Buffer.alloc(32, byte));
     await records.keep([{ level: 0, index: 0, hashes }]);
@@ -107,7 +107,7 @@ describe.each(documentEngines)('sealing with the documents on %s', (_, createDat
   });
 });
 
-test('a seal that is stopped, or killed before its checkpoint is written, is made good the next time', async () => {
+test('a seal that was stopped or killed before its checkpoint is completed the next time', async () => {
   const store = await sealedStore();
   await store.append(1_200);
   const stopping = new AbortController();
@@ -122,7 +122,7 @@ test('a seal that is stopped, or killed before its checkpoint is written, is mad
   expect((await seal())?.note).toContain(await rootOf(store, 1_300));
 });
 
-test('what is appended while the log is sealed waits for the next seal: a busy store does not seal all the time', async () => {
+test('events appended during a seal wait for the next one, so a busy store does not seal all the time', async () => {
   const store = await sealedStore();
   await store.append(1);
   const { seal } = await store.sealing();
@@ -163,7 +163,7 @@ test('text that is not Unicode is sealed like any other', async () => {
 });
 
 describe('the key', () => {
-  test('is one, whichever process makes it, named after the log, and sealed under the secret key', async () => {
+  test('is the same in every process, named after the log, and sealed under the secret key', async () => {
     const store = await sealedStore();
     const logId = async () => 'the-log';
     const keys = await Promise.all([1, 2, 3].map(() => obtainSealKey(store.records, { secretKey: SECRET_KEY, logId })));

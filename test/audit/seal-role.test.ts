@@ -39,7 +39,7 @@ async function running(store: Store, settings = {}, periodMs = 5) {
 
 const sizes = (store: Store) => Array.fromAsync(store.records.after(0), ({ size }) => size);
 
-test('seals whenever something has happened, and only then', async () => {
+test('seals when there are new events, and only then', async () => {
   const store = await sealedStore();
   const { role, looked, lines } = await running(store);
   role.start();
@@ -57,7 +57,7 @@ test('seals whenever something has happened, and only then', async () => {
   expect(lines).toEqual([]);
 });
 
-test('makes the key at its start, long before anything is sealed', async () => {
+test('creates the key at its start, before the first seal', async () => {
   const store = await sealedStore();
   const { role } = await running(store, {}, 3_600_000);
   role.start();
@@ -65,7 +65,7 @@ test('makes the key at its start, long before anything is sealed', async () => {
   expect((await publishedKey(store.records))?.name).toBe('venue-booking-service/the-log');
 });
 
-test('logs once why it cannot seal, seals nothing meanwhile, and logs when it can again', async () => {
+test('logs once why it cannot seal, and logs when it can again', async () => {
   const store = await sealedStore();
   await store.append(300);
   await (await store.sealing()).seal();
@@ -86,7 +86,7 @@ test('logs once why it cannot seal, seals nothing meanwhile, and logs when it ca
   expect(await sizes(store)).toEqual([300, 301]);
 });
 
-test('tries again to keep checkpoints elsewhere although nothing has happened', async () => {
+test('retries publishing checkpoints without new events', async () => {
   const store = await sealedStore();
   await store.append(1);
   const { role, looked, lines } = await running(store, { sealFile: '/nowhere/to/be/found' });

@@ -20,7 +20,7 @@ export const someFolder = async (): Promise<string> => {
 
 const [, createSqlite] = documentEngines[0] ?? [];
 
-/** A store on the embedded log that can be sealed, and attacked by whoever holds everything. */
+/** A store on the embedded log that can be sealed, and attacked with all keys. */
 export async function sealedStore(createDatabase: (() => Promise<TestDatabase>) | undefined = createSqlite) {
   if (createDatabase === undefined) throw new Error('There is no engine for documents');
   const folder = await someFolder();
@@ -77,7 +77,7 @@ export async function sealedStore(createDatabase: (() => Promise<TestDatabase>) 
       }
       appended += count;
     },
-    /** Does to the file of the log what nobody may do. */
+    /** Tampers with the file of the log. */
     async attack(work: (database: DatabaseSync) => void): Promise<void> {
       await events.close();
       const database = new DatabaseSync(path);

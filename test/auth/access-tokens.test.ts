@@ -92,7 +92,7 @@ test.each<[string, Mint]>([
   expect(await tokens.authenticate(await mint(wrong))).toBeUndefined();
 });
 
-test('refused: a token signed by another key, wherever its header says that the key is', async () => {
+test('refused: a token signed by another key, wherever its header says to find the key', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = await crypto.subtle.exportKey('jwk', publicKey);
   for (const header of [{}, { jwk }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/cert' }])

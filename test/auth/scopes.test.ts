@@ -18,7 +18,7 @@ test('a community does not see the permission to request bookings, which it cann
   expect(whatScopesAllow(['service.api.write'], ['Community'])).toEqual([]);
 });
 
-test('a user who may still choose the account sees what depends on the choice', () => {
+test('a user who may still choose the account sees which scopes depend on the choice', () => {
   for (const scope of SCOPES) {
     const [told = ''] = whatScopesAllow([scope], ['Brand', 'Community']);
     expect(told).toMatch(SCOPE_DESCRIPTIONS[scope] ?? '');

@@ -64,7 +64,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     return JSON.stringify(await Array.fromAsync(records.find(everyDocument())));
   }
 
-  test('each change, by whom, for each account, and nothing of the person', async () => {
+  test('records each change with its actor, per account, without personal data', async () => {
     const { users, told, log } = await open();
     const { id } = accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
     accepted(await users.addAccount(id, community, BY_OPERATOR));
@@ -86,7 +86,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(JSON.stringify(log.told)).not.toMatch(/ada@|example|argon|another|horse/);
   });
 
-  test('nothing of what was refused, or was so already', async () => {
+  test('records no event for a refused change or one without effect', async () => {
     const { users, told } = await open();
     const { id } = accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
     expect(await users.add(ada, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
@@ -131,7 +131,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(later.told()).toEqual(['MemberRemoved Brand:1']);
   });
 
-  test('what follows from a change happens once, however long the log does not answer', async () => {
+  test('the consequences of a change are applied once, however long the log is down', async () => {
     const { users, endedGrants, endedSessions } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     fails.log = true;
@@ -149,7 +149,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect([...endedSessions, ...later.endedSessions]).toEqual([id]);
   });
 
-  test('a user whose changes cannot be finished does not hold up the others', async () => {
+  test('a user whose changes cannot be finished does not block the others', async () => {
     const { users } = await open();
     const ids: string[] = [];
     for (const name of ['ada', 'bea', 'cem'])
@@ -164,7 +164,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(later.told()).toEqual(['MemberRemoved Brand:1', 'MemberRemoved Brand:1']);
   });
 
-  test('a repeated command finishes what the first one has left', async () => {
+  test('a repeated command finishes the work of an interrupted one', async () => {
     const { users, told } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     fails.revocation = true;
@@ -174,7 +174,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(told().filter((change) => change === 'MemberRemoved Brand:1')).toHaveLength(1);
   });
 
-  test('a removed user and the e-mail are gone in every process, also before the event is appended', async () => {
+  test('no process finds a removed user or the e-mail, even before the event is appended', async () => {
     const { users } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     const bea = accepted(await users.add({ ...ada, email: 'bea@example.com', accounts: [brand] }, BY_OPERATOR));
@@ -206,7 +206,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect((await later.users.byEmail(email))?.accounts).toEqual([brand]);
   });
 
-  test('what was left behind is looked for all the time, also while something else cannot be finished', async () => {
+  test('keeps looking for unfinished changes, even while one cannot be finished', async () => {
     const { users, told } = await open();
     fails.log = true;
     accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));

@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await running.stop();
   });
 
-  test.each(HOSTILE)('%s misleads nobody, on a wide screen or a phone', async (_what, name, redirect) => {
+  test.each(HOSTILE)('%s does not mislead the user, on a wide screen or a phone', async (_what, name, redirect) => {
     const [{ user }] = running.demo.brands;
     const clientId = `old-${randomBytes(6).toString('hex')}`;
     // As registered before names were checked.

@@ -62,7 +62,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     expect(JSON.stringify(told())).not.toContain(running.user.email);
   });
 
-  test('the end of what an app was allowed, and by whom', async () => {
+  test('records the end of a grant and its actor', async () => {
     const connected = async () => {
       const app = await TestApp.register(running.url);
       const tokens = await app.tokens(consent);
@@ -98,7 +98,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     expect(told()).toMatchObject([{ ...ended(fourth.app), by: BY_OPERATOR.actor }]);
   });
 
-  test('a user who leaves an account: the member and the apps, in one request', async () => {
+  test('records a user who leaves an account, and the disconnected apps, under one request', async () => {
     const user = accepted(
       await running.users.add(
         { email: 'leaver@example.com', password: PASSWORD, accounts: [BRAND, { ...BRAND, id: 8 as never }] },
@@ -159,7 +159,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     }
   });
 
-  test('a grant that ended is not found by any process, also before its event is appended', async () => {
+  test('no process finds an ended grant, even before its event is appended', async () => {
     const app = await TestApp.register(running.url);
     await app.tokens(consent);
     const [grant] = await grantsOf(app);

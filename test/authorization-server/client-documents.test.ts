@@ -153,7 +153,7 @@ describe('while its publisher is down', () => {
     });
   });
 
-  test('a month later, too, as long as it was there now and then', async () => {
+  test('still works a month later if the publisher was up from time to time', async () => {
     let { id, token } = await connect();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     for (const how of [undefined, undefined, 500] as const) {
@@ -187,7 +187,7 @@ describe('while its publisher is down', () => {
     expect(page.text).toContain('cannot be fetched at the moment');
   });
 
-  test('a document that was taken back ends the client', async () => {
+  test('a withdrawn document ends the client', async () => {
     const { id, token } = await connect();
     down = 404;
     await anotherProcess(async (refresh) => {
@@ -198,7 +198,7 @@ describe('while its publisher is down', () => {
   });
 });
 
-test('a document that cannot be used is fetched once for a request, and again for the next', async () => {
+test('an unusable document is fetched once per request', async () => {
   const id = publish({ redirect_uris: ['http://127.0.0.1/callback'], grant_types: ['client_credentials'] });
   const { pathname } = new URL(id);
   const fetched = () => publisher.received.filter(({ path }) => path === pathname).length;
@@ -208,7 +208,7 @@ test('a document that cannot be used is fetched once for a request, and again fo
   expect(fetched()).toBe(2);
 });
 
-test('one host is asked for a few documents a minute by all processes; clients that users have allowed go by their copies', async () => {
+test('all processes together fetch a few documents a minute from one host; clients that users have allowed use their copies', async () => {
   const own = await createSqliteDatabase();
   const options = {
     secretKey,

@@ -24,7 +24,7 @@ test('a document fetched by one process is kept by the process that handles the 
   expect(await allowing.get(URL_OF_CLIENT)).toBe('{}');
 });
 
-test('nothing is kept of a client without a document, or of one that no user allowed', async () => {
+test('stores no copy for a client without a document, or one that no user allowed', async () => {
   const copies = await processOf();
   await copies.keep('AWkONUIYk5EREFmWVcOHxt');
   await copies.fetched('AWkONUIYk5EREFmWVcOHxt', '{}');

@@ -83,7 +83,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
       expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('a refresh token whose use was never answered is refused, and its grant lives on, whenever that use was', async () => {
+  test('a refresh token whose use was never answered is refused, and its grant stays, however old that use is', async () => {
     const app = await TestApp.register(running.url);
     const { access_token: token, refresh_token: used } = await app.tokens(consent);
     const store = await database.open();
@@ -100,7 +100,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     for (const { server } of [running, other]) expect(await server.accessTokens.authenticate(token)).toBeDefined();
   });
 
-  test('a second use is not refused before the first is answered, so that its client can go on with the new token', async () => {
+  test('a second use is refused only after the first is answered, so that its client can continue with the new token', async () => {
     const app = await TestApp.register(running.url);
     const { refresh_token: used } = await app.tokens(consent);
     const store = await database.open();
@@ -122,7 +122,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(order).toEqual(['answered', 'refused']);
   });
 
-  test('of ten parallel refreshes through two processes exactly one succeeds', async () => {
+  test('exactly one of ten parallel refreshes through two processes succeeds', async () => {
     const app = await TestApp.register(running.url);
     for (let round = 0; round < 3; round += 1) {
       const { refresh_token: token } = await app.tokens(consent);

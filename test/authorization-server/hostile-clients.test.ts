@@ -83,7 +83,7 @@ describe('names', () => {
     expect(body.error_description).toBe('client_name must not have control, format or other invisible characters.');
   });
 
-  test('refused at registration: half of a surrogate pair, which is no text at all', async () => {
+  test('refused at registration: half of a surrogate pair', async () => {
     const { status, body } = await register({ client_name: 'App\ud800' });
     expect([status, body.error]).toEqual([400, 'invalid_client_metadata']);
     expect(body.error_description).toBe('client_name must be Unicode text: it has half of a surrogate pair.');
@@ -139,7 +139,7 @@ describe('names', () => {
     expect(consent.text).toContain('This name is not verified.');
   });
 
-  test('an app without a name is shown as nameless, and its id does not take the place of a name', async () => {
+  test('an app without a name is shown as nameless, not under its id', async () => {
     const { body } = await register({});
     const { consent } = await pagesFor(body.client_id ?? '');
     expect(consent.text).toContain('nothing: it gives no name');

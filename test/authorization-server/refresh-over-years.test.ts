@@ -48,7 +48,7 @@ describe.each(documentEngines)('a connected app on %s', (_name, createDatabase) 
     expect(length).toBe(1);
   });
 
-  test('is asked for again after 30 days without a refresh', async () => {
+  test('needs consent again after 30 days without a refresh', async () => {
     const token = await connect();
     wait(31);
     await expect(app.refresh(token)).rejects.toMatchObject({ error: 'invalid_grant' });

@@ -129,7 +129,7 @@ describe('without a scope', () => {
     expect((await tokensFor({ resource }, resource)).answer.scope).toBe(scope);
   });
 
-  test('the default is what the client registered, as far as the resource has it', async () => {
+  test('the default is the registered scopes that the resource has', async () => {
     const registered = await TestApp.register(running.url, { scope: 'service.api.write service.mcp openid' });
     const { answer } = await tokensFor({ resource: 'api' }, 'api', registered);
     expect(answer.scope).toBe('service.api.write openid');
@@ -161,7 +161,7 @@ describe('without a resource, the authorization endpoint derives it from the sco
     expect([without.status, without.body.error]).toEqual([400, 'invalid_target']);
   });
 
-  test('from what the client registered, if it asks for no scope either', async () => {
+  test('from the registered scopes, if the request has none either', async () => {
     const registered = await TestApp.register(running.url, { scope: 'service.mcp' });
     const { answer } = await tokensFor({}, 'mcp', registered);
     expect(answer.scope).toBe('service.mcp');

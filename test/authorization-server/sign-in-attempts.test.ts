@@ -54,7 +54,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(await begin('user5@example.com', ELSEWHERE)).toBe(0);
   });
 
-  test('of attempts that arrive together no more are made than are allowed', async () => {
+  test('concurrent attempts do not exceed the limit', async () => {
     const processes = await Promise.all([attempts(), attempts()]);
     const waits = await Promise.all(
       Array.from({ length: 20 }, (_, count) => processes[count % 2]?.begin(ADA, HERE) ?? Promise.resolve(0)),
@@ -62,7 +62,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(waits.filter((wait) => wait === 0)).toHaveLength(3);
   });
 
-  test('the right password takes back what was counted, for the network only its own attempt', async () => {
+  test('the right password resets the count of the e-mail, and removes only its own attempt from the network’s', async () => {
     const { begin, succeeded } = await attempts({ perNetwork: 4 });
     for (let round = 0; round < 2; round += 1) await begin(ADA, HERE);
     for (let round = 0; round < 5; round += 1) {
@@ -74,7 +74,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(await begin('else@example.com', HERE)).toBeGreaterThan(0);
   });
 
-  test('they may be made again 15 minutes after the first, and refused ones do not put that off', async () => {
+  test('attempts are allowed again 15 minutes after the first; refused ones do not extend that', async () => {
     const { begin } = await attempts();
     for (let count = 0; count < 3; count += 1) await begin(ADA, HERE);
     now += 10 * MINUTE_MS;

@@ -46,7 +46,7 @@ describe('without a session', () => {
     expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
   });
 
-  test('the page asks before it follows an address that a stranger registered', async () => {
+  test('the page asks before it follows an address that any client could have registered', async () => {
     const parameters = { client_id: leaving.id, post_logout_redirect_uri: REDIRECT, state: 'a b' };
     const page = await new Browser(running.url).open(logout(parameters));
     expect([page.url.origin, page.status, page.title]).toEqual([

@@ -38,7 +38,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 type Lines = { file: string; lines: number; bytes: number; sha256: string };
 type Manifest = { records: (Lines & { collection: string })[]; log: Lines[]; [field: string]: unknown };
 
-/** A copy of the backup that someone else has altered. */
+/** A copy of the backup, altered by an attacker. */
 function altered() {
   const dir = join(freshFolder(), 'backup');
   cpSync(backup, dir, { recursive: true });

@@ -98,8 +98,8 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     ...['ClientAdded', 'ClientRemoved', 'PasswordChanged', 'SpaceClosed'],
   ];
 
-  describe('everything that changed for an account', () => {
-    test('in the order of the log, with who did it, and nothing of other accounts', async () => {
+  describe('all changes of an account', () => {
+    test('in log order, with actors, without other accounts', async () => {
       const changes = await audit();
       expect(events(changes)).toEqual(ALL);
       const of = (event: string) => changes.find((change) => change.event === event);
@@ -127,14 +127,14 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(JSON.stringify(changes)).not.toMatch(/sealed|whsec_|"hash"/);
     });
 
-    test('the brand of a booking has it in its own, too', async () => {
+    test('a booking is in the history of its brand too', async () => {
       useStores();
       expect(events(await json('audit', '--brand', String(brand.id)))).toEqual([
         ...['BrandAdded', 'ApiKeyIssued', 'BookingRequested', 'BookingApproved', 'BookingCancelled'],
       ]);
     });
 
-    test('within a time: its beginning is part of it, its end is not', async () => {
+    test('within a range of time that includes its start and excludes its end', async () => {
       const at = (hours: number) => new Date(NOON + hours * 3_600_000).toISOString();
       expect(events(await audit('--to', at(1)))).toEqual(ALL.slice(0, 3));
       expect(events(await audit('--from', at(1), '--to', at(2)))).toEqual(['MemberAdded', 'SpaceChanged']);
@@ -145,7 +145,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(await audit('--from', '2030-01-01')).toEqual([]);
     });
 
-    test('by whom: a name, an id or a kind', async () => {
+    test('by actor: a name, an id or a kind', async () => {
       const byHost = await audit('--actor', HOST);
       expect(byHost.length).toBe(9);
       expect(await audit('--actor', userId)).toEqual(byHost);
@@ -154,7 +154,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(await audit('--actor', 'nobody@example.com')).toEqual([]);
     });
 
-    test('of which kind: topics and events', async () => {
+    test('by kind: topics and events', async () => {
       expect(events(await audit('--kind', 'spaces'))).toEqual(['SpaceAdded', 'SpaceChanged', 'SpaceClosed']);
       expect(events(await audit('--kind', 'members,ApiKeyRevoked'))).toEqual([
         ...['MemberAdded', 'ApiKeyRevoked', 'PasswordChanged'],
@@ -188,7 +188,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(await json('audit', ...of, '--actor', 'operator')).toEqual(expect.arrayContaining(mine));
     });
 
-    test('as text and as CSV, of which no cell is a formula', async () => {
+    test('as text and as CSV without formulas', async () => {
       useStores();
       const args = ['audit', '--community', String(community.id)];
       const { stdout } = await inProcess(...args);
@@ -231,7 +231,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     const page = (query: object = {}) =>
       service.core.queries.accountHistory.page(community.account, { limit: 100, ...query });
 
-    test('is what the audit has, without bookings and reviews, newest first', async () => {
+    test('equals the audit without bookings and reviews, newest first', async () => {
       const audited = (await audit()).filter(({ topic }) => topic !== 'bookings');
       const { changes, next } = await page();
       expect(next).toBeUndefined();
@@ -276,7 +276,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   });
 
   // At the end: no test reads the log after this one.
-  test('what a newer release wrote is not left out in silence: the rest is printed, and the command fails', async () => {
+  test('reports events of a newer release: prints the rest, and fails', async () => {
     useStores();
     const id = String(community.id);
     const before = await inProcess('audit', '--community', id, '--csv');

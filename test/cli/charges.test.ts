@@ -70,7 +70,7 @@ describe('venue charges', () => {
   /** The lines without the ids of events, which are random. */
   const linesOf = (csv: string) => csv.split('\r\n').map((line) => line.replace(/,[0-9a-f-]{36}$/, ',ID'));
 
-  test('lists what was charged in a month, by the clocks of each community, and the total', async () => {
+  test('lists the charges of a month, by the clock of each community, and the total', async () => {
     const { early, overseas, york, hall } = booked;
     const { code, stdout, stderr } = await charges('--month', '2026-11');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -120,7 +120,7 @@ describe('venue charges', () => {
     expect(ids).toContain(printed.payments[1].eventId);
   });
 
-  test('reports that there was nothing', async () => {
+  test('reports a month without charges', async () => {
     const { code, stdout, stderr } = await charges('--month', '2026-01');
     expect([code, stdout]).toEqual([0, `${HEADER}\r\n`]);
     expect(stderr).toBe('Acme was charged and refunded nothing in 2026-01.\n');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 
-test('a reader that has enough ends a command without a word, as SIGPIPE does', async () => {
+test('a command ends quietly when its reader closes the pipe, like SIGPIPE', async () => {
   const child = spawn(process.execPath, ['src/cli.js', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);

@@ -30,7 +30,7 @@ async function book(startTime: string, message?: string) {
 }
 
 describe('venue data', () => {
-  test('prints everything that is held of a brand, opened, and no secret', async () => {
+  test('prints all data of a brand with texts opened, and no secret', async () => {
     const acme = await service.brand('Data & Sons');
     const key = { account: acme.account, permissions: 31, label: 'The desk of Data & Sons' };
     const issued = accepted(await service.core.commands.apiKeys.issue(key, CONTEXT));
@@ -65,7 +65,7 @@ describe('venue data', () => {
       expect(text).not.toContain(secret);
   });
 
-  test('prints what a user did, in any account, and the record of the user', async () => {
+  test('prints the events of a user in any account, and the record of the user', async () => {
     const { users, commands } = service.core;
     const email = 'cem@example.com';
     const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));
@@ -105,7 +105,7 @@ describe('venue data', () => {
     await receiver.close();
   });
 
-  test('refuses what there is not', async () => {
+  test('refuses an unknown subject', async () => {
     expect(await inProcess('data', '--user', 'usr_nobody')).toMatchObject({
       ...{ code: 1, stderr: 'ResourceNotFound: There is no user usr_nobody.\n' },
     });
@@ -116,7 +116,7 @@ describe('venue data', () => {
 });
 
 describe('venue forget', () => {
-  test('erases what a brand wrote, beside a running service, and lists what stays', async () => {
+  test('erases the texts of a brand while a service runs, and lists the remaining data', async () => {
     const id = await book('2026-12-10', 'Zwetschgenkuchen');
     expect((await inProcess('booking', 'show', String(id))).stdout).toContain('Zwetschgenkuchen');
     const { code, stdout } = await inProcess('forget', '--brand', String(brand.id));
@@ -163,7 +163,7 @@ describe('venue forget', () => {
     expect(await queries.bookings.get(brand.account, id)).toMatchObject({ reason: 'erased' });
   });
 
-  test('of a user who is removed, the address is in no file of a service that goes on running', async () => {
+  test('removing a user removes the address from all files of a running service', async () => {
     const email = 'clementine@example.com';
     await service.core.users.add({ email, password: PASSWORD, accounts: [community.account] }, context);
     const inFiles = () =>

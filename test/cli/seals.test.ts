@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('the key is published as soon as there is one, and the command makes it', async () => {
+test('the command creates the key, which is published at once', async () => {
   const published = () => service.call('GET', '/.well-known/seal-key');
   expect(await published()).toMatchObject({
     statusCode: 404,
@@ -93,7 +93,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
     stdout: `1 event of a log of ${size} events: proved by the checkpoint, which you kept, or which extends one that you kept.\n`,
     stderr: '',
   });
-  // Of a later checkpoint somebody else has to show that the log has only grown to it.
+  // A later checkpoint needs a growth proof.
   const later = await written('later.json', await json('proof', String(bookingId)));
   const verified = await written('verified.json', against);
   expect(await checked(later, '--against', at('checkpoint.txt'))).toEqual({
@@ -190,7 +190,7 @@ describe('a rewritten log', () => {
     ]);
   });
 
-  test('so does an export of it, without a store', async () => {
+  test('an export of it shows the same, without a store', async () => {
     const { folder, file, earlier, key } = await rewritten();
     const now = join(folder, 'now.ndjson');
     await inProcess('export', now);
@@ -239,7 +239,7 @@ describe('a clear error for', () => {
     );
   });
 
-  test('a checkpoint that was altered, is cut off, or is none', async () => {
+  test('a checkpoint that is altered, cut off, or invalid', async () => {
     const { file, checkpoint, folder } = await sealed();
     writeFileSync(file, checkpoint.replace(/\n(\d)/, '\n1$1'));
     expect(await refused('--against', file)).toContain('that is not one.');
@@ -265,7 +265,7 @@ describe('a clear error for', () => {
     expect(await refused('--against', part)).toContain('holds a part of the log');
   });
 
-  test('a proof that is none', async () => {
+  test('an invalid proof', async () => {
     const { folder, key, checkpoint } = await sealed();
     const file = join(folder, 'proof.json');
     for (const text of [
@@ -312,7 +312,7 @@ describe('a clear error for', () => {
     expect(await refused('--seals')).toBe('ValidationError: Nothing has been sealed yet. Do so with: venue seal\n');
   });
 
-  test('a file for seals that cannot be written: what is sealed is sealed', async () => {
+  test('a file for seals that cannot be written, after sealing', async () => {
     const folder = temporaryDataDir();
     useDataDir(folder);
     vi.stubEnv('SEAL_FILE', folder);

@@ -81,7 +81,7 @@ describe('without a running service', () => {
     expect((await inProcess('brand', 'list')).stdout).toBe('None.\n');
   });
 
-  test('of what does not exist there is no list: an empty one would look like one that has nothing', async () => {
+  test('refuses a list for an unknown account instead of printing an empty one', async () => {
     useDataDir(temporaryDataDir());
     for (const of of [
       ['booking', 'list', '--community', '7'],
@@ -283,7 +283,7 @@ describe('issuing an API key', () => {
     return code === 0 ? JSON.parse(stdout) : { code, ...JSON.parse(stderr) };
   };
 
-  test('takes what its help says, for either kind of account', async () => {
+  test('accepts the permissions in its help, for either kind of account', async () => {
     useDataDir(temporaryDataDir());
     await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
     await json('brand', 'add', '--name', 'Acme');

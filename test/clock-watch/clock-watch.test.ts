@@ -104,7 +104,7 @@ describe('a machine whose engines are embedded', () => {
     expect(await (await open()).look()).toBeUndefined();
   });
 
-  test('a last event that lies ahead counts against a clock, an old one does not', async () => {
+  test('a last event in the future makes a clock suspect, an old one does not', async () => {
     await happened(-1_000 * DAY_MS);
     expect(await (await open()).look()).toBeUndefined();
     machine = { ...machine, boot: 'second' };
@@ -141,7 +141,7 @@ describe('a machine whose engines are embedded', () => {
     expect(await watch.look()).toContain('forward by 1 day');
   });
 
-  test('so can one that an event lies ahead of', async () => {
+  test('a clock behind the last event can be accepted too', async () => {
     await happened(DAY_MS);
     const watch = await open();
     expect(await watch.look()).toContain('venue clock accept');

@@ -187,7 +187,7 @@ test('the page of a booking leads back to the list it was opened from, also afte
   expect(backOf(await community.open(`/console/bookings/${id}?via=//evil.example`))).toBe('/console/bookings');
 });
 
-test('the record of a brand tells apart who cancelled', async () => {
+test('the record of a brand counts cancellations by party', async () => {
   const host = await service.community('Europe/Berlin', 'Fair');
   const room = await service.space(host, { durationHours: 1, answerHours: 1 });
   const brand = await service.brand('Judged');
@@ -245,7 +245,7 @@ test('charges have pages, and the totals of the whole month on each', async () =
   expect((await community.open('/console/charges?month=2027-03')).text).toContain('No earnings for March 2027');
 });
 
-test('a month that is none is named, and not taken for this one; the calendar ends with the year 9999', async () => {
+test('an invalid month is reported, instead of showing this month; the calendar ends with the year 9999', async () => {
   const community = await signedIn((await service.community('Europe/Berlin', 'Months')).account);
   for (const asked of ['2026-13', '2026-1', 'soon', '<b>', '10000-01']) {
     const page = await community.open(`/console/charges?month=${encodeURIComponent(asked)}`);
@@ -261,7 +261,7 @@ test('a month that is none is named, and not taken for this one; the calendar en
   expect(months(await community.open('/console/charges?month=0000-01'))).toEqual(['0000-02']);
 });
 
-test('on paper every page says whose it is and of when', async () => {
+test('every printed page names its account and time', async () => {
   const host = await service.community('Asia/Tokyo', 'Paper & Co');
   service.time.now = Date.parse('2026-12-01T20:30:00Z');
   const community = await signedIn(host.account);

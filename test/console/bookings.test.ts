@@ -192,7 +192,7 @@ test('a review is posted once, after completion, by the brand', async () => {
   expect((await community.open('/console/reviews')).text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
 
-test('the timeline says who did what, and the status at a past time', async () => {
+test('the timeline shows actors and steps, and the status at a past time', async () => {
   const id = await requested();
   const page = await community.open(`/console/bookings/${id}`);
   await community.send(page, `/console/bookings/${id}/approve`);
@@ -225,7 +225,7 @@ test('the timeline at the second in which something happened shows it as done, a
   expect(await laterAt(before.toString({ smallestUnit: 'second' }))).toEqual(moments.map(() => true));
 });
 
-test('what belongs to other accounts does not exist', async () => {
+test('pages of other accounts are 404', async () => {
   const union = new Browser(running.url);
   await union.signIn(running.demo.communities[1].user);
   const id = await requested();
@@ -243,7 +243,7 @@ test('what belongs to other accounts does not exist', async () => {
   expect(await statusOf(id)).toBe('Pending');
 });
 
-test('pages of the other kind of account do not exist', async () => {
+test('pages of the other kind of account are 404', async () => {
   for (const path of ['/console/inbox', '/console/calendar', '/console/spaces', '/console/spaces/new'])
     expect((await brand.open(path)).status, path).toBe(404);
   for (const path of ['/console/find', `/console/find/${hall}`])

@@ -62,7 +62,7 @@ function outcomeOf(
     case 31:
       return { state: 'Delivered', tries: 3, attempts: [...failures.slice(0, 2), attempt(61, 200, '{"ok":true}')] };
     case 43:
-      // Far ahead, so that nothing is sent while somebody looks.
+      // Far ahead, so that nothing is sent during the test.
       return {
         tries: 7,
         attempts: failures.slice(0, 7),

@@ -89,7 +89,7 @@ export async function fillBusyStore(core: Core, demo: DemoAccounts): Promise<voi
   const brands = [...demo.brands.map(({ id }) => brandId(id)), ...(await addBrands(commands))];
   const zones = [harbour.timeZone, union.timeZone, 'Asia/Riyadh'];
 
-  // Whoever decides is a member with a name, as the history shows it.
+  // Decisions are made by a named member, whom the history shows.
   const manager = await core.users.byEmail(harbour.user.email);
   if (manager === undefined) throw new Error('The demo lacks a user');
   const byManager = { actor: { kind: 'user', id: manager.id }, correlationId: 'busy' } as const;
@@ -135,7 +135,7 @@ export async function fillBusyStore(core: Core, demo: DemoAccounts): Promise<voi
     withdraw,
   );
 
-  // What nobody answered yet was asked at a different hour each: their deadlines differ.
+  // Unanswered requests were made at different hours, so their deadlines differ.
   for (const [index, one] of waiting.entries()) {
     now = today - (1 + ((index * 7) % 70)) * HOUR_MS;
     await request(one);

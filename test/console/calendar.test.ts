@@ -53,7 +53,7 @@ test('a day with 500 bookings in 40 spaces is shown a group of spaces at a time:
     expect(Buffer.byteLength(page.text), href).toBeLessThanOrEqual(LIMIT);
     seen.push(...bookingsOn(page));
     headings += page.text.match(/<th scope="col"><a href="\?space=/g)?.length ?? 0;
-    // Whoever has read these spaces gets on to the next ones, and back.
+    // Links lead to the next group of spaces, and back.
     expect(linksIn(page, 'More spaces'), href).toEqual(
       [groups[index - 1], groups[index + 1]].filter((one) => one !== undefined),
     );
@@ -95,7 +95,7 @@ test('one of more than five spaces is chosen from a list, of fewer by tabs; the 
   expect(linksIn(tabs, 'Space')).toHaveLength(3);
 });
 
-test('a month counts what is booked and what waits, and shows what waits first', async () => {
+test('a month counts booked and pending ones, and shows pending ones first', async () => {
   const page = await community.open(`/console/calendar?month=${MONTH}`);
   expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(LIMIT);
   const cell = new RegExp(`<td[^>]*><a class="day" href="/console/calendar/${FULL}">(.*?)</td>`, 's').exec(page.text);
@@ -129,7 +129,7 @@ test.each([
   expect(/“.*?” is not a month such as 2026-11\. This is \w+ \d{4}\./.test(page.flash)).toBe(status === 422);
 });
 
-test('a space that is none of the own ones is reported, and not taken for all of them', async () => {
+test('a space of another community is reported, instead of showing all spaces', async () => {
   for (const path of [`?month=${MONTH}&`, `/${FULL}?`])
     for (const space of ['x', '-1', '999999', '3.0', String(spaceIds[0])]) {
       const page = await few.open(`/console/calendar${path}space=${space}`);
@@ -178,7 +178,7 @@ test.each([
   }
 });
 
-test('what was cancelled on the day is told below its schedule, and not counted', async () => {
+test('cancelled bookings of the day are listed below its schedule, and not counted', async () => {
   const date = inDays(72);
   const { commands } = running.service.core;
   const [spaceId] = spaceIds;
@@ -201,7 +201,7 @@ test('what was cancelled on the day is told below its schedule, and not counted'
   expect(cancelled).toContain(`href="/console/bookings/${booking.bookingId}"`);
 });
 
-test('of many cancelled bookings some are told, and the list of bookings has all of them', async () => {
+test('some of many cancelled bookings are listed, and the list of bookings has all of them', async () => {
   const date = inDays(73);
   const { core } = running.service;
   await fillDay(core, { communityId: HARBOUR, spaceIds, date }, 24);

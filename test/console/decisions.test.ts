@@ -164,7 +164,7 @@ test('a form of another session says that nothing was done, keeps what was typed
   expect(refused.text).toContain(`href="${page.url.pathname}"`);
   expect(await statusOf(id)).toBe('Pending');
 
-  // Nobody typed this here: our page does not show what another site sends, nor lead there.
+  // Our page neither shows what another site sends, nor links there.
   const foreign = { origin: 'https://evil.example', referer: 'https://evil.example/console/inbox' };
   for (const browser of [manager, new Browser(running.url)]) {
     const answer = await browser.request(target, { method: 'POST', body, headers: foreign });

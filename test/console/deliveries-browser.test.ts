@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     const { core } = running.service;
     busy = await fillDeliveries(core, HARBOUR, { url: NOBODY, count: 2_000 });
     webhookId = await fillDeliveries(core, HARBOUR, { url: receiver.url, count: 500 });
-    // Nothing is sent to it while somebody looks at it.
+    // Nothing is sent to it during the test.
     accepted(
       await core.commands.webhooks.disable({ webhookId: busy, reason: 'The receiver answered 410 Gone' }, CONTEXT),
     );

@@ -166,7 +166,7 @@ test('deliveries are found by event and outcome, and every page of them is reach
   }
 });
 
-test('a webhook that is none of the own ones is reported, and not taken for all of them', async () => {
+test('a webhook of another account is reported, instead of showing all webhooks', async () => {
   await registered(1);
   await registered(1);
   for (const webhook of ['x', 'wh_000000000000000000000000']) {
@@ -237,7 +237,7 @@ test('a page of a delivery shows seconds, and the headers that the receiver got'
   expect(JSON.stringify(headers)).not.toContain('whsec_');
 });
 
-test('a page of a delivery says how it stands, once: no message stays behind that says something else', async () => {
+test('a page of a delivery shows its state once, without an outdated message', async () => {
   const webhookId = await registered(8);
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   receiver.answer = async (_, response) => {
@@ -353,7 +353,7 @@ test("moments of the account are by the reader's clock, which is named, also in 
   expect(local.text).toContain(`<time datetime="${createdAt}">${shown.format(Date.parse(createdAt))}</time>`);
   expect(local.text).not.toMatch(/[ >(]UTC/);
   expect((await community.open('/console/keys')).text).toMatch(/created <time[^>]*>[^<]* <span[^>]*>Tokyo time/);
-  // What concerns a space keeps its clock, whoever reads it.
+  // Times of a space use its clock for every reader.
   const history = await community.open('/console/history');
   expect(history.text).toContain('Berlin time');
   expect(history.text).not.toMatch(/[ >(]UTC|Tokyo/);

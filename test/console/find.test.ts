@@ -112,7 +112,7 @@ describe('from Find to the page of a space and back', () => {
     expect(chosenOf(refused)).toBe('10');
   });
 
-  test('a way back to somewhere else is not followed', async () => {
+  test('a way back to another site is not followed', async () => {
     for (const back of ['//evil.example', 'https://evil.example', 'date=x&community=%3Cscript%3E&evil=1']) {
       const page = await brand.open(`/console/find/${cheap}?back=${encodeURIComponent(back)}`);
       expect(backOf(page), back).toMatch(/^\/console\/find(\?date=[\d-]+)?$/);
@@ -151,7 +151,7 @@ describe('the filter', () => {
     for (const name of ['salle www', '\u200b', '.*', "' OR 1=1 --"]) expect(await called(name), name).toEqual([]);
   });
 
-  test('an empty result says what to change, with how much that finds', async () => {
+  test('an empty result suggests changes, with the number of results of each', async () => {
     const date = freshDate();
     await request(2, date, 12);
     const { page, names } = await found(`date=${date}&community=${community}&hour=12&max=200`);
@@ -203,7 +203,7 @@ describe('the filter', () => {
 });
 
 describe('why an hour is closed', () => {
-  test('is told by its kind, and not by whom', async () => {
+  test('is shown by kind, without the other party', async () => {
     const date = freshDate();
     await request(2, date, 9, 'Theirs');
     await approve(await request(2, date, 10, 'Theirs'));
@@ -270,7 +270,7 @@ describe('Book again', () => {
     expect(done.text).toContain('A tasting.\nForty guests.');
   });
 
-  test('is offered for a completed booking, and of nobody else’s', async () => {
+  test('is offered for the brand’s own completed booking only', async () => {
     expect(linksOf(await brand.open('/console/bookings/3'), 'again=3')).toHaveLength(1);
     const rival = new Browser(running.url);
     await rival.signIn(running.demo.brands[1].user);
@@ -335,7 +335,7 @@ describe('bad input', () => {
     expect(second.url.pathname).not.toContain(`/${id}`);
   });
 
-  test('an hour that somebody else took a moment earlier: of what kind it is now', async () => {
+  test('an hour that was just taken shows the kind of its booking', async () => {
     const date = freshDate();
     const page = await brand.open(`/console/find/${cheap}?date=${date}`);
     await request(2, date, 11);

@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('while nobody can sign in, the sign-in page says how the first account is made, and never again', async () => {
+test('the sign-in page explains how to create the first account until a user exists', async () => {
   const browser = new Browser(url);
   const empty = await browser.open('/console');
   expect(empty.text).toContain('There is no account yet');

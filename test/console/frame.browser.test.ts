@@ -4,7 +4,7 @@ import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
-describe.skipIf(!hasChromium)('what opens on a page', { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)('menus and forms that open', { timeout: 60_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)('what opens on a page', { timeout: 60_000 }, () =>
     await context.close();
   });
 
-  test('what cannot be undone is red, and nothing else', async () => {
+  test('only irreversible actions are red', async () => {
     const { context, page } = await open('/console/clients');
     await page.getByLabel('Name').fill('Nightly export');
     await page.getByRole('button', { name: 'Create client' }).click();

@@ -111,7 +111,7 @@ test('of several requests, those that cannot be approved are named, with what ha
   expect(await eventsOf(fine)).toEqual(['BookingRequested', 'BookingApproved']);
 });
 
-test('twenty refusals are too many for a message: then the rows say it', async () => {
+test('twenty refusals do not fit a message, so the rows show them', async () => {
   const ids: number[] = [];
   for (let hour = 0; hour < 20; hour += 1) ids.push(await requested({ days: 9, hour }));
   const inbox = await manager.open('/console/inbox');
@@ -142,7 +142,7 @@ test('several requests are declined at once for one reason, which may be one giv
   expect((await bookings.get(HARBOUR, first))?.reason).toBe('We are full.');
 });
 
-test('nothing selected approves nothing, and ids of others are not there', async () => {
+test('an empty selection approves nothing, and requests of other accounts are refused', async () => {
   const mine = await requested();
   const inbox = await manager.open('/console/inbox');
   expect((await manager.send(inbox, BULK)).flash).toBe('Nothing was selected, so nothing was approved.');
@@ -213,7 +213,7 @@ test.each([
   expect(rowsOf(page)).toEqual([]);
 });
 
-test('a space that is none of the own ones is reported, and not taken for no filter', async () => {
+test('a space of another community is reported, instead of dropping the filter', async () => {
   const foreign = running.demo.communities[1].spaces[0].id;
   for (const space of ['abc', '-1', '999999', foreign]) {
     const page = await manager.open(`/console/inbox?space=${space}`);
@@ -265,7 +265,7 @@ test.each(['', '?sort=date'])('pages of requests lose and repeat none, and lead 
   expect(rowsOf(await manager.open(answer.location ?? '')).slice(0, rest.length + 1)).toEqual([next, ...rest]);
 });
 
-test('a page that stays open keeps its rows and says what became of each, and what is new', async () => {
+test('an open page keeps its rows, and shows the outcome of each and new requests', async () => {
   const [stays, approved, withdrawn, expired] = [
     await requested({ days: 50 }),
     await requested({ days: 51 }),
@@ -304,7 +304,7 @@ test('a page that has no room for a new request leads to it', async () => {
   expect(rowsOf(await manager.open(href))).toEqual([added]);
 });
 
-test('requests that wait are never said not to be there', async () => {
+test('pending requests are never reported as missing', async () => {
   const id = await requested();
   for (const query of ['?shown=999999', '?since=5', '?shown=999999&since=5']) {
     const page = await manager.open(`/console/inbox${query}`);

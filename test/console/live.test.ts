@@ -62,7 +62,7 @@ async function listen(browser: Browser, after: string) {
 const markOf = async (browser: Browser, path: string) =>
   /data-live="([^"]+)"/.exec((await browser.open(path)).text)?.[1] ?? '';
 
-test('open pages look again when somebody was forgotten, once nothing can be read any more', async () => {
+test('open pages refresh when a subject was forgotten, once its texts can no longer be read', async () => {
   const [harbour] = running.demo.communities;
   const browser = await signedIn(harbour.user);
   const stream = await listen(browser, await markOf(browser, '/console/bookings'));

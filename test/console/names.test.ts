@@ -158,7 +158,7 @@ function expectIsolated(pages: readonly Page[], wanted: readonly string[]): void
 
 const CONNECTIONS = ['bookings', 'reviews', 'charges', 'history', 'keys', 'webhooks', 'apps', 'clients'];
 
-test('names that people chose are set apart on every page of a community', async () => {
+test('user-chosen names are isolated on every page of a community', async () => {
   const pages = [
     ...(await crawl(community)),
     await community.open(`/console/calendar/${inDays(20)}`),
@@ -219,7 +219,7 @@ test('… in what a form answers, and in what it keeps', async () => {
   expectIsolated([approved, wrong, added, made, client, refused], []);
 });
 
-test('a page without it would be found', () => {
+test('the test detects a page without isolation', () => {
   const page = (text: string) => ({ text, url: new URL('http://localhost/console/inbox') }) as Page;
   for (const wrong of [
     `<p>${ARABIC.brand}, 10:00</p>`,

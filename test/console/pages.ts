@@ -10,7 +10,7 @@ import { type Running, startBusy } from './console.fixture.ts';
 export type PageOf = {
   readonly name: string;
   readonly who: 'community' | 'brand' | 'nobody';
-  /** Undefined: nobody is signed in. */
+  /** Undefined: no user is signed in. */
   readonly user: DemoUser | undefined;
   readonly path: string;
 };

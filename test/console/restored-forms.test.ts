@@ -55,7 +55,7 @@ test('a request whose session had ended is not sent, and is in the form again af
   const lost = await browser.send(page, `/console/find/${hall}`, typed, { referer: new URL(url, running.url).href });
   expect(lost.status).toBe(401);
   expect(lost.text).toContain('took &lt;b&gt;long');
-  // What the form carries besides is nobody's words.
+  // The other fields of the form are not personal.
   expect(lost.text).not.toMatch(/Kept, as|Price, as/);
   expect(await bookings()).toBe(before);
 
@@ -71,7 +71,7 @@ test('a request whose session had ended is not sent, and is in the form again af
   expect((await again.open(url)).text).not.toContain('Two lines.');
 });
 
-test('… and by nobody else who signs in there', async () => {
+test('… but not for another user who signs in there', async () => {
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}`;
   const page = await browser.open(path);

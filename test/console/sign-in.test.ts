@@ -284,7 +284,7 @@ test('a link to a page of another of the own accounts offers to switch to it, an
   expect(find.url.href).toContain('/console/calendar?month=2026-12');
   expect(find.status).toBe(200);
 
-  // Somebody else's and nobody's are the same to whoever asks.
+  // A foreign id and an unknown id get the same answer.
   await browser.send(find, '/console/account', { account: 'Community:2' });
   const foreign = core.queries.bookings.list(juniper, {});
   const ofOthers: number[] = [];

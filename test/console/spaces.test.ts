@@ -56,7 +56,7 @@ test('an amount may be typed as it is shown', async () => {
   await harbour.send(again, hall, { eventFee: '420' });
 });
 
-test('everything wrong with a form is said at once, each beside its field and in a summary that links to it', async () => {
+test('a form shows all errors at once, each beside its field and in a summary that links to it', async () => {
   const page = await harbour.open('/console/spaces/new');
   const typed = {
     name: 'x'.repeat(201),
@@ -86,7 +86,7 @@ test('everything wrong with a form is said at once, each beside its field and in
   expect(errorOf(inverted, 'windowEnd')).toBe('');
 });
 
-test('what a colleague saved meanwhile is not undone: the page says who changed what, and keeps what was typed', async () => {
+test('a form does not undo a colleague’s change: the page shows the change and its author, and keeps the input', async () => {
   const [mine, theirs] = await Promise.all([harbour.open(hall), ada.open(hall)]);
   expect((await ada.send(theirs, hall, { eventFee: '500', windowEnd: '23' })).flash).toContain('Saved.');
 
@@ -107,7 +107,7 @@ test('what a colleague saved meanwhile is not undone: the page says who changed 
   expect(await termsOf()).toEqual(['The Hall', '23', '450.00']);
 });
 
-test('of two who save at the same moment one is refused', async () => {
+test('one of two concurrent saves is refused', async () => {
   const pages = await Promise.all([harbour.open(hall), ada.open(hall)]);
   const answers = await Promise.all([
     harbour.send(pages[0], hall, { eventFee: '610' }),
@@ -118,7 +118,7 @@ test('of two who save at the same moment one is refused', async () => {
   expect((await termsOf())[2]).toBe(['610.00', '620.00'][saved]);
 });
 
-test('a form sent twice saves once, and does not call its own change somebody else’s', async () => {
+test('a form sent twice saves once, and does not report its own change as a colleague’s', async () => {
   const page = await harbour.open(hall);
   const fields = { eventFee: '700' };
   expect((await harbour.send(page, hall, fields)).flash).toContain('Saved.');
@@ -127,7 +127,7 @@ test('a form sent twice saves once, and does not call its own change somebody el
   expect(again.flash).toContain('Nothing has changed');
 });
 
-test('a form that does not say what it was made from saves nothing, and keeps what was typed', async () => {
+test('a form without its original values saves nothing, and keeps the input', async () => {
   const page = await harbour.open(hall);
   for (const seen of ['', '{}', 'null', '[1]', '{"name":7}', 'x']) {
     const refused = await harbour.send(page, hall, { seen, eventFee: '900' });
@@ -137,7 +137,7 @@ test('a form that does not say what it was made from saves nothing, and keeps wh
   expect((await termsOf())[2]).toBe('700.00');
 });
 
-test('a space that a colleague closed a moment earlier: who it was, and nothing closed twice', async () => {
+test('a space that a colleague has just closed is not closed twice, and the page names the colleague', async () => {
   const pages = await Promise.all([harbour.open(hall), ada.open(hall)]);
   expect((await ada.send(pages[1], `${hall}/close`)).flash).toContain('Space closed.');
   const late = await harbour.send(pages[0], `${hall}/close`);

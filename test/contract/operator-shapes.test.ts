@@ -112,7 +112,7 @@ const DAY_MS = 24 * 3_600_000;
 /** A field that no shape lists. */
 const UNLISTED = 'unlistedField';
 
-describe('what the command line prints for machines', () => {
+describe('the JSON output of the command line', () => {
   let service: RunningService;
   /** The arguments of each command that prints fields, in an order in which they work. */
   let calls: readonly (readonly string[])[];
@@ -151,7 +151,7 @@ describe('what the command line prints for machines', () => {
       accepted(await webhooks.register({ owner, url, events: 15 }, CONTEXT)).webhookId;
     const disabled = await register('https://example.com/');
     accepted(await webhooks.disable({ webhookId: disabled, reason: 'Asked for by phone' }, CONTEXT));
-    // Nobody listens on port 1, so that the attempt ends with an error.
+    // No server listens on port 1, so the attempt ends with an error.
     const webhookId = await register('http://127.0.0.1:1/');
     const { deliveryId } = await failedTest(service, webhookId);
 

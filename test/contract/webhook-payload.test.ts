@@ -30,7 +30,7 @@ test('BookingRequested adds the message, if any', () => {
   expect(noticeOf(requested()).payload.data).toEqual({ ...booking, status: 'Pending' });
 });
 
-test('BookingCancelled adds who cancelled and why', () => {
+test('BookingCancelled adds the cancelling party and the reason', () => {
   expect(noticeOf(cancelled({ cancelledBy: 'Community', reason: 'Water damage' })).payload.data).toEqual({
     ...booking,
     status: 'Cancelled',

@@ -139,14 +139,14 @@ describe('an API key, while nothing projects', () => {
   });
 });
 
-describe('while the log is away', () => {
+describe('while the log is unavailable', () => {
   /** Until the log has been away for as long as a request may wait for it. */
   const beAway = () => {
     unreachable = new Error('No route to host');
     watch.suspect(unreachable, performance.now() - 1_500);
   };
 
-  test('a key that was valid stays valid, a revoked one revoked, and nothing asks the log', async () => {
+  test('a valid key stays valid, a revoked one revoked, and no request asks the log', async () => {
     const { authenticate, issue, revoke } = await openProcess();
     const [valid, revoked] = [await issue(), await issue()];
     await revoke(revoked.apiKeyId);
@@ -162,7 +162,7 @@ describe('while the log is away', () => {
     expect(reads).toBe(0);
   });
 
-  test('the first read finds that out, and the log is asked again once it answers', async () => {
+  test('the first read detects the outage, and reads ask the log again once it answers', async () => {
     const { authenticate, issue } = await openProcess();
     const { key } = await issue();
     expect(await authenticate(key)).toBeDefined();
@@ -179,7 +179,7 @@ describe('while the log is away', () => {
     });
   });
 
-  test('a key not seen before is what the read model shows, and it is not taken for invalid if that shows nothing', async () => {
+  test('a key not seen before has the state in the read model, and does not count as invalid if the read model lacks it', async () => {
     const { authenticate, issue } = await openProcess();
     const [unseen, unshown, revokedBefore] = [await issue(), await issue(), await issue()];
     show(unseen, {});
@@ -194,7 +194,7 @@ describe('while the log is away', () => {
     await expect(authenticate(makeApiKey())).rejects.toThrow(Unavailable);
   });
 
-  test('a revocation counts that only the read model shows, or that only this process knows of', async () => {
+  test('a revocation counts if only the read model has it, or only this process', async () => {
     const { authenticate, issue, revoke } = await openProcess();
     const [shown, ours] = [await issue(), await issue()];
     for (const { key } of [shown, ours]) expect(await authenticate(key)).toBeDefined();

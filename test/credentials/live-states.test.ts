@@ -42,7 +42,7 @@ test('a read that began before a stream was forgotten does not bring the old sta
   expect(await states.get('webhook-1')).toBe('WebhookRemoved');
 });
 
-test('an event of a newer release may be what ends a credential: what was known before does not stand in', async () => {
+test('an event of a newer release may end a credential, so the earlier state does not count', async () => {
   const stored: StoredEvent[] = [];
   const append = (type: string) =>
     stored.push({ type, revision: stored.length, data: {}, metadata: { schema: 1 } } as never);

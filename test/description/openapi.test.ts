@@ -72,7 +72,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('the copy in docs is what a service answers (after a change: npm run describe)', async () => {
+test('the copy in docs equals the answer of a service (after a change: npm run describe)', async () => {
   await expect(`${JSON.stringify(api, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');
 });
 
@@ -238,7 +238,7 @@ describe('webhooks', () => {
       body: JSON.stringify(post.requestBody?.content['application/json'].examples.delivery?.value),
     }));
 
-  test('the snippet of JavaScript accepts the examples and refuses all else', async () => {
+  test('the JavaScript snippet accepts the examples and refuses everything else', async () => {
     const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(snippet('js'))}`);
     for (const { headers, body } of examples()) {
       const header = headers['x-service-signature'];
@@ -250,7 +250,7 @@ describe('webhooks', () => {
   });
 
   const hasPython = spawnSync('python3', ['--version']).status === 0;
-  test.skipIf(!hasPython)('the snippet of Python does, too (needs python3)', () => {
+  test.skipIf(!hasPython)('the Python snippet does too (needs python3)', () => {
     const calls = examples().flatMap(({ headers, body }) => [
       [body, headers['x-service-signature'], secret()],
       [`${body} `, headers['x-service-signature'], secret()],
@@ -305,7 +305,7 @@ test('says how to authenticate, with keys and with OpenID Connect', () => {
   expect(oauth2).toMatchObject({ flows: { authorizationCode: { tokenUrl: `${RECORDED_AT}/connect/token` } } });
 });
 
-test('the steps of an app work as they are written, as far as they need no person', async () => {
+test('the documented steps of an app work, except those that need a user', async () => {
   const { description } = api.info;
   const headers = { host: new URL(RECORDED_AT).host };
   const [, metadata = ''] = /connect\/register .*?-d '(\{.*?\})'/s.exec(description) ?? [];
@@ -332,7 +332,7 @@ test('the steps of an app work as they are written, as far as they need no perso
   expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant']);
 });
 
-test('says who made it, under which licence, where it is, and what every tag is about', () => {
+test('has contact, licence, servers and a description for every tag', () => {
   expect(api).toMatchObject({
     openapi: '3.1.0',
     info: { license: { identifier: 'MIT' }, contact: { url: RECORDED_AT } },
@@ -356,7 +356,7 @@ test.each([
   expect(api.info.description.replaceAll(/\s+/g, ' ')).toMatch(fact);
 });
 
-test('what has an entity tag can be asked for conditionally', () => {
+test('operations with entity tags accept conditional requests', () => {
   for (const id of ['listSpaces', 'getSpace', 'getAvailability', 'listBookings', 'getBookingHistory', 'listReviews']) {
     const operation = operations.find(({ operationId }) => operationId === id);
     expect(operation?.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'If-None-Match' }));

@@ -62,12 +62,12 @@ test('has the webhooks with their headers and bodies, OAuth, MCP and the schemas
   for (const name of ['BookingDto', 'WebhookCreatedDto', 'Error']) expect(page).toContain(`id="schema/${name}"`);
 });
 
-test('is found with a slash, too', async () => {
+test('is served with a trailing slash too', async () => {
   const answer = await service.call('GET', '/docs/');
   expect([answer.statusCode, answer.headers.location]).toEqual([302, '/docs']);
 });
 
-test('every link within the page leads somewhere', () => {
+test('every link within the page has a target', () => {
   const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
   const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
   expect(links.length).toBeGreaterThan(30);

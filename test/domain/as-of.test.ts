@@ -40,7 +40,7 @@ test('an account and the operator see who it was, the other party only for whom'
   expect(shownActor(actor, { kind: 'Brand', id: brandId(2) })).toEqual({ kind: 'account', account: brand });
   // The same number, but a community.
   expect(shownActor(actor, { kind: 'Community', id: communityId(1) })).toEqual({ kind: 'account', account: brand });
-  // For whom it acted is not known: then nobody is told who it was.
+  // Its account is unknown, so the actor is shown to no account.
   const nobodys: Actor = { kind: 'user', id: 'usr_1' };
   expect(shownActor(nobodys, brand)).toEqual({ kind: 'account' });
   expect(shownActor(nobodys, 'operator')).toEqual(nobodys);

@@ -84,7 +84,7 @@ async function settled(): Promise<void> {
   });
 }
 
-test('lists that are not read are begun two at a time per credential, and read no further than sockets buffer', async () => {
+test('unread lists begin two at a time per credential, and are read only as far as sockets buffer', async () => {
   await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(PIPELINED)));
   await eventually(() => expect(lists.open).toBe(2));
   await settled();
@@ -122,7 +122,7 @@ test('no list is begun for a connection that is closed', async () => {
   expect(lists.begun).toBeLessThanOrEqual(CONNECTIONS);
 });
 
-test('a list whose connection is closed before its answer begins is given up', async () => {
+test('a list whose connection closes before its answer begins is abandoned', async () => {
   const connections = promisify(service.app.server.getConnections.bind(service.app.server));
   meanwhile = async () => {
     for (const socket of sockets) socket.destroy();

@@ -39,7 +39,7 @@ const search = (client: Client) =>
     arguments: { startDate: '2026-12-02', endDate: '2027-11-30', limit: 300 },
   });
 
-test('calls of one caller are worked on four at a time, and keep no other caller waiting', async () => {
+test('calls of one caller run four at a time, and do not delay other callers', async () => {
   const { queries } = service.core;
   const openDays = queries.openDays;
   const released = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ test('calls of one caller are worked on four at a time, and keep no other caller
   expect(begun).toHaveLength(CALLS);
 });
 
-test('a search stops once its answer is no longer wanted', async () => {
+test('a search stops once its client no longer waits for the answer', async () => {
   let looks = 0;
   const isWanted = () => {
     looks += 1;
@@ -78,7 +78,7 @@ test('a search stops once its answer is no longer wanted', async () => {
   expect(looks).toBe(10);
 });
 
-test('of many computations, one holds the event loop in each of its turns', async () => {
+test('many computations take turns on the event loop', async () => {
   let inTurn = 0;
   let most = 0;
   let isOver = false;

@@ -49,7 +49,7 @@ async function signedIn(email: string, { account }: Brand): Promise<Browser> {
   return browser;
 }
 
-test('histories of one caller are read two at a time, and keep no other caller waiting', async () => {
+test('histories of one caller are read two at a time, and do not delay other callers', async () => {
   const { bookingHistory } = service.core.queries;
   const { ofBooking } = bookingHistory;
   const held = hold();
@@ -68,7 +68,7 @@ test('histories of one caller are read two at a time, and keep no other caller w
   expect(held.begun()).toBe(REQUESTS);
 });
 
-test('pages of one user are made two at a time, and keep no other user waiting', async () => {
+test('pages of one user are made two at a time, and do not delay other users', async () => {
   const [ada, bea] = [await signedIn('ada@example.com', greedy), await signedIn('bea@example.com', other)];
   const { bookings } = service.core.queries;
   const { page } = bookings;

@@ -40,7 +40,7 @@ async function mostInTurn(read: () => AsyncIterable<unknown>): Promise<number> {
   return most;
 }
 
-test('of many long reads of the log, one holds the event loop in each of its turns', async () => {
+test('many long reads of the log take turns on the event loop', async () => {
   const events = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const written = Array.from({ length: ITEMS }, () => ({ type: 'Test', data: {}, metadata: {} }));
   await events.append('test', written, { expectedRevision: 'none' });
@@ -49,7 +49,7 @@ test('of many long reads of the log, one holds the event loop in each of its tur
   await events.close();
 });
 
-test('of many long reads of documents, one holds the event loop in each of its turns', async () => {
+test('many long reads of documents take turns on the event loop', async () => {
   const documents = await openSqliteDocumentStore({ folder, clock: Date.now });
   const numbers = await documents.open<{ readonly value: number }>({ name: 'numbers', kind: 'record', indexes: [] });
   await Promise.all(Array.from({ length: ITEMS }, (_, value) => numbers.insert(String(value), { value })));

@@ -102,13 +102,13 @@ async function expectOtherServed(): Promise<void> {
   }
 }
 
-test('pending requests are limited over both, and refused ones leave no record of their keys', async () => {
+test('the limit of pending requests holds across both, and refused ones leave no record of their keys', async () => {
   const answers = await onBoth((process) => Promise.all(Array.from({ length: 20 }, () => book(process, greedy))));
   expect(statusesOf(answers.flat())).toEqual({ 201: PENDING_LIMIT, 422: 40 - PENDING_LIMIT });
   expect((await onBoth(countsOf)).map(({ claims }) => claims)).toEqual([PENDING_LIMIT, PENDING_LIMIT]);
 });
 
-test('of webhooks that are registered and deleted again, an account registers 30 a minute over both', async () => {
+test('an account that registers and deletes webhooks in a loop registers 30 a minute across both', async () => {
   const outcomes: Response[] = [];
   await onBoth(async (process) => {
     for (let i = 0; i < 20; i += 1) {
@@ -122,7 +122,7 @@ test('of webhooks that are registered and deleted again, an account registers 30
   expect(outcomes.at(-1)?.headers.get('retry-after')).toMatch(/^\d+$/);
 });
 
-test('MCP calls are worked on four at a time in each, without keeping the other account waiting', async () => {
+test('MCP calls run four at a time in each, without delaying the other account', async () => {
   const [first] = processes;
   const issued = await fetch(`${first?.url}/connect/token`, {
     method: 'POST',
@@ -150,7 +150,7 @@ test('MCP calls are worked on four at a time in each, without keeping the other 
   await Promise.all(calls);
 });
 
-test('of lists that are not read, two are made in each; nothing of them is left once their connections are closed', async () => {
+test('two unread lists are made in each, and are dropped once their connections close', async () => {
   // Refused if there are as many requests as allowed, which do as well.
   await onBoth((process) => book(process, greedy));
   const before = await onBoth(countsOf);

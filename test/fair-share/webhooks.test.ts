@@ -40,7 +40,7 @@ async function registerDead(): Promise<void> {
   }
 }
 
-test('the dead receivers of an account, however many, do not keep the delivery of another waiting', async () => {
+test('any number of dead receivers of one account do not delay another account’s delivery', async () => {
   await registerDead();
   const other = await venue.register(BRAND, receiver.url);
   const inFlight = { prompt: 2, unknown: 2, slow: 2, hanging: 2, slowAfterMs: 60_000 };

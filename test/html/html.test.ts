@@ -50,7 +50,7 @@ test('a closed script or comment before an interpolation does no harm', () => {
   expect(html`<p title="a > b">${'<'}</p>`.markup).toBe('<p title="a > b">&lt;</p>');
 });
 
-test('a text with characters that turn the line round keeps to itself', () => {
+test('a text with direction characters does not affect the text around it', () => {
   const name = 'Acme \u202e';
   expect(html`<p>${name} asks</p>`.markup).toBe(`<p><bdi>${name}</bdi> asks</p>`);
   expect(html`<p>${[name]}</p>`.markup).toBe(`<p><bdi>${name}</bdi></p>`);
@@ -64,7 +64,7 @@ test('a text with characters that turn the line round keeps to itself', () => {
   expect(html`<input value="${name}">`.markup).toBe(`<input value="${name}">`);
 });
 
-test('a name inside of a text becomes an element where there can be one, and stays marked where there cannot', () => {
+test('a name inside a text becomes an element between tags, and stays isolated elsewhere', () => {
   const text = `${namedText('شركة')} was charged $5.00`;
   expect(html`<p>${text}</p>`.markup).toBe('<p><bdi>شركة</bdi> was charged $5.00</p>');
   expect(html`<p>${`${namedText('<a>')}, ${namedText('b')}`}</p>`.markup).toBe(

@@ -94,7 +94,7 @@ describe('tools are offered to those who can use them', () => {
     });
   });
 
-  test.each(['approve', 'decline', 'answer', 'complete'])('nobody is offered to %s', async (verb) => {
+  test.each(['approve', 'decline', 'answer', 'complete'])('no tool offers to %s', async (verb) => {
     for (const client of [brand, community])
       for (const { name } of (await client.listTools()).tools) expect(name).not.toContain(verb);
   });

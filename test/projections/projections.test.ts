@@ -30,7 +30,7 @@ test('names are distinct', () => {
   expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
 });
 
-test('an event that creates a document ignores what was there', () => {
+test('an event that creates a document ignores an existing one', () => {
   const first = requested({ bookingId: bookingId(1) });
   const events = [first, approved(first), first, approved(first)];
   expect(documentsOf(bookings, ...events)).toEqual(documentsOf(bookings, first, approved(first)));
@@ -59,7 +59,7 @@ describe('bookings', () => {
       1: { status: 'Completed' },
     });
   });
-  test('cancelled, with by whom and the refund', () => {
+  test('cancelled, with the actor and the refund', () => {
     expect(documentsOf(bookings, first, cancelledByBrand(first))).toMatchObject({
       1: { status: 'Cancelled', cancelledBy: 'Brand', refund: 0 },
     });
@@ -97,7 +97,7 @@ test('spaces have their current terms', () => {
   expect(documentsOf(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
 });
 
-test('a space knows what it was called before, each name once, and not what it is called now', () => {
+test('a space has its former names, each once, without the current one', () => {
   const id = { spaceId: spaceId(7), communityId: communityId(1) };
   const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(1), answerHours: 72 };
   const added: DomainEvent = { type: 'SpaceAdded', data: { ...id, ...terms, name: 'Hall', timeZone: 'UTC' } };
@@ -151,7 +151,7 @@ test('every event of a booking changes the lists of its community and its brand'
   }
 });
 
-test('API keys are stored by hash; a revoked one says since when', () => {
+test('API keys are stored by hash; a revoked one has the time', () => {
   const id = { apiKeyId: apiKeyId('key_1'), account: { kind: 'Brand', id: brandId(3) }, hash: 'abc' } as const;
   const issued: DomainEvent = { type: 'ApiKeyIssued', data: { ...id, permissions: 3, label: 'CI', preview: 'vbs…' } };
   expect(documentsOf(apiKeys, issued)).toEqual({
@@ -170,7 +170,7 @@ test('API keys are stored by hash; a revoked one says since when', () => {
   });
 });
 
-test('webhooks: rotation keeps the old secret, disabling says why, removal leaves nothing', () => {
+test('webhooks: rotation keeps the old secret, disabling stores the reason, removal leaves nothing', () => {
   const id = webhookId('wh_1');
   const owner = { credential: 'apiKey:key_1', account: { kind: 'Brand', id: brandId(3) } } as const;
   const registered: DomainEvent = {

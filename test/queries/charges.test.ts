@@ -204,7 +204,7 @@ const AT_THE_END: readonly Written[] = [
   // Summer time ended in October: an hour later by UTC than with it.
   approved('2026-10-31T22:30:00.000Z', 'Europe/Berlin'),
   approved('2026-10-31T23:00:00.000Z', 'Europe/Berlin'),
-  // Somebody else's.
+  // Those of another brand.
   approved('2026-11-20T12:00:00.000Z', 'UTC', { brand: ME + 1 }),
 ];
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('a booking that cannot be changed does not hold up the others, and is reported', async () => {
+test('a booking that cannot be changed does not block the others, and is reported', async () => {
   const { core } = service;
   const [community, brand] = [await service.community(), await service.brand()];
   const space = await service.space(community);
@@ -101,7 +101,7 @@ test('bookings fall due by the time-zone rules in force, not by the moments stor
   expect(await at('2027-02-10T13:00:00Z')).toEqual(expected('Cancelled', 'Completed'));
 });
 
-test('says once that rounds fail, and once that they work again', async () => {
+test('logs once that rounds fail, and once that they work again', async () => {
   const { core } = service;
   const logger = { info: vi.fn(), error: vi.fn() };
   let rounds = 0;

@@ -31,7 +31,7 @@ const bookingIds = async (service: ServiceProcess): Promise<number[]> => {
 
 const run = (dataDir: string, ...args: readonly string[]) => jsonWith({ DATA_DIR: dataDir }, ...args);
 
-test('a backup of a store in use holds all that was acknowledged before, and a restore of it is a store like any other', async () => {
+test('a backup of a store in use holds every acknowledged write, and can be restored and used', async () => {
   const dataDir = temporaryDataDir();
   const backup = join(temporaryDataDir(), 'backup');
   const service = await startServiceProcess(dataDir);
@@ -107,7 +107,7 @@ test('no delivery is lost by a backup and restore, and one that is made again ha
   expect([...ids.values()].map(({ size }) => size)).toEqual(wanted.map(() => 1));
 });
 
-test('a damaged log is replaced by the backup, and what receivers know of the rest is printed', async () => {
+test('a restore replaces a damaged log, and prints lost deliveries that receivers may have got', async () => {
   const dataDir = temporaryDataDir();
   const backup = join(temporaryDataDir(), 'backup');
   const service = await startServiceProcess(dataDir, { WEBHOOKS_ALLOW_PRIVATE: 'true' });
@@ -158,7 +158,7 @@ async function olderAndLater(receiver: Receiver) {
   return { older, later: dataDir, env, kept, booked };
 }
 
-test('log and records that were restored with other tools become one store, whichever is older', async () => {
+test('log and records restored with other tools become one store, whichever is older', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const { older, later, env, kept, booked } = await olderAndLater(receiver);
@@ -187,7 +187,7 @@ test('log and records that were restored with other tools become one store, whic
   expect(new Set(idsOf()).size).toBe(1);
 });
 
-test('an interrupted backup goes on, and one that is damaged is refused before anything is touched', async () => {
+test('an interrupted backup continues, and a damaged one is refused before any change', async () => {
   const dataDir = temporaryDataDir();
   const backup = join(temporaryDataDir(), 'backup');
   await run(dataDir, 'brand', 'add', '--name', 'Acme');

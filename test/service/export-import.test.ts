@@ -38,7 +38,7 @@ async function addBrands(events: OperatedEventStore, from: number, to: number): 
 async function longStore(SECRET_KEY: string, brands: number): Promise<Place> {
   const place = await embeddedPlace({ SECRET_KEY });
   await place.json('brand', 'add', '--name', 'Acme');
-  // The first key is made in the background, by whoever starts.
+  // Each starting process creates the first key in the background.
   await place.json('signing-key', 'rotate');
   const events = await openSqliteEventStore({ path: join(place.dataDir, 'events.db') });
   await addBrands(events, 2, brands);
@@ -53,7 +53,7 @@ function storedIn(stderr: string): number {
   return Number(done.replaceAll(',', '')) / Number(total.replaceAll(',', ''));
 }
 
-test('an export that is killed anywhere goes on to the same file', { timeout: 120_000 }, async () => {
+test('an export killed at any point continues to the same file', { timeout: 120_000 }, async () => {
   const place = await longStore(newKey(), 10_000);
   const folder = temporaryDataDir();
   const [whole, file] = [join(folder, 'whole'), join(folder, 'file')];
@@ -115,7 +115,7 @@ test.skipIf('missing' in mongoServer).for(targets)(
   },
 );
 
-test('a store whose records were exported is fenced: nothing starts on it, until that is taken back', async () => {
+test('a store whose records were exported is fenced: no process starts on it until unfence', async () => {
   const place = await embeddedPlace({ SECRET_KEY: newKey(), DEMO: 'false' });
   await place.json('brand', 'add', '--name', 'Acme');
   const folder = temporaryDataDir();
@@ -202,7 +202,7 @@ test.skipIf('missing' in mongoServer)(
   },
 );
 
-test.skipIf('missing' in mongoServer)('who was forgotten stays forgotten in another place', async () => {
+test.skipIf('missing' in mongoServer)('a forgotten subject stays forgotten after a move', async () => {
   const SECRET_KEY = newKey();
   const one = await embeddedPlace({ SECRET_KEY, DEMO: 'true' });
   const service = await one.start();

@@ -129,7 +129,7 @@ test('with DEMO=false the first start creates no demo data', async () => {
   expect(later.output.stdout).toContain(`empty ${dataDir} and start again`);
 });
 
-test('the next start makes up for an interrupted first one', async () => {
+test('the next start completes an interrupted first one', async () => {
   const dataDir = temporaryDataDir();
   const killed = spawn(process.execPath, ['-e', '']);
   await once(killed, 'close');

@@ -20,7 +20,7 @@ function smallDisk(size: string): string | undefined {
   return folder;
 }
 
-test('a disk that is nearly full warns in /readyz before it refuses, and refuses a build for which it has no room', async (context) => {
+test('/readyz warns before a disk is full, and a build without enough space is refused', async (context) => {
   const dataDir = smallDisk('300m');
   if (dataDir === undefined) return context.skip('mounting a small disk takes the rights of root');
   const service = await startServiceProcess(dataDir);

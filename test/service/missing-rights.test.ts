@@ -63,7 +63,7 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
     expect(repeated(ended.stdout, new RegExp(line))).toEqual([]);
   });
 
-  test('a command reports it, too', async ({ start }) => {
+  test('a command reports it too', async ({ start }) => {
     const ended = await start({ lacks: ['append'] }, 'src/cli.js', 'brand', 'add', '--name', 'Acme');
     expect(ended).toMatchObject({
       code: 1,

@@ -6,7 +6,7 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('a service that is left alone seals what happened within its first minutes, and publishes the key', {
+test('a service seals the events of its first minutes by itself, and publishes the key', {
   timeout: 180_000,
 }, async () => {
   const dataDir = temporaryDataDir();
@@ -43,7 +43,7 @@ async function booked() {
   return { dataDir, service, brand, bookingId: String(body.id), kept, size };
 }
 
-test('after a brand was forgotten, everything verifies as before, and no proof shows a word', async () => {
+test('after a brand was forgotten, everything still verifies, and no proof shows its texts', async () => {
   const { brand, bookingId, kept, size } = await booked();
   const before = await json('proof', bookingId);
   expect(JSON.stringify(before)).not.toContain('Geheimnis');

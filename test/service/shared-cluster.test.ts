@@ -70,7 +70,7 @@ test("another application's events of the same types disturb nothing, the live f
   stop();
 });
 
-test('stores with prefixes of their own, and one without, share a cluster and see nothing of each other', async () => {
+test('stores with prefixes of their own, and one without, share a cluster without seeing each other’s data', async () => {
   const { server, otherApplication, start } = await startCluster();
   await otherApplication();
   const services = [
@@ -93,7 +93,7 @@ test('stores with prefixes of their own, and one without, share a cluster and se
   }
 });
 
-test('a log is empty for demo data though others have written to it', { timeout: 60_000 }, async () => {
+test('a log with only foreign events counts as empty for demo data', { timeout: 60_000 }, async () => {
   const { server, otherApplication } = await startCluster();
   await otherApplication();
   const service = await startServiceProcess(temporaryDataDir(), {

@@ -45,24 +45,21 @@ test.skipIf('missing' in mongoServer)(
   },
 );
 
-test.skipIf('missing' in mongoServer)(
-  'a process is not ready until there are read models, whoever builds them',
-  async () => {
-    const stores = await slowStores();
-    const start = async (ROLES: string) => {
-      const config = readConfig({ ...stores, ROLES, DATA_DIR: temporaryDataDir(), PORT: String(await freePort()) });
-      const service = await startService(config, pino({ level: 'silent' }));
-      onTestFinished(() => service.stop());
-      return config.port;
-    };
-    const port = await start('api');
-    const ready = async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
-      return [answer.status, await answer.text()];
-    };
-    expect(await ready()).toEqual([503, expect.stringContaining('"communities":"being built')]);
-    const building = start('projector');
-    await eventually(async () => expect((await ready())[0]).toBe(200));
-    await building;
-  },
-);
+test.skipIf('missing' in mongoServer)('a process is not ready until a process has built the read models', async () => {
+  const stores = await slowStores();
+  const start = async (ROLES: string) => {
+    const config = readConfig({ ...stores, ROLES, DATA_DIR: temporaryDataDir(), PORT: String(await freePort()) });
+    const service = await startService(config, pino({ level: 'silent' }));
+    onTestFinished(() => service.stop());
+    return config.port;
+  };
+  const port = await start('api');
+  const ready = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+    return [answer.status, await answer.text()];
+  };
+  expect(await ready()).toEqual([503, expect.stringContaining('"communities":"being built')]);
+  const building = start('projector');
+  await eventually(async () => expect((await ready())[0]).toBe(200));
+  await building;
+});

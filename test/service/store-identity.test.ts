@@ -59,7 +59,7 @@ test('a log that is older than its records and read models is refused, by the se
   expect(listed.stderr).toContain('venue restore --adopt');
 });
 
-test('a log that lost no more than its last moments is refused, too', async () => {
+test('a log that lost only its last moments is refused too', async () => {
   // Long before anything is remembered in the background. How far the read models are is stored a moment after they are shown.
   const dataDir = await storeWithOlderLog(async (service) => {
     await delay(200);
@@ -83,7 +83,7 @@ test('read models of another store are refused, with the command that rebuilds t
   expect(refused.stderr).toContain('venue rebuild --from-nothing');
 });
 
-test('a store of before the first format is refused, by the service and by the command line', async () => {
+test('a store from before the first format is refused, by the service and by the command line', async () => {
   const dataDir = temporaryDataDir();
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const database = new DatabaseSync(join(dataDir, 'events.db'));
@@ -103,7 +103,7 @@ test('a store of before the first format is refused, by the service and by the c
   }
 });
 
-test('another secret key than the one that the store was made with is refused by its name', async () => {
+test('a different secret key is refused with a line that names the setting', async () => {
   const dataDir = temporaryDataDir();
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const refused = await start(dataDir, { SECRET_KEY: randomBytes(32).toString('base64') });

@@ -12,7 +12,7 @@ import { startServiceProcess, temporaryDataDir, venue } from './service-process.
 
 const BRAND: Account = { kind: 'Brand', id: brandId(1) };
 
-test('a service appends the events that a dead process left behind', async () => {
+test('a service appends the unlogged events of a dead process', async () => {
   const dataDir = temporaryDataDir();
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const documents = await openSqliteDocumentStore({ folder: dataDir });

@@ -26,7 +26,7 @@ test('with an argument the start fails with 2 and one line that names where sett
   });
 });
 
-test('with a port that is taken or a host of another machine the start fails with 1 and one line that names the setting', async () => {
+test('with a port in use or a host of another machine the start fails with 1 and one line that names the setting', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   onTestFinished(() => void other.close());
@@ -71,7 +71,7 @@ test('with a name that DNS does not know the start fails in the same way', async
   expect(ended.stderr).toMatch(/^MONGODB_URL: MongoDB at cluster\.invalid cannot be reached: query(Srv|Txt) \w+ .+\n$/);
 });
 
-test('with a URL of MongoDB that contradicts what is promised the start fails with 1 and one line that says what it has to be', async () => {
+test('with a MongoDB URL that contradicts a promise the start fails with 1 and one line that names the required value', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -83,7 +83,7 @@ test('with a URL of MongoDB that contradicts what is promised the start fails wi
   });
 });
 
-test('with a URL of MongoDB that cannot be used the start fails with 1 and one line that does not quote the password', async () => {
+test('with an unusable MongoDB URL the start fails with 1 and one line that does not quote the password', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),

@@ -87,7 +87,7 @@ test('an import gives events, groups and records their places in the new log, an
 test('an import destroys the keys of subjects that the log says were forgotten', async () => {
   const one = await busyStore();
   const keys: Collection<object> = { name: 'subjectKeys', kind: 'record', indexes: [] };
-  // As in a file that somebody put together from copies of different times.
+  // As in a file combined from copies of different times.
   for (const subject of ['brand:1', 'brand:2'])
     await (await one.documents.open(keys)).insert(subject, { state: 'live', sealedKey: 'v1.x', createdAt: 'then' });
   const forgotten = { type: 'SubjectForgotten', data: { subject: 'brand:1' }, metadata: { at: 'now', schema: 1 } };

@@ -108,7 +108,7 @@ test('a registration made before the event gets it, even if the read models do n
 test('a registration made after the event does not get it, even if it is seen first', async () => {
   await venue.register(COMMUNITY, urlOf('before'));
   await venue.append(approved());
-  // Nobody has fanned the event out yet.
+  // No process has fanned the event out yet.
   await venue.register(COMMUNITY, urlOf('after'));
   await venue.deliver();
   await receiver.until(1);

@@ -54,7 +54,7 @@ test('everything that happened to a booking, with what was delivered of it and w
   );
 });
 
-test('what was missed while a webhook was disabled is sent once, when somebody asks for it', async () => {
+test('events missed while a webhook was disabled are sent once, on request', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   await registered(webhookId);
   const webhooks = await venue.deliver();

@@ -29,7 +29,7 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
     expect((await second.open('wh_a')).health()).toMatchObject({ failures: 1 });
   });
 
-  test('a change counts at once, and none of several is lost, whoever makes them', async () => {
+  test('a change applies at once, and concurrent changes of several processes are all kept', async () => {
     const [one, other] = [await (await open()).open('wh_a'), await (await open()).open('wh_a')];
     const changes = [one, one, other, one, other].map((receiver) => receiver.change(failure));
     expect(one.health().failures).toBe(3);
