@@ -32,7 +32,7 @@ export function createApiKeyCommands(deps: {
       const key = makeApiKey();
       const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
       const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
-      // Before the key exists: one that works is always found. One that was never issued leaves a note that leads nowhere.
+      // Written before the key exists, so that every valid key is found. If the key is never issued, the record is unused.
       await keyIndex.add(issued.hash, id);
       const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
         issueApiKey(state, issued),

@@ -15,14 +15,14 @@ import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Aggregate, createStreamStates } from './stream-states.ts';
 
-/** Who issues a command, and in which request. */
+/** The actor and the request of a command. */
 export type CommandContext = {
   readonly actor: Actor;
-  /** One per external request; every event that follows from it carries it. */
+  /** One per external request; all of its events carry it. */
   readonly correlationId: string;
   /** Id of the event that led to the command, if one did. */
   readonly causationId?: string;
-  /** The user for whom an app acts. Not part of the event: it only says who wrote the reason. */
+  /** The user for whom an app acts. Not part of the event; only marks the author of a reason. */
   readonly userId?: string | undefined;
 };
 
@@ -37,10 +37,7 @@ export type Accepted<S, E extends DomainEvent> = {
 };
 
 export type CommandHandler = {
-  /**
-   * Loads a stream, decides, appends what was decided and waits until the read models show it
-   * (docs/decisions/read-models.md).
-   */
+  /** Loads a stream, decides, appends the events and waits until the read models show them (docs/decisions/read-models.md). */
   execute<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,
@@ -53,7 +50,7 @@ export type CommandHandler = {
   read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
-/** How often a command is decided again when another process appends to the same stream first. */
+/** Maximum number of decisions of a command when other processes append to the same stream first. */
 const RETRIES = { retries: 59, minTimeout: 1, maxTimeout: 64, randomize: true } as const;
 
 /**
@@ -67,7 +64,7 @@ export function createCommandHandler(deps: {
   readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
   /** Is called for each stream that was appended to, before the command is answered. */
   readonly appended?: (stream: string, types: readonly string[]) => void;
-  /** Seals what people wrote (docs/decisions/personal-data.md). Not needed where events hold no such text. */
+  /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];
 }): CommandHandler {
   const { events: log, clock, waitFor, appended, seal } = deps;
@@ -87,7 +84,7 @@ export function createCommandHandler(deps: {
       if (current.revision !== cached.revision) decision = decide(current.state);
     }
     if (isRefusal(decision)) return decision;
-    // The command had been carried out before; the read models may still lag behind it.
+    // The command was carried out before; the read models may still lag.
     if (decision.length === 0) return { state: current.state, events: [], position: current.position };
 
     const events = seal === undefined ? decision : await sealed(decision, context, seal);
@@ -129,7 +126,7 @@ export function createCommandHandler(deps: {
       const outcome = await streams.run(stream, decided);
       if (isRefusal(outcome)) return outcome;
       const types = outcome.events.map(({ type }) => type);
-      // A command without an event found its work done, by events of any type.
+      // Earlier events of any type may have done the work of a command without events.
       await (types.length === 0 ? waitFor(outcome.position) : waitFor(outcome.position, types));
       return outcome;
     },

@@ -13,19 +13,19 @@ type UsedKey = {
 
 const collection: Collection<UsedKey> = { name: 'idempotencyKeys', kind: 'record', indexes: [], ttl: 'expiresAt' };
 
-/** How long a key is known to belong to its request. */
+/** How long a key belongs to its request. */
 export const IDEMPOTENCY_KEY_KEPT_MS = 30 * 24 * 3_600_000;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
 /**
- * What each idempotency key was first used for. The space-day makes sure that repeating a request never books twice; this
+ * Records the request that first used each idempotency key. The space-day makes sure that a repeated request never books twice; this
  * catches a key reused for a different request, which may belong to another day (docs/decisions/event-log.md).
  */
 export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
   const documents = await store.open(collection);
 
-  /** Counts a request less. The last one removes the record, unless another request has taken the key meanwhile. */
+  /** Releases one request. The last one removes the record, unless another request has taken the key meanwhile. */
   async function release(id: string): Promise<void> {
     const { stored } = await documents.update(id, (used) =>
       used?.requests === undefined ? undefined : { ...used, requests: used.requests - 1 },

@@ -5,7 +5,7 @@ import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 export type MembershipCommands = {
   /**
-   * Tells the log of a change to the record of a user or client, which has taken effect already. Telling of it again does nothing
+   * Appends a change to the record of a user or client, which has taken effect already. Repeating it does nothing
    * (docs/decisions/accounts.md).
    */
   record(change: MembershipEvent, context: CommandContext): Promise<void>;

@@ -17,9 +17,9 @@ import type { CommandHandler } from './command-handler.ts';
 
 /** A request that counts towards the limit of its brand. It is counted before it is in the log. */
 type Counted = {
-  /** That of its space and day. */
+  /** The stream of its space and day. */
   readonly stream: string;
-  /** Digest of its idempotency key. Its repetitions on that day count as one request, because only one of them books. */
+  /** Digest of its idempotency key. Repetitions on that day count as one request, because only one of them books. */
   readonly key?: string;
   /** The ids that the request and its repetitions have. */
   readonly bookings: readonly BookingId[];
@@ -31,8 +31,8 @@ type QuotaDocument = { readonly counted: readonly Counted[] };
 const collection: Collection<QuotaDocument> = { name: 'pendingQuotas', kind: 'record', indexes: [] };
 
 /**
- * How long a request counts that is in neither log nor read model, by the monotonic clock of the process that sees it there: twice as
- * long as {@link VALID_MS}, so that it will never be appended.
+ * How long a request counts that is in neither log nor read model, by the monotonic clock of the process that finds it missing: twice
+ * {@link VALID_MS}, so that it can no longer be appended.
  */
 const UNFINISHED_MS = 10 * 60_000;
 /** How long after it was counted a request may be appended. */
@@ -51,9 +51,9 @@ const pendingOf = declareQuery(
 
 type Pending = { readonly bookingId: BookingId; readonly stream: string };
 
-/** What is known of bookings elsewhere. */
+/** Lookups of bookings in the read model and the log. */
 export type BookingStatuses = {
-  /** The statuses of those that the read model has. */
+  /** The statuses of these bookings in the read model; missing ones are left out. */
   shown(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>>;
   /** The status in the log; undefined if it is not there. */
   inLog(bookingId: BookingId, stream: string): Promise<BookingStatus | undefined>;
@@ -85,9 +85,8 @@ export function bookingStatuses(deps: {
 }
 
 /**
- * How many unanswered requests each brand has, counted over all processes (docs/decisions/bookings.md). A request is counted before it
- * is appended. Only when the limit is reached are the counted requests compared with read model and log, and those that were answered
- * or never appended dropped.
+ * Counts each brand's unanswered requests across all processes (docs/decisions/bookings.md). A request is counted before it is appended.
+ * Only when the limit is reached are the counted requests compared with read model and log, and answered or unappended ones dropped.
  */
 export async function openPendingQuota(deps: {
   readonly documents: DocumentStore;
@@ -98,7 +97,7 @@ export async function openPendingQuota(deps: {
 }) {
   const { limit, statuses, monotonic = () => performance.now() } = deps;
   const quotas = await deps.documents.open(collection);
-  /** Requests of one brand are counted one after another here: side by side they would only compete for its document. */
+  /** Serialises the counting of a brand's requests: concurrent ones would only compete for its document. */
   const brands = new SerialQueue();
   /** Brands whose requests in the read model this process has counted. Records restored from a copy older than the log lack the latest. */
   const compared = createLruCache<BrandId, true>(CACHED);
@@ -111,7 +110,7 @@ export async function openPendingQuota(deps: {
     return monotonic() - since < UNFINISHED_MS || (await statuses.inLog(bookingId, stream)) === 'Pending';
   }
 
-  /** Those that are unanswered, or may still be appended. */
+  /** The entries that are unanswered, or may still be appended. */
   async function unanswered(counted: readonly Counted[]): Promise<Counted[]> {
     const shown = await statuses.shown(counted.flatMap((each) => each.bookings));
     const kept: Counted[] = [];

@@ -27,9 +27,9 @@ export function createPersonalDataCommands(deps: {
   return {
     async forget(subject, context) {
       const stream = streamOf.subject(subject);
-      // A log that cannot be read stops this before anything is destroyed.
+      // Fails here if the log cannot be read, before anything is destroyed.
       await handler.load(stream, forgotten);
-      // Before the event, because its readers show the texts again.
+      // Before the event, because readers of the event refresh the texts.
       const { isDestroyed, at } = await personalData.destroyKey(subject, toTimestamp(clock()));
       const outcome = await handler.execute(stream, forgotten, context, (state) => forgetSubject(state, subject));
       if (isRefusal(outcome)) return outcome;

@@ -66,8 +66,8 @@ export function createSequence(handler: CommandHandler, sequence: SequenceName, 
 }
 
 /**
- * Reserves a block of ids in every sequence and hands none of them out. After a restore, ids that were handed out since the
- * backup are among them (docs/decisions/backups.md).
+ * Reserves a block of ids in every sequence without using it. After a restore, the block covers ids that were assigned since the backup
+ * (docs/decisions/backups.md).
  */
 export async function skipIds(
   { events, clock, actor }: { readonly events: EventStore; readonly clock: Clock; readonly actor: Actor },

@@ -6,19 +6,19 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 /** How the events of one kind of stream fold into the state that its decider needs. */
 export type Aggregate<S, E extends DomainEvent> = {
   readonly initial: S;
-  /** Returns another state: the one before may still be in use. Takes about as long for the last event of a stream as for the first. */
+  /** Returns a new state, because the previous one may still be in use. Its cost does not grow with the stream. */
   evolve(state: S, event: E): S;
   /** How much memory a state takes, in units of about 500 bytes. Default 1. */
   sizeOf?(state: S): number;
 };
 
-/** The state of a stream at a revision; -1 when there is no such stream yet. */
+/** The state of a stream at a revision; -1 if the stream does not exist. */
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
-/** The sizes of all cached states together. A day of a space holds all its bookings, so the number of streams would not limit the memory. */
+/** Maximum total size of the cached states. A day of a space holds all its bookings, so a number of streams would not limit the memory. */
 const MAX_SIZE = 40_000;
 
-/** The states that streams fold into. They are cached, so that the next command on a stream need not read it again. */
+/** Folded states of streams, cached so that the next command on a stream need not read it again. */
 export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize = MAX_SIZE) {
   const states = createLruCache<string, Folded<unknown> & { readonly size: number }>(maxSize, {
     sizeOf: ({ size }) => size,
@@ -33,13 +33,13 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize 
   /** The events of a stream, starting at a revision. */
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
     for await (const event of log.readStream(stream, { from })) {
-      // A stream holds only the events of its aggregate, because only this folder appends.
+      // Only this folder appends, so a stream holds only the events of its aggregate.
       yield upcast<E>(event);
     }
   }
 
   /**
-   * The cached state of a stream; without one the stream is taken for new. Another process, or this one before a restart, may have
+   * The cached state of a stream; without one, the state of a new stream. Another process, or this one before a restart, may have
    * appended to it.
    */
   const known = <S, E extends DomainEvent>(stream: string, { initial }: Aggregate<S, E>) =>
@@ -49,7 +49,7 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize 
     read,
     known,
 
-    /** The state of a stream with the events that are not in the cached one yet. */
+    /** The current state of a stream: the cached one plus newer events. */
     async catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
       let { state, revision, position } = known(stream, aggregate);
       for await (const event of read(stream, aggregate, revision + 1)) {
@@ -60,7 +60,7 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize 
       return { state, revision, position };
     },
 
-    /** Notes the state after an append. */
+    /** Caches the state after an append. */
     set,
   };
 }

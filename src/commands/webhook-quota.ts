@@ -8,11 +8,11 @@ import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import { recentRegistrations, type Webhook, webhookQuota } from '../domain/webhook.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** What counts towards the limits of one account. */
+/** The registrations that count towards the limits of one account. */
 type QuotaDocument = {
-  /** Its registrations, also one that is about to be appended. */
+  /** Its registrations, including those about to be appended. */
   readonly taken: readonly Taken[];
-  /** When the latest were counted, removed ones included. */
+  /** When the latest were counted, including removed ones. */
   readonly recent: readonly Timestamp[];
 };
 
@@ -21,13 +21,12 @@ type Taken = Pick<WebhookDocument, 'webhookId' | 'credential'> & { readonly at: 
 /** One document per account. Never deleted: its version must not restart. */
 const collection: Collection<QuotaDocument> = { name: 'webhookPlaces', kind: 'record', indexes: [] };
 
-/** How long a registration counts that is not in the log: far longer than an append can take. */
+/** How long a registration missing from the log counts: far longer than an append can take. */
 const UNFINISHED_MS = 3_600_000;
 
 /**
- * How many registrations each account has and has just made, counted over all processes (docs/decisions/webhook-deliveries.md). A
- * registration is counted before it is appended. Only when a quota is used up is the log asked which of them still exist: a process
- * may have died before it appended.
+ * Counts each account's registrations and its recent ones across all processes (docs/decisions/webhook-deliveries.md). A registration is
+ * counted before it is appended. The log is only read when a quota is used up, because a process may have died before it appended.
  */
 export async function openWebhookQuota(deps: {
   readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
@@ -35,7 +34,7 @@ export async function openWebhookQuota(deps: {
   readonly load: (webhookId: string) => Promise<Pick<Webhook, 'status'> | undefined>;
   /** The registrations of an account in the read model. Records restored from a copy older than the log lack the latest. */
   readonly known: (account: AccountKey) => Promise<readonly Pick<WebhookDocument, 'webhookId' | 'credential'>[]>;
-  /** Used if the document store has no clock of its own: all processes then run on this machine. */
+  /** The clock if the document store has none of its own: all processes then run on this machine. */
   readonly clock: Clock;
   /** Registrations an account may have. */
   readonly perAccount: number;

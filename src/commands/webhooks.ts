@@ -68,7 +68,7 @@ export async function createWebhookCommands(deps: {
   const { secretKey, webhooksPerAccount } = deps.settings;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  /** Registrations of one account run one after another here: side by side they would only compete for its quota. */
+  /** Serialises the registrations of an account: concurrent ones would only compete for its quota. */
   const accounts = new SerialQueue();
   const quota = await openWebhookQuota({
     documents,
@@ -141,5 +141,5 @@ export async function createWebhookCommands(deps: {
   };
 }
 
-/** A URL with an international name or letters as it is sent: with Punycode and percent-encoding. Others stay as they were written. */
+/** A URL with international characters in the form that is sent: Punycode and percent-encoding. Others stay unchanged. */
 const inAscii = (url: string): string => (/\P{ASCII}/u.test(url) ? (URL.parse(url)?.href ?? url) : url);

@@ -8,7 +8,7 @@ import { webhookEventNames } from '../domain/webhook.ts';
 import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
 import type { Changes } from './schemas/history-entry.ts';
 
-/** Something that changed for an account, as the command line prints it with `--json`. */
+/** A change of an account as the command line prints it with `--json`. */
 export const toOperatorAccountChange = (change: NamedChange) => {
   const { event, topic, of, name, by } = change;
   return {
@@ -25,7 +25,7 @@ export const toOperatorAccountChange = (change: NamedChange) => {
 
 type Fields = { readonly [field: string]: string | number | undefined };
 
-/** What an event changed, under public names and in public units. For a space also what it was before. */
+/** The changes of an event, under public names and in public units. For a space also the previous values. */
 export const changesOf = ({ event, before }: Pick<NamedChange, 'event' | 'before'>): Changes =>
   changedFields(fieldsOf(event), before === undefined ? {} : termsOf(before));
 

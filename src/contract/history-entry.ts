@@ -27,7 +27,7 @@ export const historyEntries = (steps: readonly NamedStep[]): HistoryEntry[] => s
 
 export type OperatorHistoryEntry = HistoryEntry & { readonly bookingId: number; readonly revision: number };
 
-/** The same as the command line prints them with `--json`: also which booking, and where in the stream of its space and day. */
+/** The same for `--json` on the command line, with the booking and the position in the stream of its space and day. */
 export const operatorHistoryEntries = (steps: readonly NamedStep[]): OperatorHistoryEntry[] =>
   steps.map((step) => {
     const { data, revision } = step.event;
@@ -58,7 +58,7 @@ export function fieldsOfBooking(event: HistoryStep['event']): Fields {
   }
 }
 
-/** What became of each field that has a value now. */
+/** The new value of each field that has one. */
 export const changedFields = (now: Fields, before: Fields): Changes =>
   Object.fromEntries(
     Object.entries(now).flatMap(([field, to]) => {

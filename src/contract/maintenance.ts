@@ -31,7 +31,7 @@ type Verification = {
   readonly notVerified: readonly string[];
 };
 
-/** What `verify` found. Differing documents are printed whole: the differences are what an operator looks for. */
+/** The result of `verify`. Prints differing documents whole, for the operator to compare. */
 export const toOperatorVerification = (found: Verification) => ({
   ...picked(found, ['position', 'events', 'documents']),
   differences: found.differences.map((each) => picked(each, ['projection', 'key', 'expected', 'actual'])),
@@ -42,7 +42,7 @@ type ReadModel = {
   readonly name: string;
   readonly version: number;
   readonly state: 'live' | 'building' | 'rebuilding' | 'failing';
-  /** Events of the log that it shows. */
+  /** Events folded. */
   readonly events: number;
   readonly failure?: {
     readonly message: string;

@@ -18,8 +18,8 @@ export type DeliverableEvent = BookingRequested | BookingApproved | BookingCance
 export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
 
 /**
- * The payload for the subscribers of an event, and its sealed texts, which are opened when it is sent. Until then the payload says
- * that they were erased, and it stays so if their subject is forgotten before.
+ * The payload for the subscribers of an event, and its sealed texts, which are opened on sending. In the stored payload they read as
+ * erased, which stays so if their subject is forgotten first.
  */
 export type Notice = { readonly payload: Payload; readonly sealed?: SealedTexts };
 

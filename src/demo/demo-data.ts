@@ -54,13 +54,13 @@ function terms(
   return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: DEFAULT_ANSWER_HOURS };
 }
 
-/** The commands that create the demo data, and the time that they take for now. */
+/** The commands that create the demo data, and their current time. */
 type Seed = {
   readonly commands: Commands;
   readonly users: Users;
   /** Milliseconds since the epoch. */
   readonly today: number;
-  /** Makes it so many days before or after today. */
+  /** Moves the clock this many days before or after today. */
   setDay(inDays: number): void;
 };
 

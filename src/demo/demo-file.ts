@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writePrivate } from '../runtime/private-file.ts';
 
 export type DemoUser = { readonly email: string; readonly password: string };
-/** What `DATA_DIR/demo.json` holds: everything needed to try the service out. */
+/** The content of `DATA_DIR/demo.json`: everything needed to try the service. */
 export type Demo = {
   readonly baseUrl: string;
   readonly authUrl: string;
@@ -33,7 +33,7 @@ export function readDemoFile({ dataDir, publicUrl }: DemoLocation): Demo | undef
   return writeDemoFile({ dataDir, publicUrl }, demo);
 }
 
-/** Writes `DATA_DIR/demo.json`. @returns what it holds */
+/** Writes `DATA_DIR/demo.json`. @returns its content */
 export function writeDemoFile({ dataDir, publicUrl }: DemoLocation, data: Omit<Demo, 'baseUrl' | 'authUrl'>): Demo {
   const { communities, brands } = data;
   const demo: Demo = { baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl, communities, brands };

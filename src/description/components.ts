@@ -31,7 +31,7 @@ export function createComponents(): Components {
     return {
       ...rest,
       ...(isSchema(properties) && { properties: each(properties) }),
-      // The only pattern is that of any name, for which generators know this keyword.
+      // The only pattern matches any name; generators know this keyword for it.
       ...(isSchema(patternProperties) && { additionalProperties: Object.values(each(patternProperties))[0] }),
       ...(isSchema(items) && { items: refer(items) }),
       ...(Array.isArray(anyOf) && { anyOf: anyOf.map(refer) }),

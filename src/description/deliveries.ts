@@ -46,7 +46,7 @@ const ANSWERS = {
   },
 };
 
-/** The `webhooks` of the description: what a receiver gets, and what its answers mean. */
+/** The `webhooks` of the description: the deliveries, and the effect of each answer. */
 export function describeDeliveries(
   { refer }: Components,
   { deliveries }: Examples,

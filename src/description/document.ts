@@ -30,7 +30,7 @@ export type Operation = {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  /** The permission that it needs. */
+  /** The required permission. */
   readonly 'x-permission'?: string;
   readonly security: readonly { readonly [scheme: string]: readonly string[] }[];
   readonly parameters?: readonly Parameter[];

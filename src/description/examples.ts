@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { NamedExamples } from './document.ts';
 
-/** Examples of an operation: what was sent to a running service, and what it answered. */
+/** Examples of an operation: requests to a running service, and its answers. */
 export type OperationExamples = {
   /** Path and query parameters, and headers, of a call that succeeds. */
   readonly parameters: { readonly [name: string]: unknown };
@@ -14,14 +14,14 @@ type DeliveryExample = { readonly headers: { readonly [name: string]: string }; 
 
 export type Examples = {
   readonly operations: { readonly [operationId: string]: OperationExamples };
-  /** What the authorization server and the MCP server say, by the name under which the guide asks for it. */
+  /** Answers of the authorization server and the MCP server, by their names in the guide. */
   readonly exchanges: { readonly [name: string]: unknown };
-  /** What the deliveries are signed with. */
+  /** The signing secret of the deliveries. */
   readonly signingSecret: string;
   readonly deliveries: { readonly [event: string]: DeliveryExample };
 };
 
-/** Where the service was that they were recorded from. */
+/** The address of the recorded service. */
 export const RECORDED_AT = 'https://bookings.example.org';
 
 /** The examples, recorded from a running service by test/description/examples.test.ts. */

@@ -31,7 +31,7 @@ const PERMISSION_MEANING: { readonly [P in PermissionName]: string } = {
   Webhooks: 'register, list and remove webhooks',
 };
 
-/** A section of the guide, in Markdown, with what is particular to this installation. */
+/** A section of the guide, in Markdown, with the facts of this installation filled in. */
 export function guide(section: Section, settings: Settings, examples: Examples): string {
   const facts: Readonly<Record<string, string | number>> = {
     baseUrl: baseUrlOf(settings),

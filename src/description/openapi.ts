@@ -12,7 +12,7 @@ import { OPERATIONS, type OperationId } from './operations.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { baseUrlOf, PREFIX, type Settings } from './settings.ts';
 
-/** What a response holds. `headers` is beside the schema of its body, as Fastify has it. */
+/** The content of a response. `headers` is beside the schema of its body, as in Fastify. */
 type Answer = TSchema & { readonly headers?: { readonly [name: string]: object } };
 
 /** A route of the API, with the schemas that validate its requests and serialise its responses. */

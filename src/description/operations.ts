@@ -6,13 +6,13 @@ type Operation = {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  /** What the successful response is. */
+  /** Description of the successful response. */
   readonly success: string;
   /** The cause of a failure, by status, where the error code alone does not explain it. */
   readonly failures?: Readonly<Record<number, string>>;
 };
 
-/** What the description says of each operation besides its schemas. */
+/** Texts of each operation in the description, besides its schemas. */
 export const OPERATIONS = {
   listSpaces: {
     tag: 'Spaces',

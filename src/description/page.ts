@@ -10,7 +10,7 @@ import type { ApiDescription } from './openapi.ts';
 import { readable } from './readable.ts';
 import type { Settings } from './settings.ts';
 
-/** The names of the failures that say no more of one operation than of another; they are shown once, for all. */
+/** Failures that are the same for every operation; shown once. */
 const COMMON = ['401', '500'];
 
 /** The description as a page, for people: the guide, and every operation, delivery and schema with its examples. */
@@ -102,7 +102,7 @@ type Rendered = {
 };
 type Markdown = (text: string) => Rendered;
 
-/** Renders what we wrote ourselves; the names and addresses of the installation in it were checked when it started. */
+/** Renders our own Markdown; names and addresses of the installation in it were validated at start. */
 function markdownRenderer(): Markdown {
   let headings: { id: string; text: string }[] = [];
   const marked = new Marked({

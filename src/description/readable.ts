@@ -1,4 +1,4 @@
-/** JSON on several lines, but for what fits on one. A text on its own stays as it is. */
+/** Pretty-printed JSON; values that fit stay on one line. A plain text stays unchanged. */
 export function readable(value: unknown, indent = ''): string {
   if (typeof value === 'string' && indent === '') return value;
   const line = JSON.stringify(value, undefined, 1)?.replaceAll(/\n */g, ' ') ?? '';

@@ -5,7 +5,7 @@ import { type DescribedRoute, describeApi } from './openapi.ts';
 import { docsPage } from './page.ts';
 import type { Settings } from './settings.ts';
 
-/** Answers /openapi.json and /docs. What it needs, texts and examples included, is loaded with it. */
+/** Serves /openapi.json and /docs. Loads texts and examples on first use. */
 export async function openDescription(
   routes: readonly DescribedRoute[],
   settings: Settings,

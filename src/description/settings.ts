@@ -1,4 +1,4 @@
-/** What the description says of this installation. */
+/** Facts about this installation in the description. */
 export type Settings = {
   /** {base_url} without the path prefix; also the issuer. */
   readonly publicUrl: string;

@@ -5,7 +5,7 @@ import type { Readable, Subject } from './personal-text.ts';
 import type { NamedActor } from './shown-actor.ts';
 import type { Space } from './space.ts';
 
-/** What changes for an account, by what it is about. */
+/** Changes of an account, by topic. */
 export type Topic = 'account' | 'bookings' | 'reviews' | 'spaces' | 'keys' | 'webhooks' | 'members' | 'apps';
 
 /** Exhaustive: a new topic does not compile without its line. */
@@ -21,7 +21,7 @@ const TOPIC_NAMES: { readonly [T in Topic]: true } = {
 };
 export const TOPICS: readonly Topic[] = keysOf(TOPIC_NAMES);
 
-/** What an event happened to. */
+/** The subject of an event. */
 type ChangedThing = {
   readonly kind: 'account' | 'booking' | 'review' | 'space' | 'apiKey' | 'webhook' | 'user' | 'client';
   readonly id: string;
@@ -30,22 +30,22 @@ type ChangedThing = {
 /** A change for one or two accounts. */
 export type AccountChange = {
   readonly topic: Topic;
-  /** Whom it concerns. Both parties of a booking. */
+  /** The accounts concerned: for a booking, both parties. */
   readonly accounts: readonly Account[];
   readonly of: ChangedThing;
 };
 
-/** Something that changed for an account: what, by whom, and what it is called. */
+/** A change of an account: its event, actor and subject. */
 export type NamedChange = AccountChange & {
   readonly event: Readable<Recorded>;
   readonly by: NamedActor;
   /** The name of a space, key or app, the URL of a webhook or the e-mail address of a member. Absent if it is no longer known. */
   readonly name?: string;
-  /** For the change of a space: what it was before. */
+  /** For a change of a space: its previous terms. */
   readonly before?: Space;
 };
 
-/** What changed for whom by an event; undefined if it concerns no account, but only how the service works. */
+/** The change of an event and the accounts concerned; undefined for internal events. */
 export function accountChange(event: DomainEvent): AccountChange | undefined {
   switch (event.type) {
     case 'BookingRequested':
@@ -123,7 +123,7 @@ const ofAccount = (account: Account): AccountChange => ({
 const accountOfSubject = (subject: Subject): Account | undefined =>
   accountOfKey(subject.replace(/^brand:/, 'Brand:').replace(/^community:/, 'Community:'));
 
-/** The kinds of events that can be asked for. */
+/** The kinds of events that a filter accepts. */
 export const AUDITED_TYPES: readonly EventType[] = keysOf(EVENT_TYPES).filter(
   (type) => !['IdsReserved', 'LogCreated', 'ProjectionEventSkipped'].includes(type),
 );

@@ -19,7 +19,7 @@ export function accountOfKey(key: string): Account | undefined {
   return match[1] === 'Brand' ? { kind: 'Brand', id: brandId(id) } : { kind: 'Community', id: communityId(id) };
 }
 
-/** Who caused an event: an API key, an OAuth client, a console user, the command line (operator) or the service itself. */
+/** The actor of an event: an API key, an OAuth client, a console user, the command line (operator) or the service itself. */
 export type Actor = {
   readonly kind: 'apiKey' | 'client' | 'user' | 'operator' | 'system';
   readonly id: string;
@@ -28,7 +28,7 @@ export type Actor = {
 
 export const SYSTEM: Actor = { kind: 'system', id: 'scheduler' };
 export const DELIVERER: Actor = { kind: 'system', id: 'webhooks' };
-/** What ends an app's access by itself, such as a refresh token that was used twice. */
+/** The actor of automatic ends of an app's access, such as after a refresh token was used twice. */
 export const AUTHORIZATION_SERVER: Actor = { kind: 'system', id: 'authorization-server' };
 /** @param id `VENUE_OPERATOR` */
 export const operatorOf = (id: string): Actor => ({ kind: 'operator', id });

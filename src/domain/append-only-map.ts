@@ -1,9 +1,9 @@
 /**
- * An immutable map that grows. Adding an entry takes the same time however many there are, because a map and the one made of it share
- * their entries. Only the second map that is made of the same one has to copy them.
+ * An immutable map that grows. Adding an entry takes constant time, because a map shares its entries with the map made from it. Only a
+ * second map made from the same one copies them.
  */
 export class AppendOnlyMap<K, V> {
-  /** Also holds the entries of larger maps; those of this one are the first `size`. */
+  /** Shared with larger maps; this one has the first `size` entries. */
   readonly #shared: Map<K, { readonly index: number; readonly value: V }>;
   readonly size: number;
 
@@ -29,7 +29,7 @@ export class AppendOnlyMap<K, V> {
   /** The map with one more entry. A key that it has already keeps its value. */
   with(key: K, value: V): AppendOnlyMap<K, V> {
     if (this.has(key)) return this;
-    // What is added to the empty map is never shared: the empty state of every stream is one object, which lives forever.
+    // Never share entries with the empty map: the empty state of every stream is one object, which lives forever.
     const isLatest = this.size > 0 && this.#shared.size === this.size;
     const shared = isLatest ? this.#shared : new Map(this.#shared.entries().take(this.size));
     shared.set(key, { index: this.size, value });

@@ -8,9 +8,8 @@ export type Until = { readonly asOf?: number; readonly revision?: number };
 type Placed = { readonly revision: number; readonly metadata: Pick<EventMetadata, 'at'> };
 
 /**
- * The events of a stream that a reader at a certain time would have seen: those before the first one that is later. Clocks may go
- * back, so that a later event of the stream can bear an earlier time. The order of the stream decides: whatever comes after an
- * event that had yet to happen had yet to happen itself (docs/decisions/accounts.md).
+ * The events of a stream up to a time: those before the first later one. A clock may be set back, so a later event of the stream can have
+ * an earlier time; the order of the stream decides (docs/decisions/accounts.md).
  */
 export function* until<E extends Placed>(events: Iterable<E>, { asOf, revision }: Until): Generator<E> {
   for (const event of events) {

@@ -6,8 +6,8 @@ import type { PersonalText } from './personal-text.ts';
 import { picked } from './picked.ts';
 
 /**
- * What a brand asks for. These fields flow unchanged from the request through command, event and document to every public
- * shape of a booking (docs/decisions/rest-api.md). CONTRIBUTING.md says how to add one.
+ * The details that a brand requests. They flow unchanged from the request through command, event and document to every public shape of a
+ * booking (docs/decisions/rest-api.md). CONTRIBUTING.md explains how to add one.
  */
 export type BookingDetails = {
   readonly spaceId: SpaceId;
@@ -26,7 +26,7 @@ type FieldRules<F extends Field> = {
   readonly wrong: (value: BookingDetails[F]) => Refusal | undefined;
   /** Whether approval, cancellation and completion repeat it. Stored for good: the log keeps what an event once said. */
   readonly repeated: boolean;
-  /** Whether it says something in a person's words. Events and documents hold it sealed (docs/decisions/personal-data.md). */
+  /** Whether it is personal text. Events and documents hold it sealed (docs/decisions/personal-data.md). */
   readonly personal: boolean;
 };
 
@@ -56,7 +56,7 @@ export const REPEATED_DETAILS = BOOKING_DETAILS.filter((field): field is Repeate
 /** Picks the details from something that holds more, such as an event or a request body. */
 export const detailsOf = (source: BookingDetails): BookingDetails => picked(source, BOOKING_DETAILS);
 
-/** Whether the details say something in a person's words. */
+/** Whether the details have personal text. */
 export const arePersonal = (details: HeldDetails): boolean =>
   BOOKING_DETAILS.some((field) => RULES[field].personal && details[field] !== undefined);
 
@@ -71,8 +71,8 @@ export function wrongDetails(details: BookingDetails): Refusal | undefined {
 const ORIGINAL_FIELDS = ['spaceId', 'date', 'startHour', 'message'] as const satisfies readonly Field[];
 
 /**
- * Equal for requests that ask for the same thing, in every version of the service: a field added later counts
- * only if it is present (docs/decisions/event-log.md).
+ * Equal for equal requests, in every version of the service: a field added later counts only if it is present
+ * (docs/decisions/event-log.md).
  */
 export function fingerprintOf(details: HeldDetails): string {
   const original: readonly Field[] = ORIGINAL_FIELDS;

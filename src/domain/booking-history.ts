@@ -11,7 +11,7 @@ export type HistoryStep<E = Readable<Recorded<BookingEvent>>> = {
   readonly to: BookingStatus;
 };
 
-/** A step, and who took it. */
+/** A step and its actor. */
 export type NamedStep = HistoryStep & { readonly by: NamedActor };
 
 /** The events of one booking, picked from those of its space-day. */

@@ -2,16 +2,15 @@ import { momentOn, wallDay } from './calendar.ts';
 import type { BookingRequested } from './events.ts';
 
 /**
- * When a booking starts, ends and expires, in milliseconds since the epoch, by the time-zone rules in force today. Its date,
- * hours and zone are the truth; the moments stored with it follow the rules of the day of the request, and only help to find it
- * (docs/decisions/time.md).
+ * When a booking starts, ends and expires, in milliseconds since the epoch, by the current time-zone rules. Its date, hours and zone are
+ * authoritative; the stored moments follow the rules at the time of the request, and only help to find it (docs/decisions/time.md).
  */
 
 type Booked<F extends keyof BookingRequested['data']> = Pick<BookingRequested['data'], 'date' | 'timeZone' | F>;
 
 /**
- * How far a moment stored with a booking may be from what the rules say today. A zone that crosses the date line moves by 24
- * hours, and may change its clocks as well.
+ * How far a stored moment may differ from the current rules. A zone that crosses the date line moves by 24 hours, and may change its
+ * clocks as well.
  */
 export const MAX_RULE_CHANGE_MS = 26 * 3_600_000;
 
@@ -25,6 +24,6 @@ export const endOf = ({ date, timeZone, freeFrom }: Booked<'freeFrom'>): number 
 /** When a request expires unanswered: after the space's answer time, or at the start of the event if that is sooner. */
 export function expiryOf(request: Booked<'startHour' | 'startsAt' | 'expiresAt'>): number {
   const start = startOf(request);
-  // If the request was to expire at the start, that moment moves with the start. Otherwise it is so many hours after the request.
+  // If the request was to expire at the start, the deadline moves with the start. Otherwise it is a fixed time after the request.
   return request.expiresAt === request.startsAt ? start : Math.min(start, Date.parse(request.expiresAt));
 }

@@ -41,7 +41,7 @@ export function toTimestamp(milliseconds: number): Timestamp {
   return `${beginningOf(day)}${DIGITS[hour]}:${DIGITS[minute]}:${DIGITS[second]}.${String(rest).padStart(3, '0')}Z` as Timestamp;
 }
 
-/** What the timestamps of a day (since 1970, in UTC) begin with: those of a booking are of few days, and `Date` takes four times as long. */
+/** The date prefix of timestamps (since 1970, in UTC), cached: bookings cover few days, and `Date` takes four times as long. */
 function beginningOf(day: number): string {
   const known = beginnings.get(day);
   if (known !== undefined) return known;
@@ -139,7 +139,7 @@ export const monthsLater = (month: string, months: number): string =>
 /** The calendar month, YYYY-MM, in `zone` at a moment (milliseconds since the epoch). */
 export const localMonth = (milliseconds: number, zone: string): string => localDate(milliseconds, zone).slice(0, 7);
 
-/** What the clocks of `zone` show at a moment, with how far they are from UTC: `2026-11-01T00:30:00.000+01:00`. */
+/** Local time of `zone` at a moment, with its offset from UTC: `2026-11-01T00:30:00.000+01:00`. */
 export const localTime = (milliseconds: number, zone: string): string =>
   Temporal.Instant.fromEpochMilliseconds(milliseconds)
     .toZonedDateTimeISO(zone)

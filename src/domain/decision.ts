@@ -12,7 +12,7 @@ export type Refusal = {
   readonly refused: RefusalCode;
   /** A sentence for the caller. */
   readonly details: string;
-  /** The same of every rule that was broken, `details` among them. Absent if it was one. */
+  /** The sentences of all broken rules, including `details`. Absent if there is one. */
   readonly each?: readonly string[];
   /** Seconds after which the same command may be accepted. Absent if waiting does not help. */
   readonly retryAfter?: number;
@@ -23,7 +23,7 @@ export type Decision<E extends { readonly type: string }> = readonly E[] | Refus
 
 export const refuse = (refused: RefusalCode, details: string): Refusal => ({ refused, details });
 
-/** The first of these refusals, with what the others say; undefined if there is none. */
+/** The first of these refusals, with the sentences of the others; undefined if there is none. */
 export function refuseFor(wrong: readonly (Refusal | undefined)[]): Refusal | undefined {
   const all = wrong.filter((one) => one !== undefined);
   const [first] = all;

@@ -16,7 +16,7 @@ import type { PersonalText, Subject } from './personal-text.ts';
 /** Version of the event shapes below, stored with each event. Older ones are upcast on read (`upcast.ts`). */
 export const SCHEMA = 1;
 
-/** What every event carries besides its data (docs/decisions/event-log.md). */
+/** The metadata of every event (docs/decisions/event-log.md). */
 export type EventMetadata = {
   readonly at: Timestamp;
   readonly actor: Actor;
@@ -29,7 +29,7 @@ export type EventMetadata = {
 
 type Event<T extends string, D> = { readonly type: T; readonly data: D };
 
-/** What every booking event repeats, so that readers need no look-ups. */
+/** Repeated in every booking event, so that readers need no look-ups. */
 export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
   readonly bookingId: BookingId;
   readonly spaceName: string;
@@ -64,7 +64,7 @@ export type BookingRequested = Event<
        */
       readonly expiresAt: Timestamp;
       readonly idempotencyKey?: string;
-      /** What was asked for under that key, as a keyed digest: only where the details are personal, and so sealed. */
+      /** A keyed digest of the request under that key; only if its details are personal, and so sealed. */
       readonly fingerprint?: string;
     }
 >;
@@ -83,7 +83,7 @@ export type CommunityAdded = Event<
 >;
 export type BrandAdded = Event<'BrandAdded', { readonly brandId: BrandId; readonly name: string }>;
 
-/** What a community sets for a space. Hours are on the 24-hour clock. */
+/** The terms that a community sets for a space. Hours are on the 24-hour clock. */
 export type SpaceTerms = {
   readonly name: string;
   readonly windowStart: number;
@@ -177,12 +177,12 @@ export type WebhookEnabled = Event<'WebhookEnabled', { readonly webhookId: Webho
 export type WebhookRemoved = Event<'WebhookRemoved', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
 export type WebhookEvent = WebhookRegistered | WebhookSecretRotated | WebhookDisabled | WebhookEnabled | WebhookRemoved;
 
-/** What a member may do for an account. There is one role: everything that the account may do. */
+/** The role of a member. There is one: everything that the account may do. */
 type MemberRole = 'Member';
 
 /**
- * What every event about members, their apps and an account's own clients holds. They tell of changes to records, which have the
- * credentials; no name or e-mail address of a person is among them (docs/decisions/accounts.md).
+ * Shared by all events about members, their apps and an account's own clients. They record changes to records, which hold the
+ * credentials; they contain no name or e-mail address (docs/decisions/accounts.md).
  */
 type MembershipChange = {
   /** The change to the record. Recorded once, even if several processes take up unfinished work. */
@@ -193,7 +193,7 @@ type MembershipChange = {
 type MemberAdded = Event<'MemberAdded', MembershipChange & { readonly userId: string; readonly role: MemberRole }>;
 /** A user may not act for the account any more. A user who is removed leaves every account. */
 type MemberRemoved = Event<'MemberRemoved', MembershipChange & { readonly userId: string }>;
-/** A user got another password. There is an event for each account, so that the history of each is complete. */
+/** A user's password changed. One event per account, so that the history of each is complete. */
 type PasswordChanged = Event<'PasswordChanged', MembershipChange & { readonly userId: string }>;
 
 type ConnectedApp = MembershipChange & {
@@ -201,11 +201,11 @@ type ConnectedApp = MembershipChange & {
   readonly clientId: string;
   readonly grantId: string;
 };
-/** A user allowed an app to act for the account, or allowed one that was connected more. */
+/** A user allowed an app to act for the account, or granted it more scopes. */
 export type AppConnected = Event<'AppConnected', ConnectedApp & { readonly scopes: readonly string[] }>;
-/** What an app was allowed has ended before its time. */
+/** An app's grant ended early. */
 type AppDisconnected = Event<'AppDisconnected', ConnectedApp>;
-/** Everything that concerns one user. */
+/** The events of one user. */
 type MemberEvent = MemberAdded | MemberRemoved | PasswordChanged | AppConnected | AppDisconnected;
 
 /** An OAuth client of the account's own, which acts for it without a user. */
@@ -213,7 +213,7 @@ type ClientAdded = Event<
   'ClientAdded',
   MembershipChange & {
     readonly clientId: string;
-    /** What the account calls it, as the label of an API key. */
+    /** The account's name for it, like the label of an API key. */
     readonly name: string;
   }
 >;
@@ -227,7 +227,7 @@ export type IdsReserved = Event<
   { readonly sequence: string; readonly from: number; readonly to: number }
 >;
 
-/** Identifies the log and the format of the store, so that no other log is taken for it (docs/decisions/stores.md). */
+/** Identifies the log and the format of the store, to detect another log (docs/decisions/stores.md). */
 export type LogCreated = Event<'LogCreated', { readonly logId: string; readonly format: number }>;
 
 /** An operator made a read model skip an event that it cannot fold (docs/decisions/read-models.md). */
@@ -242,7 +242,7 @@ export type ProjectionEventSkipped = Event<
   }
 >;
 
-/** The key of a subject was destroyed: what is sealed under it reads as erased from then on, in every copy of the log. */
+/** The key of a subject was destroyed: its texts read as erased from then on, in every copy of the log. */
 export type SubjectForgotten = Event<'SubjectForgotten', { readonly subject: Subject }>;
 
 export type DomainEvent =

@@ -2,8 +2,8 @@ import { type Refusal, refuse } from './decision.ts';
 import { UNICODE_RULE } from './unicode.ts';
 
 /**
- * The lengths, ranges and amounts that the rules allow. Deciders enforce them, and schemas, forms and the command line read
- * them from here, so that nothing is offered in one place and refused in another (docs/decisions/rest-api.md).
+ * The lengths, ranges and amounts that the rules allow. Deciders, schemas, forms and the command line all use these, so that they accept
+ * the same values (docs/decisions/rest-api.md).
  */
 
 /** How many characters (code points) a text may have. Unless `min` is 0, one of them must be visible. */
@@ -38,7 +38,7 @@ export const HOUR: NumberLimit = { min: 0, max: 23, step: 1 };
 export const DURATION_HOURS: NumberLimit = { min: 0.25, max: 23, step: 0.25 };
 /** How long a request may wait for an answer, in hours: from an hour to 90 days. */
 export const ANSWER_HOURS: NumberLimit = { min: 1, max: 90 * 24, step: 1 };
-/** The answer time of a space for which none was chosen (docs/decisions/bookings.md). */
+/** The default answer time of a space (docs/decisions/bookings.md). */
 export const DEFAULT_ANSWER_HOURS = 72;
 /** How many years ahead bookings are taken (docs/decisions/bookings.md). */
 export const MAX_YEARS_AHEAD = 5;
@@ -50,7 +50,7 @@ export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 /** Flags by name: different powers of two. A mask is the sum of some of them. */
 export type Flags = { readonly [name: string]: number };
 
-/** Anything but white space, and what only directs how others are shown. The last is a letter of Braille without dots. */
+/** Matches a visible character: neither white space nor a formatting character. The last one is a letter of Braille without dots. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/v;
 
 /** Whether a text is Unicode and has the right length. An emoji counts once rather than twice. */

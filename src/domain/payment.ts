@@ -9,7 +9,7 @@ import type {
 } from './events.ts';
 import { type Cents, cents, type Timestamp } from './ids.ts';
 
-/** A charge, or what was given back of it (docs/decisions/bookings.md). */
+/** A charge or a refund (docs/decisions/bookings.md). */
 export type Payment = {
   readonly kind: 'charge' | 'refund';
   /** Never negative. */
@@ -17,20 +17,20 @@ export type Payment = {
   /** When the booking was approved, or cancelled. */
   readonly at: Timestamp;
   readonly booking: BookingFacts;
-  /** The event in the log that says so. */
+  /** Its event in the log. */
   readonly eventId: string;
 };
 
-/** A payment with the community that it went to, and when that was there. */
+/** A payment with its community and the local time there. */
 export type ListedPayment = Payment & {
   readonly community: CommunityAdded['data'];
-  /** What the clocks of the community showed, with their distance from UTC. */
+  /** Local time of the community, with its offset from UTC. */
   readonly localTime: string;
 };
 
 export type ChargesOfMonth = {
   readonly brand: BrandAdded['data'];
-  /** Whether the month has ended everywhere, so that nothing is added to it. */
+  /** Whether the month has ended in every zone, so that the list is final. */
   readonly isOver: boolean;
   /**
    * Reads the log once, oldest first, without keeping what it has read.
@@ -39,14 +39,14 @@ export type ChargesOfMonth = {
   read(onProgress?: (progress: { readonly done: number; readonly at: string }) => void): AsyncIterable<ListedPayment>;
 };
 
-/** The kinds of events that can say that something was charged or given back. */
+/** The kinds of events that may hold a charge or refund. */
 export const PAYMENT_EVENTS = ['BookingApproved', 'BookingCancelled'] as const satisfies readonly EventType[];
 
-/** What an event says of money. Undefined for the cancellation of a booking that had not been charged. */
+/** The payment of an event. Undefined for the cancellation of an uncharged booking. */
 export function paymentOf(event: Recorded<BookingApproved | BookingCancelled>): Payment | undefined {
   const { data: booking, metadata, id: eventId } = event;
   const known = { at: metadata.at, booking, eventId };
-  // A free event is charged, too: with nothing.
+  // A free event has a charge of zero.
   if (event.type === 'BookingApproved') return { kind: 'charge', amount: event.data.charge, ...known };
   return event.data.refund > 0 ? { kind: 'refund', amount: event.data.refund, ...known } : undefined;
 }

@@ -20,7 +20,7 @@ export const ALL_PERMISSIONS = sumOf(Permission);
 
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
 
-/** The flags that an account of a kind can make use of. Only brands request bookings, even if a community's credential has the permission. */
+/** The flags that a kind of account can use. Only brands request bookings, even if a community's credential has the permission. */
 export const usablePermissions = (kind: AccountKind): number =>
   kind === 'Brand' ? ALL_PERMISSIONS : ALL_PERMISSIONS & ~Permission.WriteBookings;
 

@@ -7,20 +7,20 @@ export type Subject = `brand:${number}` | `community:${number}` | `user:${string
 /** `brand 7`. */
 export const subjectInWords = (subject: Subject): string => subject.replace(':', ' ');
 
-/** A text that only the key of its subject opens. Domain and projections pass it on as it is. */
+/** A text that only the key of its subject opens. Domain and projections pass it on unopened. */
 export type SealedText = { readonly subject: Subject; readonly sealed: string };
 
-/** A text as events and documents hold it: sealed, or plain if the service said it itself. */
+/** A text in events and documents: sealed, or plain if the service wrote it. */
 export type PersonalText = string | SealedText;
 
-/** What a text reads as once its subject has been forgotten. */
+/** The replacement of a text whose subject has been forgotten. */
 export const ERASED = 'erased';
 
 export const subjectOf = ({ kind, id }: Account): Subject => (kind === 'Brand' ? `brand:${id}` : `community:${id}`);
 
 export const subjectOfUser = (userId: string): Subject => `user:${userId}`;
 
-/** Whether a text is sealed. Decided by its type, so that no plain text can pass for a sealed one. */
+/** Whether a text is sealed. Checks the type, so that a plain text cannot pass for a sealed one. */
 const isSealed = (text: unknown): text is SealedText => typeof text === 'object' && text !== null && 'sealed' in text;
 
 /** `T` with its personal texts opened. */
@@ -40,7 +40,7 @@ export type SealedTexts = { readonly [field: string]: SealedText };
 export const sealedTextsIn = (holder: object): SealedTexts =>
   Object.fromEntries(Object.entries(holder).filter((field): field is [string, SealedText] => isSealed(field[1])));
 
-/** An event with these texts in the place of those that are sealed. */
+/** An event with its sealed texts replaced by these. */
 export function withTexts<E extends { readonly data: object }>(event: E, texts: Texts): Readable<E>;
 export function withTexts(event: { readonly data: object }, texts: Texts): object {
   return { ...event, data: { ...event.data, ...texts } };
@@ -51,8 +51,8 @@ export const erased = <E extends { readonly data: object }>(event: E): Readable<
   withTexts(event, Object.fromEntries(Object.keys(sealedTextsIn(event.data)).map((field) => [field, ERASED])));
 
 /**
- * What a text belongs to. It is authenticated with the text, as is the field that holds it, so that a sealed text cannot be shown as
- * that of another booking, nor a title as a content. So neither can ever change.
+ * The owner of a text, authenticated with the text and its field, so that a sealed text cannot be moved to another booking or field. So
+ * neither name can ever change.
  */
 export const ownerOf = {
   booking: ({ bookingId }: { readonly bookingId: BookingId }) => `booking:${bookingId}`,

@@ -25,7 +25,7 @@ export const formatAmount = (value: number): string => (value / 100).toFixed(2);
 
 /** `150`, `150.5`, `150,50`: with at most two decimals, a comma before the last two digits can only be the decimal one. */
 const PLAIN_AMOUNT = /^(\d{1,10})(?:[.,](\d{1,2}))?$/;
-/** `1,234`, `1,234.50`: as pages and rules show amounts. */
+/** `1,234`, `1,234.50`: the form in pages and messages. */
 const GROUPED_AMOUNT = /^([1-9]\d{0,2}(?:,\d{3}){1,3})(?:\.(\d{1,2}))?$/;
 const MOST_DIGITS = 10;
 

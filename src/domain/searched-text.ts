@@ -2,7 +2,7 @@
  * How names are searched: neither case nor accents nor invisible characters matter, and every other character stands for itself.
  */
 
-/** Letters that Unicode does not take apart into a letter and an accent. */
+/** Letters that Unicode does not decompose into a letter and an accent. */
 const PLAIN: Readonly<Record<string, string>> = {
   ø: 'o',
   ł: 'l',
@@ -24,7 +24,7 @@ export const folded = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(IGNORED, '')
-    // Some letters meet only in upper case: ß and ss, ſ and s.
+    // Some letters are equal only in upper case: ß and ss, ſ and s.
     .toUpperCase()
     .toLowerCase()
     .replace(/[øłđðħŧþæœς]/g, (letter) => PLAIN[letter] ?? letter);
@@ -32,6 +32,6 @@ export const folded = (text: string): string =>
 /** The words that are searched for, folded. None if the text has nothing to compare. */
 export const wordsOf = (text: string): readonly string[] => folded(text).split(/\s+/).filter(Boolean);
 
-/** Whether something has every word in one or another of its names, all of them folded. Without words nothing does. */
+/** Whether every word is in one of the names, all folded. False without words. */
 export const isCalled = (names: readonly string[], words: readonly string[]): boolean =>
   words.length > 0 && words.every((word) => names.some((name) => name.includes(word)));

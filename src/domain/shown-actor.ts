@@ -1,30 +1,30 @@
 import { type Account, type Actor, accountKey } from './account.ts';
 import { defined } from './defined.ts';
 
-/** Who reads a history: an account, or the operator of the service. */
+/** The reader of a history: an account, or the operator. */
 export type Viewer = Account | 'operator';
 
-/** Who did something, as a viewer may know it. */
+/** An actor, as shown to a viewer. */
 export type ShownActor = {
-  /** `account` where the viewer may only know for whom it was done. */
+  /** `account` if the viewer may only see the account. */
   readonly kind: Actor['kind'] | 'account';
   /** The key, client or user. Absent where `kind` is `account`. */
   readonly id?: string;
   readonly account?: Account;
 };
 
-/** Who did something, by name, as far as the viewer may know it. */
+/** An actor by name, as shown to a viewer. */
 export type NamedActor = ShownActor & {
   /**
-   * The e-mail address of a user, the label of a key, the name of an app, or that of the account where nothing else may be known.
-   * Absent if it is not known any more, as of a user who was removed, and for the operator and the service.
+   * The e-mail address of a user, the label of a key, the name of an app, or the name of the account if the viewer may see no more.
+   * Absent if unknown, such as for a removed user, and for the operator and the service.
    */
   readonly name?: string;
 };
 
 /**
- * What a viewer may know of who did something. An account and the operator see which key, app or user it was; the other party sees
- * the account alone (docs/decisions/accounts.md). Actions of the operator and the service are visible to all.
+ * Limits an actor to what a viewer may see. The own account and the operator see the key, app or user; the other party sees only the
+ * account (docs/decisions/accounts.md). Actions of the operator and the service are visible to all.
  */
 export function shownActor({ kind, id, account }: Actor, viewer: Viewer): ShownActor {
   if (kind === 'operator' || kind === 'system') return { kind, id };

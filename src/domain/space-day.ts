@@ -43,7 +43,7 @@ export type SpaceDay = {
   readonly open: ReadonlyMap<BookingId, BookingState>;
   /** Cancelled and Completed bookings. Any number: a client can request and cancel the same hour again and again. */
   readonly ended: AppendOnlyMap<BookingId, BookingState>;
-  /** Which booking answered which idempotency key of which brand. */
+  /** The booking of each idempotency key, by brand. */
   readonly answered: AppendOnlyMap<string, BookingId>;
 };
 
@@ -113,7 +113,7 @@ export type BookingContext = {
   readonly currency: string;
 };
 
-/** The refusal of a request whose key came with another one before. */
+/** The refusal of a request whose key was used for a different one. */
 export const KEY_REUSED = refuse(
   'BookingNotAllowed',
   'This Idempotency-Key was already used for a different booking request.',
@@ -145,7 +145,7 @@ export function requestBooking(
 
   const before = findByIdempotencyKey(day, command)?.request;
   if (before !== undefined) {
-    // Where the details were personal, the event does not show them.
+    // Personal details are sealed in the event, so compare their digest.
     const isRepeated =
       before.fingerprint === undefined
         ? fingerprintOf(before) === fingerprintOf(details)

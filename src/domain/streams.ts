@@ -1,7 +1,7 @@
 import { keysOf } from './keys-of.ts';
 import type { Subject } from './personal-text.ts';
 
-/** Names of the streams: one for each thing that guards a rule (docs/decisions/event-log.md). */
+/** Names of the streams: one per consistency boundary (docs/decisions/event-log.md). */
 export const streamOf = {
   /** Holds nothing but the id of the log. */
   log: 'log',
@@ -21,11 +21,11 @@ export const streamOf = {
   sequence: (name: string) => `sequence-${name}`,
 };
 
-/** What the names of streams begin with, up to the first hyphen. */
+/** The kinds of streams: their names up to the first hyphen. */
 export const STREAM_KINDS: readonly string[] = keysOf(streamOf);
 
 /**
- * What kinds that are added after this release have to look like. Every release takes them for its own, whether or not it knows them,
- * so that all seal the same log (docs/decisions/eventstoredb.md).
+ * The form of kinds added after this release. Every release counts them as its own, even unknown ones, so that all seal the same log
+ * (docs/decisions/eventstoredb.md).
  */
 export const LATER_STREAM_KINDS = /^venue_[A-Za-z]+$/;

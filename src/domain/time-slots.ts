@@ -52,8 +52,8 @@ export type Closed<T extends Interval = Interval> =
   | { readonly why: 'Taken'; readonly by: readonly T[] };
 
 /**
- * Why no event can start at this hour; undefined if one can. The only rule about it: it says which hours are open, decides every
- * booking, and explains (docs/decisions/bookings.md).
+ * Why no event can start at this hour; undefined if one can. The single rule behind open hours, booking decisions and explanations
+ * (docs/decisions/bookings.md).
  * @param taken hours that are held by Pending and Approved bookings
  */
 export function whyClosed<T extends Interval>(
@@ -78,15 +78,15 @@ export function whyClosed<T extends Interval>(
 export const isTooFar = ({ date, zone }: WallDay, now: number): boolean =>
   isYearsLater(date, localDate(now, zone), MAX_YEARS_AHEAD);
 
-/** Hours that a booking holds, and how firmly. */
+/** Hours that a booking holds, and its status. */
 export type HeldHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
 
-/** Why an hour is closed, as a brand may know it: whether a booking or a request holds it, but not which. */
+/** Why an hour is closed, as shown to a brand: whether a booking or a request holds it, but not which. */
 export type ClosedKind = Exclude<Closed['why'], 'Taken'> | 'Booked' | 'Requested' | 'BookedByYou' | 'RequestedByYou';
 
 /**
- * What closes an hour, for an account. Of several bookings the firmest counts, since a request may still be declined; of equally
- * firm ones the account's own, about which it can do something.
+ * What closes an hour, for an account. An approved booking takes precedence over a request, which may still be declined; among equals,
+ * the account's own, because it can cancel that.
  */
 export function closedKind(closed: Closed<HeldHours>, viewer: Account): ClosedKind {
   if (closed.why !== 'Taken') return closed.why;

@@ -2,8 +2,8 @@
 export const UNICODE_RULE = 'must be Unicode text: it has half of a surrogate pair';
 
 /**
- * What is not Unicode in a value of JSON, as a sentence without its full stop that names the field; undefined if all of it is. Names
- * of fields count, too, and are not repeated if they are wrong.
+ * Finds text in a JSON value that is not Unicode: a sentence without a full stop that names the field; undefined if there is none. Field
+ * names count too, and wrong ones are not repeated.
  * @param field the name of the value; of a list, that of the list
  */
 export function unicodeProblem(value: unknown, field: string): string | undefined {

@@ -11,13 +11,13 @@ export type UntypedEvent = {
   readonly metadata: unknown;
 };
 
-/** What this build cannot tell the meaning of, because a newer release of the service wrote it. */
+/** An event that this release does not know, because a newer one wrote it. */
 export class UnknownEvent extends Error {
-  /** What a caller may read of it, as of anything that is temporarily unavailable. */
+  /** The public message, as for anything temporarily unavailable. */
   readonly publicMessage = 'A newer release of the service has changed this, and only that release can go on with it';
 }
 
-/** Whether this release knows what an event says. */
+/** Whether this release knows the event. */
 export function isKnown({ type, metadata }: UntypedEvent): boolean {
   const types: { readonly [type: string]: true } = EVENT_TYPES;
   const { schema } = metadata as EventMetadata;

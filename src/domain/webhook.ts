@@ -66,7 +66,7 @@ export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent)
   }
 }
 
-/** Refuses a registration that is wrong in itself. `urlProblem` is what the address guard found wrong with its URL, if anything. */
+/** Refuses an invalid registration. `urlProblem` comes from the address guard. */
 export const wrongWebhook = (
   { url, events }: Pick<WebhookRegistered['data'], 'url' | 'events'>,
   urlProblem: string | undefined,
@@ -76,7 +76,7 @@ export const wrongWebhook = (
     wrongMask('events', events, WEBHOOK_EVENTS),
   ]);
 
-/** What an account has registered when it registers another webhook. */
+/** An account's registrations at the time of another one. */
 export type WebhookUse = {
   /** Registrations of the same credential. */
   readonly ofCredential: number;
@@ -87,7 +87,7 @@ export type WebhookUse = {
 };
 
 /**
- * Refuses one registration more than an account or its credential may have (docs/decisions/webhook-deliveries.md).
+ * Refuses a registration above the limits of the account or its credential (docs/decisions/webhook-deliveries.md).
  * @param perAccount registrations an account may have
  * @param now milliseconds since the epoch, by the clock that {@link WebhookUse.recent} was noted with
  */
@@ -103,7 +103,7 @@ export function webhookQuota({ ofCredential, ofAccount, recent }: WebhookUse, pe
   return { ...refuse('ValidationError', details), retryAfter };
 }
 
-/** Those that count towards {@link WEBHOOKS_PER_MINUTE}. Moments further ahead were noted before the clock was set back. */
+/** The times that count towards {@link WEBHOOKS_PER_MINUTE}. Times in the future were noted before the clock was set back. */
 export const recentRegistrations = (at: readonly number[], now: number): readonly number[] =>
   at.filter((each) => Math.abs(now - each) < MINUTE_MS);
 
@@ -117,7 +117,7 @@ export function registerWebhook(
   return wrongWebhook(command, urlProblem) ?? [{ type: 'WebhookRegistered', data: command }];
 }
 
-/** Who is asking: the credential that owns the registration, or its account (in the console). */
+/** The requester: the credential that owns the registration, or its account (in the console). */
 export type WebhookParty = {
   readonly account: WebhookOwner['account'];
   readonly credential?: WebhookOwner['credential'];
@@ -156,7 +156,7 @@ export function enableWebhook(webhook: Webhook | undefined, command: WebhookComm
   return [{ type: 'WebhookEnabled', data: { webhookId: webhook.webhookId, owner: webhook.owner } }];
 }
 
-/** Permanent: afterwards the registration does not exist for anyone. */
+/** Permanent: afterwards the registration no longer exists. */
 export function removeWebhook(webhook: Webhook | undefined, command: WebhookCommand): Decision<WebhookRemoved> {
   if (!isReachable(webhook, command)) return unknownWebhook(command);
   return [{ type: 'WebhookRemoved', data: { webhookId: webhook.webhookId, owner: webhook.owner } }];

@@ -17,7 +17,7 @@ export class Html {
   }
 }
 
-/** What a template may interpolate. `false`, `null` and `undefined` render nothing; lists are concatenated. */
+/** Values that a template may interpolate. `false`, `null` and `undefined` render nothing; lists are concatenated. */
 export type Interpolated = Html | string | number | false | null | undefined | readonly Interpolated[];
 
 export const EMPTY = new Html('');
@@ -77,7 +77,7 @@ function isolated(text: string): string {
 
 const NAMED = /\u2068([^\u202a-\u202e\u2066-\u2069]*)\u2069/g;
 
-/** These would turn what stands around the text round, too (Unicode Standard Annex #9, 2). */
+/** These would also reorder the text around (Unicode Standard Annex #9, 2). */
 const BIDI_CONTROL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /** Lets only safe links through: paths of ours, fragments, queries and http(s) URLs. Anything else becomes `#`. */
@@ -145,8 +145,8 @@ function openTag(before: string): string | undefined {
 const withoutClosedValues = (tag: string): string => tag.replace(/=(?:"[^"]*"|'[^']*')/g, '=""').replace(/=""/g, '');
 
 /**
- * A name or a short text that people chose, isolated from the text around it, so that neither changes the direction of the other
- * (Unicode Standard Annex #9). `<bdi>` takes its direction from its first letter.
+ * A user-chosen name or short text, isolated from the text around it, so that neither changes the direction of the other (Unicode
+ * Standard Annex #9). `<bdi>` takes its direction from its first letter.
  */
 export const named = (text: string): Html => html`<bdi>${text}</bdi>`;
 
@@ -159,5 +159,5 @@ const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
  */
 export const namedText = (text: string): string => `\u2068${text.replaceAll(DIRECTIONS, '')}\u2069`;
 
-/** A longer text that people wrote. Each line starts on the side where its script starts. */
+/** A longer text by a user. Each line starts on the side where its script starts. */
 export const written = (text: string): Html => html`<p class="quote" dir="auto">${text}</p>`;

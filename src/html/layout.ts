@@ -69,7 +69,7 @@ const flashes = (list: readonly Flash[]): Html =>
 /** The logo (a doorway) and the name of the service. */
 export const mark = (): Html => html`<a class="mark" href="/">${icon('mark')}<span>Venue Booking</span></a>`;
 
-/** What every HTML page of the service consists of. */
+/** The parts of every HTML page. */
 type HtmlDocument = {
   /** Without the service's name, which is appended in the browser's title bar. */
   readonly title: string;
@@ -122,7 +122,7 @@ ${live !== undefined && raw('<div class="notices" role="status" aria-atomic="fal
   });
 }
 
-/** A page that says what went wrong and offers a way on. */
+/** An error page with a link to continue. */
 export const problemPage = (title: string, text: string, next?: { readonly href: string; readonly label: string }) =>
   page({
     title,

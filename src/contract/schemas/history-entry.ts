@@ -15,7 +15,7 @@ const Change = Type.Object(
 const Changes = Type.Record(Type.String(), Change, { description: 'The fields that changed, by name.' });
 export type Changes = Static<typeof Changes>;
 
-/** Who did something, as far as the reader may know it (docs/decisions/accounts.md). */
+/** An actor, as shown to the reader (docs/decisions/accounts.md). */
 const PublicActor = Type.Object(
   {
     kind: OneOf<NamedActor['kind']>(['apiKey', 'client', 'user', 'account', 'operator', 'system'], {

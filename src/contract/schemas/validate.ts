@@ -7,13 +7,13 @@ import { lengthRule, rangeRule } from '../../domain/limits.ts';
 
 export type Violation = ErrorObject;
 
-/** A value that its schema describes, or what is wrong with it. */
+/** A valid value, or its violations. */
 export type Checked<T> = { readonly value: T } | { readonly violations: readonly Violation[] };
 
 const require = createRequire(import.meta.url);
 let shared: Ajv | undefined;
 
-/** Loads Ajv with the first value that is checked: the start does not wait for it. */
+/** Loads Ajv on first use, to keep the start short. */
 function ajv(): Ajv {
   if (shared !== undefined) return shared;
   const { Ajv: Validators }: typeof AjvPackage = require('ajv');
