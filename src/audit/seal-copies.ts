@@ -119,7 +119,7 @@ export function createSealFile(deps: {
       if (!(error instanceof UnreadableSealFile)) throw error;
       // Rewrite a checkpoint left unfinished by an earlier write. Other content belongs to another writer.
       if (!error.isCut || !isBegun(await textFrom(held.end), origin))
-        throw new Error(`${file} holds something else than checkpoints: ${error.message}`);
+        throw new Error(`${file} holds something other than checkpoints: ${error.message}`);
     }
     return held;
   }

@@ -88,7 +88,7 @@ function createKeptComparison(kept: Checkpoint | undefined) {
   let isConfirmed = kept === undefined;
   const refuse = (size: number): never => {
     throw new Unsealable(
-      `SEAL_FILE holds a checkpoint of ${size} events with which this log does not begin`,
+      `SEAL_FILE holds a checkpoint of ${size} events that this log does not begin with`,
       'Find out more with: venue verify --against FILE. If the store is a restored copy, give it another origin with: venue restore --adopt',
     );
   };

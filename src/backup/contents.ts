@@ -14,7 +14,7 @@ export async function* eventsOf(folder: string, files: readonly LogFile[]): Asyn
   let last: Position = '';
   for (const file of files) {
     for await (const line of readLines(folder, file)) {
-      if (!isEvent(line)) throw damaged(folder, file, 'it holds something else than events');
+      if (!isEvent(line)) throw damaged(folder, file, 'it holds something other than events');
       if (line.position <= last) throw damaged(folder, file, 'its events are out of order');
       last = line.position;
       yield line;
@@ -28,7 +28,7 @@ export async function* eventsOf(folder: string, files: readonly LogFile[]): Asyn
  */
 export async function* recordsOf(folder: string, file: RecordsFile): AsyncGenerator<BackedUpRecord> {
   for await (const line of readLines(folder, file)) {
-    if (!isRecord(line)) throw damaged(folder, file, 'it holds something else than records');
+    if (!isRecord(line)) throw damaged(folder, file, 'it holds something other than records');
     yield line;
   }
 }

@@ -89,7 +89,7 @@ const LONGEST = 64 * 1024 * 1024;
 function read<P extends Progress>(path: string, isWhole: (found: Fields) => found is Fields & P): P | undefined {
   if (!existsSync(path)) return undefined;
   const stats = lstatSync(path);
-  if (!stats.isFile() || stats.size > LONGEST) throw new UnusableCopy(`${path} is a link, no file, or too large`);
+  if (!stats.isFile() || stats.size > LONGEST) throw new UnusableCopy(`${path} is a link, not a file, or too large`);
   let found: unknown;
   try {
     found = JSON.parse(readFileSync(path, 'utf8'));

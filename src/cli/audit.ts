@@ -14,12 +14,12 @@ import { toText } from './print.ts';
 export function auditCommand(venue: Command): void {
   venue
     .command('audit')
-    .description('list everything that changed for a community or brand, and by whom')
+    .description('list the changes of a community or brand, with their actors')
     .option('--community <id>', 'the community', wholeNumber)
     .option('--brand <id>', 'the brand', wholeNumber)
     .option('--from <time>', 'only changes at or after this time', moment)
     .option('--to <time>', 'only changes before this time', moment)
-    .option('--request <id>', 'only what one request changed: the X-Request-Id of its answer')
+    .option('--request <id>', 'only the changes of one request: the X-Request-Id of its answer')
     .option('--actor <who>', 'only changes by this user, key or app (id or name), or by this kind of actor')
     .option('--kind <kinds>', 'only these topics or kinds of events, separated by commas', kinds)
     .option('--csv', 'print CSV')

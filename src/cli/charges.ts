@@ -13,7 +13,7 @@ import { toText } from './print.ts';
 export function chargeCommands(venue: Command): void {
   venue
     .command('charges')
-    .description('list what a brand was charged and refunded in a month, from the log, as CSV or JSON')
+    .description('list the charges and refunds of a brand in a month, from the log, as CSV or JSON')
     .requiredOption('--brand <id>', 'the brand', wholeNumber)
     .requiredOption('--month <month>', 'the month, such as 2026-11', month)
     .addHelpText(

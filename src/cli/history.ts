@@ -39,7 +39,7 @@ is later. --csv prints only the events.
 export function bookingHistoryCommand(booking: Command): void {
   const history = booking
     .command('history')
-    .description('show what happened to a booking, when and by whom, and its state at a time')
+    .description('show the history of a booking with times and actors, and its state at a time')
     .argument('<id>', 'id of the booking', wholeNumber);
   withUntil(history)
     .addHelpText(
@@ -70,7 +70,7 @@ Examples:
 export function dayCommand(venue: Command): void {
   const ofDay = venue
     .command('day')
-    .description('show what happened to a space on one day, and its bookings at a time')
+    .description('show the events of a space on one day, and its bookings at a time')
     .argument('<space-id>', 'id of the space', wholeNumber)
     .argument('<date>', 'the day', date);
   withUntil(ofDay)

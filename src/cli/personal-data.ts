@@ -11,9 +11,9 @@ import { type Answer, type Invoked, type OperatorCore, operate, tell } from './o
 export function personalDataCommands(venue: Command): void {
   venue
     .command('forget')
-    .description('erase what a brand, user or community wrote, for good: messages, reviews, reasons')
+    .description('erase the texts of a brand, user or community for good: messages, reviews, reasons')
     .option('--brand <id>', 'erase the texts of this brand', wholeNumber)
-    .option('--user <id>', 'erase the cancellation reasons about this user; ids are in `venue user list`')
+    .option('--user <id>', 'erase the cancellation reasons by this user; ids are in `venue user list`')
     .option(
       '--community <id>',
       'erase texts written with an API key of this community, or by an operator for it',

@@ -33,7 +33,7 @@ export type PageHandlerDeps = {
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
-/** Pages of one user that are made at once. Others wait for their turn, so that one user cannot slow down the others. */
+/** Concurrent pages per user. Further ones wait, so that one user cannot slow down the others. */
 const AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
@@ -111,7 +111,7 @@ export function createPageHandler({
     return (await submitOnce(session, token, () => handler(visit))) ?? repeated(visit);
   }
 
-  /** A page. If only another of the user's accounts has it, an offer to switch. */
+  /** A page, or an offer to switch if only another of the user's accounts has it. */
   async function found(visit: Visit, handler: Handler, url: string): Promise<Answer> {
     const answer = await handler(visit);
     if (!('missing' in answer)) return answer;

@@ -10,12 +10,12 @@ import type { PageDeps, Shown, Visit } from './parts/visit.ts';
 
 export type PageRenderer = ReturnType<typeof createPageRenderer>;
 
-/** Renders what a handler shows: the frame with the account and its menu, and the page in it. */
+/** Renders the page of a handler in the frame with the account and its menu. */
 export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const nameOf = async (account: Account): Promise<string> =>
     (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
 
-  /** The user's accounts that the visit is not for. */
+  /** The user's other accounts. */
   const othersOf = ({ user, account }: Visit): Promise<NamedAccount[]> =>
     Promise.all(
       user.accounts

@@ -74,7 +74,7 @@ async function beginningIn(
   let [end, events] = [0, 0];
   let last: PortableEvent | undefined;
   const another = () =>
-    new UnusableCopy(`${file} holds something else than the beginning of this export; name another file`);
+    new UnusableCopy(`${file} holds something other than the beginning of this export; name another file`);
   const texts = readText(file);
   const { value: first } = await texts.next();
   await texts.return(undefined);

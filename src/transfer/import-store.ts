@@ -158,7 +158,7 @@ async function compareLog(
   }
   if (found !== trailer.events || hash.digest('hex') !== eventsSha256)
     throw new UnusableCopy(
-      `The ${found} events in ${place} are not the ${trailer.events} of the export: it was changed, or something else writes there`,
+      `The ${found} events in ${place} are not the ${trailer.events} of the export: it was changed, or another program writes there`,
     );
 }
 

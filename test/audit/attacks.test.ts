@@ -176,7 +176,7 @@ test.each(Object.entries(ATTACKS))('an attacker who holds everything and %s is f
   // The same when the log goes on, and later checkpoints of the altered log hold.
   await store.attack(append150);
   expect(await byOne(), 'one kept checkpoint after more events').toEqual(['changed']);
-  await expect(store.seal(), 'with SEAL_FILE').rejects.toThrow('with which this log does not begin');
+  await expect(store.seal(), 'with SEAL_FILE').rejects.toThrow('that this log does not begin with');
   const later = await (await store.sealing()).seal();
   const file = join(store.folder, 'with-later.txt');
   writeFileSync(file, `${readFileSync(store.files.several, 'utf8')}\n${later?.note}`);

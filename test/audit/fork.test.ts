@@ -124,7 +124,7 @@ test('a log that does not begin with the checkpoint in SEAL_FILE is not sealed, 
     const refused = store.seal();
     await expect(refused, stream).rejects.toThrow(NotAsSealed);
     await expect(refused).rejects.toThrow(
-      'SEAL_FILE holds a checkpoint of 100 events with which this log does not begin',
+      'SEAL_FILE holds a checkpoint of 100 events that this log does not begin with',
     );
   }
   expect((await store.records.head())?.size).toBe(60);

@@ -167,10 +167,10 @@ describe('an export that was interrupted', () => {
       [whole.trimEnd(), 'holds a complete export; name another file'],
       [
         beginning.replace(store.header.logId, other.header.logId),
-        'holds something else than the beginning of this export',
+        'holds something other than the beginning of this export',
       ],
-      ['Dear diary', 'holds something else than the beginning of this export'],
-      ['{}\n', 'holds something else than the beginning of this export'],
+      ['Dear diary', 'holds something other than the beginning of this export'],
+      ['{}\n', 'holds something other than the beginning of this export'],
     ]) {
       const file = join(folder, 'file');
       await writeFile(file, text ?? '');

@@ -23,7 +23,7 @@ const PER_PAGE = 25;
 
 const KINDS: readonly DeliveryKind[] = [...keysOf(WEBHOOK_EVENTS), 'Test'];
 
-/** What is searched for. */
+/** The search. */
 type Wanted =
   | { readonly bookingId: number }
   /** A `webhook-id`, or the event in it. */
@@ -41,7 +41,7 @@ type Filter = {
   readonly skip: number | undefined;
 };
 
-/** A delivery in a list, or an event of which there is none. */
+/** A delivery in a list, or an event without one. */
 type Row = {
   readonly webhookId: WebhookId;
   readonly event: DeliveryKind;
@@ -57,7 +57,7 @@ type Found = {
   readonly next?: Fields;
   /** Where the part before begins. */
   readonly previous?: Fields;
-  /** It stopped before it had found a page, at this moment. */
+  /** The time at which the search stopped before it filled a page. */
   readonly lookedBackTo?: string;
 };
 
@@ -67,7 +67,7 @@ export type DeliveryListDeps = {
 };
 
 /**
- * The form to search deliveries with, and what it finds.
+ * The form to search deliveries, and the results.
  * @param registered the webhooks whose deliveries are searched
  * @param path of the page, which the form leads to again
  */
@@ -144,7 +144,7 @@ export async function deliveryList(
   }
 }
 
-/** What the address of a list says besides where the page begins. */
+/** The address of a list without its cursor. */
 const fieldsOf = ({ text, webhookId, event, state }: Filter): Fields => ({ q: text, webhook: webhookId, event, state });
 
 const isNarrowed = (filter: Filter): boolean => Object.values(fieldsOf(filter)).some(Boolean);
@@ -235,7 +235,7 @@ const matches = ({ event, delivery }: Row, filter: Filter): boolean =>
   (filter.event === undefined || event === filter.event) &&
   (filter.state === undefined || delivery?.state === filter.state);
 
-/** Says why there is nothing to show. */
+/** Explains an empty list. */
 function nothing(filter: Filter, isLater: boolean, lookedBackTo: string | undefined): Html {
   const { wanted, state, event } = filter;
   const kind = `${state === undefined ? '' : `${state.toLowerCase()} `}deliveries${event === undefined ? '' : ` of ${event}`}`;

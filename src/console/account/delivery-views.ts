@@ -26,7 +26,7 @@ const STYLE: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly 
 export const deliveryBadge = (state: DeliveryState, label: string = state): Html =>
   html`<span class="status ${STYLE[state].class}">${icon(STYLE[state].icon)}${label}</span>`;
 
-/** For an event that the webhook is subscribed to, but that no delivery was made for. */
+/** For an event of a subscribed kind without a delivery. */
 export const NOT_SENT = deliveryBadge('Failed', 'Not sent');
 
 /** The booking that a delivery is about; undefined for a test delivery. */
@@ -36,8 +36,8 @@ export function bookingOf({ body }: Pick<DeliveryDocument, 'body'>): number | un
 }
 
 /**
- * What a pending delivery waits for. One that a user has resent goes before all others, so it has no time for its next attempt, and
- * the outcome of earlier attempts no longer matters.
+ * The reason why a delivery is pending. A resent delivery goes before all others, so it has no time for its next attempt, and the outcome
+ * of earlier attempts no longer matters.
  */
 function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
   const { state, due, tries, attempts } = delivery;
@@ -47,7 +47,7 @@ function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocume
   return html`next attempt ${fromNow(due, visit.now)}, at ${bareSecond(visit, due)}`;
 }
 
-/** How often a delivery was attempted, what came back last, and what happens next: `7 attempts, last 503, next attempt …` */
+/** The number of attempts, the last answer and the next step: `7 attempts, last 503, next attempt …` */
 export function attemptsOf(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html {
   const { state, attempts } = delivery;
   const last = attempts.at(-1);
@@ -60,7 +60,7 @@ export function attemptsOf(visit: Pick<Visit, 'now' | 'zone'>, delivery: Deliver
 /** Attempts with their responses on one page: a response may take up 5 kB of it. */
 const ATTEMPTS_SHOWN = 6;
 
-/** What a page of a delivery shows of its attempts, newest first. */
+/** A page of the attempts of a delivery, newest first. */
 export function attemptsShown(
   { attempts }: DeliveryDocument,
   { query }: Pick<Visit, 'query'>,
@@ -111,7 +111,7 @@ ${state === 'Pending' && html`<noscript><p class="small"><a href="${keeping(visi
   };
 }
 
-/** An event of a booking that no delivery was made for, and the button that makes one. */
+/** An event of a booking without a delivery, and the button that creates one. */
 export function notSentPage(
   visit: Visit,
   event: Recorded<DeliverableEvent>,
@@ -176,7 +176,7 @@ function attemptItem(
 ${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}${answer !== '' && html`<pre tabindex="0" dir="ltr" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
 }
 
-/** The headers of a request, folded away: for those who look for a mistake in a receiver. */
+/** The headers of a request, collapsed. They help to debug a receiver. */
 const requestView = (headers: RequestHeaders): Html =>
   'unknown' in headers
     ? html`<p class="small muted">Request headers: ${headers.unknown}</p>`

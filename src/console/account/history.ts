@@ -38,7 +38,7 @@ export const historyOf = (
 /** The history of everything of one kind. */
 export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic });
 
-/** What changed for the account: its spaces and fees, keys, webhooks, members and apps, when, and by whom. */
+/** The changes of the account: its spaces and fees, keys, webhooks, members and apps, with times and actors. */
 export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
   routes.get(PATH, async (visit) => {
     const { account, accountName, query, zone: readers, via } = visit;
@@ -133,7 +133,7 @@ const changeTable = (changes: readonly NamedChange[], currency: string, zone: st
     'lines',
   );
 
-/** What changed, by name. Names keep their case at the beginning of a sentence. */
+/** The subject of a change, by name. Names keep their case at the beginning of a sentence. */
 function thing({ of, name, event }: NamedChange, begins = false): Html {
   const word = (text: string) => (begins ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text);
   const called = name !== undefined && html` “${named(name)}”`;
@@ -206,7 +206,7 @@ const LABELS: Readonly<Record<string, string>> = {
   timeZone: 'Time zone',
 };
 
-/** One line. What it does not say of the change opens below it, a field per line. */
+/** One line. Further fields of the change open below it, one per line. */
 function withDetails(sentence: Html, { event, before }: NamedChange, currency: string, zone: string): Html {
   const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),

@@ -146,8 +146,8 @@ function editPage(
 }
 
 /**
- * Shows what a colleague saved since the page was made, beside what was typed. Fields that were not touched take the colleague's
- * value, so that saving again undoes only what this user chose to change.
+ * Shows the changes that a colleague saved since the page was rendered, beside the user's input. Untouched fields take the colleague's
+ * value, so that saving again only changes what this user chose.
  */
 function changedPage(
   visit: Visit,
@@ -172,7 +172,7 @@ function changedPage(
   return { ...editPage(visit, settings, space, { ...now, ...picked(typed, both) }, problems), status: 409 };
 }
 
-/** For a form that does not say what it was made from. */
+/** For a form without its original values. */
 function outdatedFormPage(visit: Visit, settings: Settings, typed: Typed, space: Space): Answer {
   const now = typedOf(space);
   const shown = shownTerms(space, settings.currency);

@@ -11,10 +11,10 @@ type Asked = {
   readonly now: number;
 };
 
-/** A month ahead, a start time is likely to be free. */
+/** A month ahead, so that a start time is likely to be free. */
 const DAYS_AHEAD = 30;
 
-/** A call for each permission, those that change nothing first. Undefined if there is nothing yet that it could be about. */
+/** An example call per permission, read-only ones first. Undefined if there is no suitable data yet. */
 const CALLS: readonly (readonly [PermissionName, (asked: Asked) => Promise<Call | undefined>])[] = [
   ['ReadBookings', async () => ({ path: '/bookings' })],
   ['ReadAvailability', async () => ({ path: '/spaces' })],

@@ -58,7 +58,7 @@ const CHOOSE = { events: { field: 'event', text: 'Choose at least one of the eve
 const SECRET_ADVICE =
   'Copy the signing secret now and configure it in your receiver, which needs it to verify deliveries. It will not be shown again.';
 
-/** A webhook with what is known of its receiver. */
+/** A webhook with the health of its receiver. */
 type Registered = WebhookDocument & { readonly receiver: ReceiverHealth };
 
 /** Handlers of pages about one webhook of the account. */

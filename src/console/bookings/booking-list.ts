@@ -32,7 +32,7 @@ const TEXT = { min: 0, max: NAME.max };
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
 type When = keyof typeof WHEN;
 
-/** What the address asks for. */
+/** The filter in the address. */
 type Asked = {
   readonly when: When;
   readonly state: BookingState | undefined;
@@ -40,7 +40,7 @@ type Asked = {
   readonly typed: { readonly q: string; readonly from: string; readonly to: string };
 };
 
-/** The list of an account's bookings, and its search. The address has everything that is asked for. */
+/** The list of an account's bookings, and its search. The address holds the whole filter. */
 export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async (visit) => {
     const asked = askedIn(visit.query);
@@ -123,7 +123,7 @@ function askedIn(query: Form): Asked {
 
 const isSearch = ({ typed }: Pick<Asked, 'typed'>): boolean => Object.values(typed).some((text) => text !== '');
 
-/** From a first day on, people read forwards; without one, they look for the latest. */
+/** With a first day the list is read forwards; without one, latest first. */
 const isLatestFirst = ({ when, typed }: Asked): boolean => when === 'past' || (when === 'all' && typed.from === '');
 
 const problemsIn = ({ typed }: Asked): Problems => ({
@@ -167,14 +167,14 @@ const orderOf = (asked: Asked): string => (isLatestFirst(asked) ? 'latest first'
 const countText = (count: number): string =>
   count > MOST_COUNTED ? `More than ${MOST_COUNTED} bookings` : counted(count, 'booking');
 
-/** What the list shows, in words. */
+/** The filter in words. */
 function resultsText(asked: Asked): Html {
   const { q } = asked.typed;
   const kind = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}.`;
   return q === '' ? html`${kind}` : html`Results for ‘${named(q)}’. ${kind}`;
 }
 
-/** Says why there is nothing to show, and what to try instead. */
+/** Explains an empty list, and suggests what to try instead. */
 function nothingFound(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
   const isNarrow = asked.when !== 'all' || asked.state !== undefined;
   const all = address({ ...asked, when: 'all', state: undefined });

@@ -15,7 +15,7 @@ import { verbOf } from '../requests/what-happened.ts';
 export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
 
 /**
- * Who did what and when, from the log, and the booking as it was at an earlier time.
+ * The steps of a booking with actors and times, from the log, and the booking at an earlier time.
  * @param then absent unless the page asks for a time
  */
 export function timeline(
@@ -53,7 +53,7 @@ const wordOf = (step: NamedStep): string => {
   return `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`;
 };
 
-/** What a step adds to its word. */
+/** The details of a step. */
 function stepDetails(event: HistoryStep['event']): Html | undefined {
   switch (event.type) {
     case 'BookingRequested':

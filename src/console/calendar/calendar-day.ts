@@ -27,7 +27,7 @@ export function groupsOf(spaces: readonly Space[], bookings: readonly BookingDoc
   return [...Map.groupBy(spaces, groupOf).values()].map((group) => ({ spaces: group, bookings: group.flatMap(own) }));
 }
 
-/** Which spaces are shown, and how to get to the others. */
+/** The spaces shown, and links to the others. */
 export function groupTabs(
   groups: readonly Group[],
   current: number,
@@ -101,7 +101,7 @@ export function dayTable(
   const busy = new Set(bookings.map(({ startHour }) => startHour));
   const about = `Schedule for ${longDate(date)}`;
   const free = spaces.filter(({ spaceId }) => !bySpace.has(spaceId));
-  // What scrolls is not replaced by updates, only what is in it: it stays where the reader has scrolled it to.
+  // Updates replace only the content of the scrolling element, so its scroll position stays.
   return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">${bookings.length === 0 && html`<p class="in-list muted">Nothing is booked here on this day.</p>`}<table class="day-table"><caption class="visually-hidden">${about}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
 <tbody>${rows.map(
@@ -149,7 +149,7 @@ const rowspan = (rows: number): Html | undefined => (rows > 1 ? html` rowspan="$
 const bookingCell = (booking: BookingDocument, rows: number): Html =>
   html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}"><a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} <span class="time">${hours(booking.startHour, booking.freeFrom)}</span> <span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span></a></td>`;
 
-/** What was declined, withdrawn or cancelled, or expired, on the day, up to a number; the list of bookings has the rest. */
+/** The declined, withdrawn, cancelled and expired bookings of the day, up to a number; the list of bookings has the rest. */
 export function cancelledList(cancelled: readonly BookingDocument[], date: string, limit: number): Html | undefined {
   if (cancelled.length === 0) return undefined;
   const more = cancelled.length - limit;

@@ -38,7 +38,7 @@ function dayCell(
   ].join(' ');
   const more = bookings.length - PER_DAY;
   return html`<td class="${where}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
-    // Of the days of its neighbours a month shows the counts.
+    // For days of the neighbouring months only counts are shown.
     inside &&
     bookings.length > 0 &&
     html`<ul class="entries">${waitingFirst(bookings)
@@ -49,7 +49,7 @@ function dayCell(
   }</td>`;
 }
 
-/** What waits for an answer comes first, then by hour. */
+/** Pending requests first, then by hour. */
 const waitingFirst = (bookings: readonly BookingDocument[]): BookingDocument[] =>
   bookings.toSorted(
     (a, b) => Number(b.status === 'Pending') - Number(a.status === 'Pending') || a.startHour - b.startHour,

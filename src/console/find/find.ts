@@ -25,7 +25,7 @@ const SHOWN_HOURS = 6;
 /** How far ahead to search for a free day when nothing was found. */
 const LOOK_AHEAD_DAYS = 60;
 
-/** What is searched for, and by whom. */
+/** The search and its user. */
 type Search = {
   readonly account: Account;
   readonly filter: FindFilter;
@@ -41,7 +41,7 @@ type Found = {
   readonly rating: Rating | undefined;
 };
 
-/** Where a brand finds a space: by date, start time, community, price and name. */
+/** The search for spaces: by date, start time, community, price and name. */
 export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageDeps): void {
   const { currency, serviceFeePercent } = settings;
 
@@ -91,7 +91,7 @@ ${
     }));
   }
 
-  /** Names what to change in the filter, with what each change would find, and the next day that is free. */
+  /** Suggests changes to the filter, with the number of results of each, and the next free day. */
   async function nothingFound(search: Search, all: readonly Found[]): Promise<Html> {
     const { filter, communities } = search;
     const { date, hour, communityId, most, name } = filter;

@@ -39,7 +39,7 @@ const DAYS_AHEAD = 7;
 /** How far ahead to search for a day on which a certain hour is free. */
 const LOOK_AHEAD_DAYS = 90;
 
-/** Where the page was opened from. Its links and its form keep this. */
+/** The origin of the page. Its links and its form keep this. */
 type Origin = {
   /** The start time that was chosen before. */
   readonly start?: number | undefined;
@@ -223,7 +223,7 @@ type ReadRequest =
   | { readonly details: BookingDetails; readonly problems?: undefined }
   | { readonly details?: undefined; readonly problems: Problems };
 
-/** Reads a request from its form, or says what is wrong with it. */
+/** Reads a request from its form, or returns its errors. */
 function readRequest({ form, now }: BrandVisit, space: Space, price: number): ReadRequest {
   const { date, problem } = readDate(form.text('date'));
   const startHour = form.integer('startHour');

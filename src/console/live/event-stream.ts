@@ -7,7 +7,7 @@ import type { Change, LiveFeed } from './live.ts';
 const HEARTBEAT_MS = 20_000;
 /** How often the sessions of open connections are checked: a stream stops within two seconds of signing out. */
 const CHECK_MS = 1_000;
-/** A page that leaves more unread is disconnected, and catches up when it reconnects. */
+/** A page with more unread bytes is disconnected, and catches up when it reconnects. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /**

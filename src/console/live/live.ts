@@ -10,9 +10,9 @@ import type { Webhooks } from '../../webhooks/webhooks.ts';
 
 /** A change that open pages may show. */
 export type Change = {
-  /** Counts the changes that this process has seen. */
+  /** Sequence number of the change in this process. */
   readonly sequence: number;
-  /** The accounts whose pages it concerns; absent: every page that shows the topic. */
+  /** The accounts concerned; absent: every page that shows the topic. */
   readonly accounts?: readonly AccountKey[];
   /** Empty: anything of the account. Otherwise the topic of a live region (`hours:3:2026-11-20`). */
   readonly topic: string;
@@ -26,7 +26,7 @@ export type Subscriber = { readonly account: Account; readonly onChange: (change
 
 /** Changes remembered for pages that connect shortly after they were rendered (docs/decisions/console.md). */
 const MAX_RECENT = 500;
-/** How long the log is followed for a page that was rendered but has not connected, in milliseconds. */
+/** How long to follow the log for a rendered page that has not connected, in milliseconds. */
 const FOLLOWED_FOR_MS = 60_000;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
@@ -65,7 +65,7 @@ export function createLiveFeed(deps: {
       if (batch.events.length === 0) continue;
       await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
       for (const stored of batch.events) {
-        // Events of a newer release are for the pages of that release.
+        // Only pages of a newer release show its events.
         if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);
       }
     }
@@ -118,9 +118,9 @@ export function createLiveFeed(deps: {
       await following?.stop();
     },
 
-    /** The mark of a page that is about to be rendered, which it presents when it connects. */
+    /** The mark of a page about to be rendered. The page presents it when it connects. */
     async mark(): Promise<string> {
-      // Without the log there are no live updates. The page looks again at everything when it connects.
+      // Without the log there are no live updates. The page refreshes everything when it connects.
       await keepFollowing().catch(() => {});
       return `${current ?? 'none'}-${sequence}`;
     },

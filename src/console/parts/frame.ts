@@ -6,7 +6,7 @@ import { postForm } from './forms.ts';
 import { linkItem } from './links.ts';
 import type { Link, Problems, Shown } from './visit.ts';
 
-/** What every page of the console has: the navigation rail, the heading, and the list of what is wrong with its form. */
+/** The frame of every console page: the navigation rail, the heading, and the errors of its form. */
 
 type Entry = { readonly name: string; readonly label: string; readonly icon: IconName };
 
@@ -42,7 +42,7 @@ export const homeOf = ({ kind }: Account): { readonly href: string; readonly lab
     ? { href: '/console/inbox', label: 'Back to requests' }
     : { href: '/console/find', label: 'Find a space' };
 
-/** How the menu calls the page with this address. */
+/** The menu label of the page with this address. */
 export const labelOf = ({ kind }: Pick<Account, 'kind'>, path: string): string | undefined =>
   path.startsWith('/console/webhooks/deliveries')
     ? 'Deliveries'
@@ -103,14 +103,14 @@ const pendingCount = (pending: number | undefined): Html | false =>
 const backLink = ({ href, label }: Link): Html =>
   html`<p class="back"><a href="${href}">${icon('back')} ${label}</a></p>`;
 
-/** What a page shows below its messages. */
+/** The content below the messages of a page. */
 export const contentOf = ({ title, heading = title, lead, back, actions, problems = {}, main }: Shown): Html =>
   html`${back && backLink(back)}<div class="head" id="head" data-live-region><div><h1>${heading}</h1>${lead && html`<p class="lead">${lead}</p>`}</div>${actions}</div>
 ${problemSummary(problems)}${main}`;
 
 /**
- * What is wrong with a form: the problem of the form as a whole, and a link to each field that has one. It gets the focus, so that
- * screen readers announce it first, and Tab leads to the links.
+ * The errors of a form: the problem of the form as a whole, and a link to each field that has one. It gets the focus, so that screen
+ * readers announce it first, and Tab leads to the links.
  */
 function problemSummary(problems: Problems): Html | undefined {
   const { '': whole, ...fields } = problems;
@@ -122,7 +122,7 @@ function problemSummary(problems: Problems): Html | undefined {
   }</div></div>`;
 }
 
-/** In place of a list or a page with nothing to show: why, and what to do. */
+/** Shown in place of an empty list or page: the reason, and what to do. */
 export const emptyState = (picture: IconName, heading: Interpolated, text: Interpolated, next?: Interpolated): Html =>
   html`<div class="empty">${icon(picture)}<h2>${heading}</h2><p>${text}</p>${next}</div>`;
 

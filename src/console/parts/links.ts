@@ -15,7 +15,7 @@ export function addressOf(path: string, fields: Fields): string {
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** A link in a list of links, marked if it leads to what the page shows. */
+/** A link in a list of links, marked if it is the current page. */
 export const linkItem = (href: string, label: Interpolated, current: false | 'page' | 'date' = false): Html =>
   html`<li><a href="${href}"${current && html` aria-current="${current}"`}>${label}</a></li>`;
 
@@ -38,7 +38,7 @@ const NO_SUCH_PAGE: Flash = {
 const CURSORS = ['after', 'before', 'skip'] as const;
 
 /**
- * What to say above a list whose address has a cursor that cannot be one.
+ * The message above a list whose address has an invalid cursor.
  * @param cursors what was read from the address; undefined where it has no cursor, or a wrong one
  */
 export const noticeOf = (

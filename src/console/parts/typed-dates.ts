@@ -13,14 +13,14 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\\s+)?';
 /** `20 Nov 2026`, `Friday, 20 November 2026`. */
 const IN_WORDS = new RegExp(`^${WEEKDAY}(\\d{1,2})\\.?\\s+([a-z]{3,9})\\.?,?\\s+(\\d{4})$`, 'i');
-/** With points the day comes first wherever people write dates so. */
+/** In dates with points the day always comes first. */
 const WITH_POINTS = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$/;
-/** The year first leaves no doubt about the rest. */
+/** Unambiguous, because the year comes first. */
 const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/;
 const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
 
 /**
- * What is wrong with the month that an address asks for, as the problem of its page; nothing if it asks for none.
+ * The problem of the month in an address, if it is invalid.
  * @param shown the month that is shown
  */
 export const monthProblem = (asked: string, shown: string): Readonly<Record<string, string>> =>
@@ -28,7 +28,7 @@ export const monthProblem = (asked: string, shown: string): Readonly<Record<stri
     ? {}
     : { '': `“${asked}” is not a month such as 2026-11. This is ${monthName(shown)}.` };
 
-/** What was read, or what is wrong with it. */
+/** The parsed value, or its problem. */
 type Read<T> =
   | (T & { readonly problem?: undefined })
   | ({ readonly [F in keyof T]?: undefined } & { readonly problem: string });

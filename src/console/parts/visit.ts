@@ -125,7 +125,7 @@ export type Shown = {
 /** A redirect (303) to another page, which shows the message once. */
 type Redirect = { readonly go: string; readonly flash?: Flash };
 
-/** Does not exist, or not for this user (404). */
+/** Missing, or not visible to this user (404). */
 export type Missing = { readonly missing: string };
 
 export type Answer = Shown | Redirect | Missing;

@@ -5,8 +5,8 @@ import { addressOf } from './links.ts';
 import { Form, type Link, type Visit } from './visit.ts';
 
 /**
- * The way back from the page of a booking to the list or calendar that the reader came from, with its filter and page. The browser
- * says where a link was followed (`Referer`); forms and links of the page then carry it on as `via`.
+ * The link from the page of a booking back to the list or calendar that the reader came from, with its filter and page. The browser names
+ * the page of a clicked link (`Referer`); forms and links of the page then carry it as `via`.
  */
 
 const FIELD = 'via';

@@ -34,7 +34,7 @@ export async function onwards(
   list: RequestList,
   answered: BookingDocument,
 ): Promise<string> {
-  // An open page knows itself what comes next.
+  // An open page finds the next request itself.
   if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
   const ordered = await requestsBeside(queries, account.id, list, cursorOf(list, answered), { orFirst: true });
   const next = following(list, ordered, answered);

@@ -68,7 +68,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     );
   });
 
-  /** The requests that a form selects, or where to go if there are none. */
+  /** The requests that a form selects, or a redirect if there are none. */
   async function selectedIn(
     { account, form }: CommunityVisit,
     verb: Verb,

@@ -4,10 +4,10 @@ import type { BrandRecord } from '../../queries/bookings.ts';
 import { statusClass, statusIcon } from '../parts/booking-views.ts';
 import { duration, hours } from '../parts/formats.ts';
 
-/** What helps a community to decide: the brand's record with it, and its other bookings on that day. */
+/** Facts for a decision: the brand's record with the community, and the other bookings on that day. */
 export type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
 
-/** What else is booked that day, and the brand's history with the community. */
+/** The other bookings that day, and the brand's history with the community. */
 export function decisionFacts(
   request: Pick<BookingDocument, 'spaceName' | 'brandName'>,
   { record, sameDay }: Facts,
@@ -29,7 +29,7 @@ export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'duratio
     ? undefined
     : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;
 
-/** What became of a brand's bookings at a community, in words for the community. */
+/** The outcomes of a brand's bookings at a community, in words for the community. */
 function recordText({ completed, approved, byBrand, byCommunity, expired }: BrandRecord): string {
   const parts = [
     completed > 0 && `${completed} completed`,

@@ -30,7 +30,7 @@ export const needsConfirmation = (
   { totalPrice }: Pick<BookingDocument, 'totalPrice'>,
 ): boolean => approveConfirmAbove !== undefined && totalPrice > approveConfirmAbove;
 
-/** Tells the controls of a row from those of the others, for screen readers and voice control. The row is named after the brand. */
+/** Distinguishes the controls of each row for screen readers and voice control. The row is named after the brand. */
 export const requestName = ({ bookingId }: Pick<Asked, 'bookingId'>): string => `request #${bookingId}`;
 
 /**
@@ -46,7 +46,7 @@ export const decisionForms = (visit: Pick<Visit, 'csrf' | 'now'>, request: Asked
   return html`<div class="decide">${approve.button}${decline.button}</div>${approve.ask}${decline.ask}`;
 };
 
-/** A button in a row, and what it opens. */
+/** A button in a row, and the form that it opens. */
 type Opener = { readonly button: Html; readonly ask: Html };
 
 const nameOf = (word: string, request: Asked, { list }: FormPlace): Html =>
@@ -83,14 +83,14 @@ function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, place: FormPlac
   };
 }
 
-/** Closes what is open. Without JavaScript, the button that opened it does. */
+/** Closes the open form. Without JavaScript, the button that opened it does. */
 const COLLAPSE = html`<button type="button" class="button quiet small" data-collapse>Cancel</button>`;
 
 /** Reasons that were given before, to choose from while typing. */
 export const reasonSuggestions = (reasons: readonly string[]): Html =>
   html`<datalist id="${REASONS}">${reasons.map((reason) => html`<option dir="auto" value="${reason}"></option>`)}</datalist>`;
 
-/** Says that a form was sent from a list, and from which. */
+/** Marks a form as sent from a list, with the list. */
 export const listField = (list: string | undefined): Html | undefined =>
   list === undefined ? undefined : html`<input type="hidden" name="list" value="${list}">`;
 

@@ -207,7 +207,7 @@ function messageView(message: string): Html {
 
 const doneBy = ({ verb, by }: LastStep): string => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}${by && ` ${by}`}`;
 
-/** What to consider: too little time, and what else is booked that day. */
+/** Warnings: too little time, and other bookings that day. */
 function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]): Html | undefined {
   const { usageHours, durationHours } = request;
   const [other, ...more] = sameDay;

@@ -6,7 +6,7 @@ import { ERASED } from '../../domain/personal-text.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { type Cursor, inOrder, isFiltered, PER_PAGE, type RequestList } from './request-list.ts';
 
-/** What the inbox reads: as many requests as a page needs, or all that match if it is filtered or sorted by event. */
+/** The reads of the inbox: as many requests as a page needs, or all matches if it is filtered or sorted by event. */
 
 /** A request this much older than a page may be new to it, because read models may lag behind the log. */
 const LAG_MS = 5_000;

@@ -5,7 +5,7 @@ import { actorOrYou } from '../parts/actor-view.ts';
 import { momentIn, zoneName } from '../parts/formats.ts';
 import type { Visit } from '../parts/visit.ts';
 
-/** What last happened to a booking, and who did it. */
+/** The last step of a booking, and its actor. */
 export type LastStep = {
   /** `approved`, `declined`, `withdrawn`, `cancelled`, `completed`, `expired` or `requested`. */
   readonly verb: string;
@@ -31,7 +31,7 @@ export async function lastStepOf(
   };
 }
 
-/** What a step did, in the past tense. */
+/** A step in the past tense. */
 export function verbOf({ event, from }: NamedStep): string {
   if (event.type !== 'BookingCancelled') return VERBS[event.type];
   if (from !== 'Pending') return 'cancelled';

@@ -59,7 +59,7 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
     setFlash: (reply: FastifyReply, flash: Flash, owner: string, seconds = 60) =>
       setSealed(reply, FLASH, { flash, owner } satisfies OwnedFlash, seconds),
 
-    /** The message that the page before has left. It is shown once, and only if one of these is its owner. */
+    /** The message of the previous page. It is shown once, and only if one of these is its owner. */
     takeFlash(request: FastifyRequest, reply: FastifyReply, owners: readonly string[]): readonly Flash[] {
       const left = getSealed<OwnedFlash>(request, FLASH);
       if (left === undefined) return [];

@@ -6,28 +6,28 @@ import type { Cookies } from './cookies.ts';
 import { isRestorable, saveForm } from './restored-form.ts';
 import type { Sessions } from './sessions.ts';
 
-/** A form that did nothing, because its session had ended or because it was not made for this one. */
+/** A form that had no effect, because its session had ended or because it belongs to another session. */
 type RejectedForm = {
   /** Whether its page will fill it in again, for the user it was made for. */
   readonly isRestorable: boolean;
-  /** What did not happen: `approved`, `declined`, or `changed`. */
+  /** The action that had no effect: `approved`, `declined`, or `changed`. */
   readonly action: string;
   /** The page of the console that the form was on, or one near it. */
   readonly back: string;
-  /** What was typed, by the label of the field. Empty if the form came from another site: our users did not type that. */
+  /** The input by field label. Empty if the form came from another site: our user did not type that. */
   readonly typed: readonly { readonly field: string; readonly text: string }[];
 };
 
 /** How long a message waits for the reader to sign in. */
 const SIGN_IN_SECONDS = 600;
-/** Of a message with what was typed, which travels in a cookie. */
+/** Maximum size of a message with input, which is stored in a cookie. */
 const MAX_BYTES = 2_200;
 
 type Deps = { readonly cookies: Cookies; readonly sessions: Sessions; readonly publicUrl: string };
 
 export type Rejections = ReturnType<typeof createRejections>;
 
-/** Answers forms that did nothing: says so, shows what was typed, and leads back to their page. */
+/** Answers forms that had no effect: says so, shows the input, and links back to their page. */
 export function createRejections({ cookies, sessions, publicUrl }: Deps) {
   const ownerOf = (request: FastifyRequest) => sessions.ownerOf(new Form(request.body).text('csrf'));
 
@@ -68,7 +68,7 @@ function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm 
   };
 }
 
-/** Fields that people do not type, and those that must not be shown. */
+/** Fields that are not typed, and those that must not be shown. */
 const NOT_TYPED =
   /^(?:csrf|once|requestKey|list|shown|confirmed|id|was|picked|account|seen|price|origin|zone|to|booking|.*password.*)$/i;
 
@@ -95,7 +95,7 @@ ${text}</textarea></div>`,
     )}<a class="button" href="${next.href}">${next.label}</a></div>`,
   });
 
-/** The message after the next sign-in. What was typed is left out if it is too long. */
+/** The message after the next sign-in. Leaves out input that is too long. */
 function messageAfterSignIn({ action, typed }: RejectedForm): Flash {
   const text = `Nothing was ${action}: your session had ended.`;
   const all = [text, ...typed.map(({ field, text }) => `${field}, as you typed it: ${text}`)].join('\n');

@@ -114,12 +114,12 @@ export async function createSessions(deps: {
       formTokens.verify(current.hash, text, ownerIn(current.session.account, current.user.id)),
 
     /**
-     * Whom a token was made for: the part of it that is the same for one user and account in every session, and that only this
-     * service can make. It proves nothing about who sends it.
+     * The owner of a token: a part that is the same for one user and account in every session, and that only this service can make. It
+     * does not prove who sends it.
      */
     ownerOf,
 
-    /** What `ownerOf` says of the forms of a user, for each of the user's accounts. */
+    /** The results of `ownerOf` for each of the user's accounts. */
     ownersOf: ({ user }: CurrentSession): readonly string[] =>
       user.accounts.map((account) => ownerOf(formTokens.create('any', ownerIn(account, user.id)))),
   };
@@ -130,7 +130,7 @@ const ownerOf = (token: string): string => token.split('-', 1)[0] ?? '';
 const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
 
-/** Whom forms are made for. */
+/** The owner of forms. */
 const ownerIn = (account: Account, userId: string): string => `${accountKey(account)} ${userId}`;
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');
