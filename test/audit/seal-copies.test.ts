@@ -96,7 +96,7 @@ describe('SEAL_FILE', () => {
       await store.sealNext();
       expect(store.text()).toBe(text);
       expect(store.copyProblems.get('SEAL_FILE')).toMatch(
-        /^.*seals\.txt (holds something else|ends with a checkpoint that is not a signed note)/,
+        /^.*seals\.txt (holds something other|ends with a checkpoint that is not a signed note)/,
       );
     }
     expect(store.warnings.at(-1)).toMatch(/^SEAL_FILE: checkpoints could not be kept there; retrying\. /);
