@@ -124,7 +124,7 @@ async function startJava(): Promise<{ child: ChildProcess; port: number }> {
     await promisify(execFile)('mvn', goal, { timeout: 120_000 });
     await rename(downloaded, jars).catch(() => rm(downloaded, { recursive: true }));
   }
-  const jvm = ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
+  const jvm = ['-Xmx512m', '-XX:+UseSerialGC'];
   // It exits when its standard input closes, hence with this process, however that ends.
   const child = spawn('java', [...jvm, '-cp', `${jars}/*`, `${folder}Serve.java`], { stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '';
