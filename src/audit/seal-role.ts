@@ -1,6 +1,7 @@
 import type { BaseLogger } from 'pino';
 import { type EventStore, LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import { inRounds } from '../runtime/rounds.ts';
 import type { Sealing, SealingDeps } from './sealing.ts';
 
 const PERIOD_MS = 60_000;
@@ -20,8 +21,7 @@ export function createSealRole(
   const { events, logger, periodMs = PERIOD_MS } = deps;
   const sealing = loadOnce(async (): Promise<Sealing> => (await import('./sealing.ts')).openSealing(deps));
   const stopping = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
+  let running: Promise<void> | undefined;
   /** The position up to which the log is sealed, as far as this process knows. */
   let sealedUpTo: Position = LOG_START;
   let failure: string | undefined;
@@ -37,26 +37,18 @@ export function createSealRole(
     if (head !== undefined && copyProblems.size === 0) sealedUpTo = end;
   }
 
-  const next = () => {
-    timer = setTimeout(() => {
-      round = look()
-        .then(
-          () => {
-            if (failure !== undefined) logger.info({}, 'The log is being sealed again');
-            failure = undefined;
-          },
-          (error: unknown) => {
-            if (stopping.signal.aborted) return;
-            // Log a repeated failure once.
-            if (failure !== String(error)) logger.error({ err: error }, 'The log could not be sealed; trying again');
-            failure = String(error);
-          },
-        )
-        .finally(() => {
-          if (!stopping.signal.aborted) next();
-        });
-    }, periodMs).unref();
-  };
+  async function round(): Promise<void> {
+    try {
+      await look();
+      if (failure !== undefined) logger.info({}, 'The log is being sealed again');
+      failure = undefined;
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      // Log a repeated failure once.
+      if (failure !== String(error)) logger.error({ err: error }, 'The log could not be sealed; trying again');
+      failure = String(error);
+    }
+  }
 
   async function makeKey(): Promise<void> {
     const [{ obtainSealKey }, { openSealRecords }] = await Promise.all([
@@ -69,17 +61,14 @@ export function createSealRole(
   return {
     start() {
       // If that fails, the first seal creates it.
-      round = makeKey()
+      running = makeKey()
         .catch(() => {})
-        .finally(() => {
-          if (!stopping.signal.aborted) next();
-        });
+        .then(() => inRounds(periodMs, stopping.signal, round));
     },
     /** Waits for the seal that is being written. */
     async stop() {
       stopping.abort();
-      clearTimeout(timer);
-      await round;
+      await running;
     },
   };
 }

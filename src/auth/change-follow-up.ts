@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { inRounds } from '../runtime/rounds.ts';
 
 /** Sources of changes that may not be in the log yet. */
 export type Changing = readonly { finishChanges(): Promise<void> }[];
@@ -17,9 +18,8 @@ export function createChangeFollowUp(deps: {
   readonly periodMs?: number;
 }): { start(): void; stop(): Promise<void> } {
   const { changing, logger, periodMs = PERIOD_MS } = deps;
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
-  let isStopped = false;
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
 
   async function look(): Promise<void> {
     for (const { finishChanges } of changing)
@@ -28,21 +28,13 @@ export function createChangeFollowUp(deps: {
       );
   }
 
-  function next(): void {
-    timer = setTimeout(() => {
-      round = look().finally(() => {
-        if (!isStopped) next();
-      });
-    }, periodMs);
-    timer.unref();
-  }
-
   return {
-    start: next,
+    start() {
+      running = inRounds(periodMs, stopping.signal, look);
+    },
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await round;
+      stopping.abort();
+      await running;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
-import { untilNext } from '../runtime/until-next.ts';
+import { inRounds } from '../runtime/rounds.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
@@ -103,17 +103,9 @@ export async function startHeartbeats<S extends object>(deps: {
     return next;
   }
 
-  async function keepBeating(): Promise<void> {
-    const { signal } = stopping;
-    while (!signal.aborted) {
-      await delay(untilNext(silenceMs / BEATS_PER_SILENCE), undefined, { signal, ref: false }).catch(() => {});
-      // The next beat makes up for a failed one. After several, other processes consider this one dead.
-      if (!signal.aborted) await beat().catch(() => {});
-    }
-  }
-
   await beat();
-  const running = keepBeating();
+  // The next beat makes up for a failed one. After several, other processes consider this one dead.
+  const running = inRounds(silenceMs / BEATS_PER_SILENCE, stopping.signal, () => beat().catch(() => {}));
 
   /** Counts only up to the last look, so that a pause of this process does not count as silence of another. */
   const silence = ({ since }: Seen<S>): number => lookedAt - since;

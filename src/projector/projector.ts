@@ -14,7 +14,7 @@ import {
 } from '../read-models/read-models.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Link } from '../runtime/link.ts';
-import { untilNext } from '../runtime/until-next.ts';
+import { untilNext } from '../runtime/rounds.ts';
 import { type BulkOptions, ProjectionSupervisor } from './supervisor.ts';
 
 export type ProjectorDeps = {

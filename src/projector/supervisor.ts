@@ -106,11 +106,6 @@ export class ProjectionSupervisor {
     });
   }
 
-  /** The current version of the catalogue. */
-  get catalogueVersion(): number {
-    return this.#catalogueVersion;
-  }
-
   /** Checks for changes, and acquires or releases leases. */
   async tick(): Promise<void> {
     this.#dropLost();

@@ -5,8 +5,8 @@ import { type Leases, openLeases } from '../document-store/lease.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import type { Link } from '../runtime/link.ts';
+import { inRounds } from '../runtime/rounds.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { untilNext } from '../runtime/until-next.ts';
 import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';
 import {
   type Catalogue,
@@ -99,7 +99,7 @@ export async function openReadModels(deps: {
   const known = createKnownCatalogue({ documents, projections, catalogue, heartbeats, onChange });
   const checkpoints = watchCheckpoints({ projections, known, documents });
   const gate = createStartGate({ events, projections, heartbeats, known, checkpoints });
-  let closed = false;
+  const closing = new AbortController();
   const topic = deps.link?.open<ProjectorMessage>('read models', (message) => {
     if ('reached' in message) checkpoints.reached(message.reached);
     else if (message.changed > known.version()) known.refresh().catch(() => {});
@@ -218,14 +218,7 @@ export async function openReadModels(deps: {
 
   await known.refresh();
   const look = () => (gate.areAllOpen() ? known.refresh() : gate.look());
-  let timer: NodeJS.Timeout;
-  function lookLater(): void {
-    timer = setTimeout(() => {
-      look().catch(() => {});
-      lookLater();
-    }, untilNext(REFRESH_MS)).unref();
-  }
-  lookLater();
+  void inRounds(REFRESH_MS, closing.signal, () => look().catch(() => {}));
 
   return {
     collection,
@@ -247,7 +240,7 @@ export async function openReadModels(deps: {
           const model = known.get(id);
           return gate.isOpen(id) || (model !== undefined && isUnreadable(model.entry));
         });
-      while (!closed && !areReadable() && performance.now() < deadline) {
+      while (!closing.signal.aborted && !areReadable() && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));
         await gate.look().catch(() => {});
       }
@@ -257,8 +250,7 @@ export async function openReadModels(deps: {
     status: createStatus({ events, projections, heartbeats, leases, known, checkpoints, gate }),
 
     async close() {
-      closed = true;
-      clearTimeout(timer);
+      closing.abort();
       topic?.close();
       await known.settled();
     },

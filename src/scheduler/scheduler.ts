@@ -10,7 +10,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { untilNext } from '../runtime/until-next.ts';
+import { inRounds } from '../runtime/rounds.ts';
 
 export type Scheduler = {
   /**
@@ -67,9 +67,8 @@ export function createScheduler(deps: {
 }): Scheduler {
   const { readModels, clock, clockProblem, logger, periodMs = PERIOD_MS } = deps;
   const documents = readModels.collection(bookings);
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<unknown> = Promise.resolve();
-  let stopped = false;
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
 
   async function runOnce(lookAround = true): Promise<number> {
     const now = clock();
@@ -85,7 +84,7 @@ export function createScheduler(deps: {
     for (const { query, dueAt, act } of due) {
       let handled = 0;
       for await (const { document } of documents.find(query)) {
-        if (stopped) return changed;
+        if (stopping.signal.aborted) return changed;
         if (dueAt(document) > now) continue;
         if (handled === ROUND) break;
         handled += 1;
@@ -106,36 +105,29 @@ export function createScheduler(deps: {
   /** Why the last round failed, if it did. */
   let failure: string | undefined;
   let lookedAroundAt = Number.NEGATIVE_INFINITY;
-  const next = () => {
-    timer = setTimeout(() => {
-      const lookAround = performance.now() - lookedAroundAt >= LOOK_AROUND_EVERY_MS;
-      if (lookAround) lookedAroundAt = performance.now();
-      round = runOnce(lookAround)
-        .then(
-          () => {
-            if (failure !== undefined) logger.info({}, 'The scheduler works again');
-            failure = undefined;
-          },
-          (error: unknown) => {
-            // Log each failure only once, because a round runs every second.
-            if (failure !== String(error))
-              logger.error({ err: error }, 'A scheduler round failed; trying again every second');
-            failure = String(error);
-          },
-        )
-        .finally(() => {
-          if (!stopped) next();
-        });
-    }, untilNext(periodMs));
-  };
+  async function round(): Promise<void> {
+    const lookAround = performance.now() - lookedAroundAt >= LOOK_AROUND_EVERY_MS;
+    if (lookAround) lookedAroundAt = performance.now();
+    try {
+      await runOnce(lookAround);
+      if (failure !== undefined) logger.info({}, 'The scheduler works again');
+      failure = undefined;
+    } catch (error) {
+      // Log each failure only once, because a round runs every second.
+      if (failure !== String(error))
+        logger.error({ err: error }, 'A scheduler round failed; trying again every second');
+      failure = String(error);
+    }
+  }
 
   return {
     runOnce,
-    start: next,
+    start() {
+      running = inRounds(periodMs, stopping.signal, round);
+    },
     async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await round;
+      stopping.abort();
+      await running;
     },
   };
 }

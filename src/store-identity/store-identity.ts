@@ -5,7 +5,7 @@ import type { DocumentStore, Documents } from '../document-store/document-store.
 import { streamOf } from '../domain/streams.ts';
 import { type EventStore, lastEvent, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { untilNext } from '../runtime/until-next.ts';
+import { inRounds } from '../runtime/rounds.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -84,7 +84,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   const fromNothing = 'Build them anew with: venue rebuild --from-nothing';
   let storedPosition: string | undefined;
   let notedAt = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
+  const stopping = new AbortController();
   let isFailing = false;
   let remembering: Promise<void> = Promise.resolve();
   let fenced: (problem: string) => void = () => {};
@@ -220,23 +220,15 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     notedAt = began;
   }
 
-  function rememberSoon(): void {
-    timer = setTimeout(() => {
-      remembering = remember()
-        .then(
-          () => {
-            isFailing = false;
-          },
-          (error: unknown) => {
-            // Log only the first failure: the next success makes up for all of them.
-            if (!isFailing) logger.warn({ err: error }, 'The last seen event could not be stored; retrying');
-            isFailing = true;
-          },
-        )
-        .then(() => {
-          if (timer !== undefined) rememberSoon();
-        });
-    }, untilNext(STORE_EVERY_MS)).unref();
+  async function round(): Promise<void> {
+    try {
+      await remember();
+      isFailing = false;
+    } catch (error) {
+      // Log only the first failure: the next success makes up for all of them.
+      if (!isFailing) logger.warn({ err: error }, 'The last seen event could not be stored; retrying');
+      isFailing = true;
+    }
   }
 
   return {
@@ -245,11 +237,10 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     logId: () => ensureLogId(events, clock),
     start(onFenced) {
       fenced = onFenced;
-      rememberSoon();
+      remembering = inRounds(STORE_EVERY_MS, stopping.signal, round);
     },
     async stop() {
-      clearTimeout(timer);
-      timer = undefined;
+      stopping.abort();
       // A store that does not answer must not keep the process from stopping.
       notedAt = Number.NEGATIVE_INFINITY;
       const last = remembering.then(remember).catch(() => {});

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { untilNext } from '../runtime/until-next.ts';
+import { untilNext } from '../runtime/rounds.ts';
 import { AT_ONCE, isDueTrusted } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
 import { mayTry, type ReceiverHealth } from './receiver-health.ts';

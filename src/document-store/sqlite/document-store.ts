@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import type { Link } from '../../runtime/link.ts';
-import { untilNext } from '../../runtime/until-next.ts';
+import { inRounds } from '../../runtime/rounds.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
   type Checkpoint,
@@ -75,14 +75,10 @@ export async function openSqliteDocumentStore({
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
   }, SWEEP_INTERVAL_MS);
   sweeper.unref();
-  let closer: NodeJS.Timeout;
-  function closeRemovedLater(): void {
-    closer = setTimeout(async () => {
-      closeRemovedLater();
-      for (const name of await own.closeRemoved().catch(() => [])) opened.delete(name);
-    }, untilNext(CLOSE_REMOVED_EVERY_MS)).unref();
-  }
-  closeRemovedLater();
+  const closing = new AbortController();
+  void inRounds(CLOSE_REMOVED_EVERY_MS, closing.signal, async () => {
+    for (const name of await own.closeRemoved().catch(() => [])) opened.delete(name);
+  });
 
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     if (own.has(collection.name)) {
@@ -183,7 +179,7 @@ export async function openSqliteDocumentStore({
 
     async close() {
       clearInterval(sweeper);
-      clearTimeout(closer);
+      closing.abort();
       await Promise.all([...both, own].map((file) => file.close()));
       changes.close();
     },

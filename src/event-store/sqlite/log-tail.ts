@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { untilNext } from '../../runtime/until-next.ts';
+import { untilNext } from '../../runtime/rounds.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import type { StoredEvent } from '../event-store.ts';

@@ -2,8 +2,8 @@ import type { BaseLogger } from 'pino';
 import type { Stored } from '../../document-store/document-store.ts';
 import { UnknownEvent } from '../../domain/upcast.ts';
 import type { Consumer, EventStore, StoredEvent } from '../../event-store/event-store.ts';
+import { inRounds } from '../../runtime/rounds.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import { untilNext } from '../../runtime/until-next.ts';
 import { readStream } from '../events.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
 
@@ -23,15 +23,14 @@ export function startRetries(deps: {
   readonly pollIntervalMs?: number | undefined;
 }): Consumer {
   const { events, failedEvents, fanOut, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
-  let closed = false;
-  let timer: NodeJS.Timeout | undefined;
-  let polling = poll();
+  const closing = new AbortController();
+  const polling = poll().then(() => inRounds(pollIntervalMs, closing.signal, poll));
 
   async function poll(): Promise<void> {
     try {
       let waiting = 0;
       for (const event of await failedEvents.due(PAGE)) {
-        if (closed) return;
+        if (closing.signal.aborted) return;
         const claimed = await failedEvents.claim(event);
         if (claimed !== undefined) waiting = (await retry(claimed)) === 'waits' ? waiting + 1 : 0;
         if (waiting === ENOUGH_WAITING) break;
@@ -39,10 +38,6 @@ export function startRetries(deps: {
     } catch (error) {
       logger.warn({ err: error }, 'Failed events could not be tried again; retrying');
     }
-    if (closed) return;
-    timer = setTimeout(() => {
-      polling = poll();
-    }, untilNext(pollIntervalMs));
   }
 
   async function retry(claimed: Stored<FailedEvent>): Promise<'tried' | 'waits'> {
@@ -65,8 +60,7 @@ export function startRetries(deps: {
 
   return {
     async close() {
-      closed = true;
-      clearTimeout(timer);
+      closing.abort();
       await polling;
     },
   };
