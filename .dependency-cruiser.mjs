@@ -38,9 +38,9 @@ export const MAY_IMPORT = {
   audit: ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
-  credentials: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  credentials: ['store-identity', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
-  'personal-data': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  'personal-data': ['store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   commands: [
     'credentials',
@@ -68,7 +68,6 @@ export const MAY_IMPORT = {
     ...[
       'audit',
       'commands',
-      'credentials',
       'personal-data',
       'store-identity',
       'domain',

@@ -97,7 +97,8 @@ async function buildFoundation(
   const { events, documents, logThread } = stores;
   const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
-  await destroyReturnedKeys(stores, logger);
+  // The main thread has done this before it starts a worker.
+  if (ended === undefined) await destroyReturnedKeys(stores, logger);
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };

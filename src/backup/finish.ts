@@ -1,6 +1,5 @@
 import { type Fork, forkUnlessContinued, type KeptElsewhere } from '../audit/fork.ts';
 import { skipIds } from '../commands/sequence.ts';
-import { forgetKeySearch } from '../credentials/api-key-index.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { Actor } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
@@ -11,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { ensureLogId, readLogId } from '../store-identity/log-id.ts';
+import { API_KEY_INDEX, forgetProgress } from '../store-identity/log-progress.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
@@ -73,7 +73,7 @@ export async function adoptStore(
   const fork = await forkIfNeeded(deps);
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
-  await forgetKeySearch(documents);
+  await forgetProgress(documents, API_KEY_INDEX);
   await join(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
   return { lost, fork };
 }

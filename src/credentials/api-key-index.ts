@@ -1,17 +1,14 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { ApiKeyIssued } from '../domain/events.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { upcast } from '../domain/upcast.ts';
-import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { LogAway } from '../runtime/unavailable.ts';
+import { API_KEY_INDEX, compareWithLog } from '../store-identity/log-progress.ts';
 
 type IndexedKey = { readonly apiKeyId: ApiKeyId };
 const KEYS: Collection<IndexedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
-
-/** How far the log has been searched for keys without a record. */
-type Progress = { readonly position: Position };
-const PROGRESS: Collection<Progress> = { name: 'apiKeyIndexProgress', kind: 'record', indexes: [] };
-const PROGRESS_KEY = 'log';
 
 /** The shortest interval between searches for unknown keys. */
 const SEARCH_EVERY_MS = 1_000;
@@ -28,11 +25,6 @@ export type ApiKeyIndex = {
   idOf(hash: string): Promise<ApiKeyId | undefined>;
 };
 
-/** Restarts the search from the start of the log, which may have been replaced. */
-export async function forgetKeySearch(documents: Pick<DocumentStore, 'open'>): Promise<void> {
-  await (await documents.open(PROGRESS)).delete(PROGRESS_KEY);
-}
-
 /** Searches the log for keys missing from the index, as after a restore of older records. */
 export async function openApiKeyIndex(deps: {
   readonly documents: DocumentStore;
@@ -42,26 +34,16 @@ export async function openApiKeyIndex(deps: {
 }): Promise<ApiKeyIndex> {
   const { events, shown } = deps;
   const keys = await deps.documents.open(KEYS);
-  const progress = await deps.documents.open(PROGRESS);
   const cached = createLruCache<string, ApiKeyId>(CACHED_KEYS);
   let searching: Promise<void> | undefined;
   let searchedAt = Number.NEGATIVE_INFINITY;
 
   async function search(): Promise<void> {
     const began = performance.now();
-    const end = await logEnd(events);
-    const done = await progress.get(PROGRESS_KEY);
-    const after = done?.document.position ?? LOG_START;
-    if (end > after) {
-      for await (const stored of events.readAll({ after, types: ['ApiKeyIssued'] })) {
-        const event = upcast(stored);
-        if (event.type === 'ApiKeyIssued') await keys.insert(event.data.hash, { apiKeyId: event.data.apiKeyId });
-      }
-      // Keep the progress of another process that is further ahead.
-      await progress.update(PROGRESS_KEY, (now) =>
-        (now?.position ?? LOG_START) >= end ? undefined : { position: end },
-      );
-    }
+    await compareWithLog(deps, API_KEY_INDEX, ['ApiKeyIssued'], async (stored) => {
+      const { data } = upcast<ApiKeyIssued>(stored);
+      await keys.insert(data.hash, { apiKeyId: data.apiKeyId });
+    });
     searchedAt = began;
   }
 

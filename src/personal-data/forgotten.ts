@@ -1,17 +1,10 @@
-import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
 import type { SubjectForgotten } from '../domain/events.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import { upcast } from '../domain/upcast.ts';
-import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { compareWithLog, forgetProgress, SUBJECT_KEYS } from '../store-identity/log-progress.ts';
 import { destroyIn, subjectKeys } from './subject-keys.ts';
-
-/**
- * The log position up to which keys of forgotten subjects have been destroyed. Stored with the keys, so that a copy has both or
- * neither.
- */
-type Progress = { readonly position: Position };
-const PROGRESS: Collection<Progress> = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
-const PROGRESS_KEY = 'log';
 
 type Deps = {
   readonly events: Pick<EventStore, 'readAll'>;
@@ -24,8 +17,8 @@ type Deps = {
  * @returns the subjects whose keys had come back
  */
 export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
-  await (await deps.documents.open(PROGRESS)).delete(PROGRESS_KEY);
-  return destroyAfter(deps, LOG_START);
+  await forgetProgress(deps.documents, SUBJECT_KEYS);
+  return destroyKeysForgottenSince(deps);
 }
 
 /**
@@ -33,21 +26,11 @@ export async function destroyForgottenKeys(deps: Deps): Promise<Subject[]> {
  * the engine's own tools.
  */
 export async function destroyKeysForgottenSince(deps: Deps): Promise<Subject[]> {
-  const progress = await deps.documents.open(PROGRESS);
-  const after = (await progress.get(PROGRESS_KEY))?.document.position ?? LOG_START;
-  const end = await logEnd(deps.events);
-  if (end === after) return [];
-  const destroyed = await destroyAfter(deps, after);
-  await progress.update(PROGRESS_KEY, (now) => ((now?.position ?? LOG_START) >= end ? undefined : { position: end }));
-  return destroyed;
-}
-
-async function destroyAfter({ events, documents }: Deps, after: Position): Promise<Subject[]> {
-  const keys = await documents.open(subjectKeys);
+  const keys = await deps.documents.open(subjectKeys);
   const destroyed: Subject[] = [];
-  for await (const stored of events.readAll({ after, types: ['SubjectForgotten'] })) {
+  await compareWithLog(deps, SUBJECT_KEYS, ['SubjectForgotten'], async (stored) => {
     const { data, metadata } = upcast<SubjectForgotten>(stored);
     if ((await destroyIn(keys, data.subject, metadata.at)).isDestroyed) destroyed.push(data.subject);
-  }
+  });
   return destroyed;
 }

@@ -1,0 +1,39 @@
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
+
+/**
+ * The position up to which records have been compared with the log. Stored with those records, so that an older copy of them holds
+ * an older position.
+ */
+type Progress = { readonly position: Position };
+type ProgressRecord = Collection<Progress>;
+const KEY = 'log';
+
+/** Of the index of API keys. */
+export const API_KEY_INDEX: ProgressRecord = { name: 'apiKeyIndexProgress', kind: 'record', indexes: [] };
+/** Of the keys of forgotten subjects. */
+export const SUBJECT_KEYS: ProgressRecord = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
+
+/** Passes on the events of these types that the records have not been compared with, and stores the new position. */
+export async function compareWithLog(
+  {
+    events,
+    documents,
+  }: { readonly events: Pick<EventStore, 'readAll'>; readonly documents: Pick<DocumentStore, 'open'> },
+  record: ProgressRecord,
+  types: readonly string[],
+  compare: (event: StoredEvent) => Promise<void>,
+): Promise<void> {
+  const progress = await documents.open(record);
+  const after = (await progress.get(KEY))?.document.position ?? LOG_START;
+  const end = await logEnd(events);
+  if (end <= after) return;
+  for await (const event of events.readAll({ after, types })) await compare(event);
+  // Keep the position of another process that is further ahead.
+  await progress.update(KEY, (now) => ((now?.position ?? LOG_START) >= end ? undefined : { position: end }));
+}
+
+/** Lets the next comparison begin at the start of the log, which may have been replaced. */
+export async function forgetProgress(documents: Pick<DocumentStore, 'open'>, record: ProgressRecord): Promise<void> {
+  await (await documents.open(record)).delete(KEY);
+}
