@@ -46,7 +46,7 @@ export async function forkUnlessContinued(deps: {
   const log = await checkLog({ events: portableEvents(events), checkpoints: known });
   if (known.length > 0 && log.findings.length === 0) return undefined;
 
-  // Signed with the former key, or sent under its origin. The next seal begins anew.
+  // The former key signed these, or a receiver knows them by its origin. The next seal starts a new tree.
   for (const name of SEALS_OF_AN_ORIGIN) await documents.drop(name);
   const origin = `${originOf(logId)}/${randomUUID()}`;
   const note = await replaceSealKey(await openSealRecords(documents), { origin, secretKey }, (key) => {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Provider from 'oidc-provider';
 import { type Dispatcher, fetch } from 'undici';
+import { isObject } from '../domain/is-object.ts';
 import { ForbiddenAddress, type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import type { DocumentCopies } from './document-copies.ts';
@@ -83,7 +84,7 @@ export function createClientDocuments({
     const headers = { 'cache-control': cacheControl };
     if (status !== 200) return new Response(null, { status: status < 400 ? 404 : status });
     const document: unknown = JSON.parse(text);
-    if (!isRecord(document) || typeof document.client_id !== 'string') return new Response(text, { headers });
+    if (!isObject(document) || typeof document.client_id !== 'string') return new Response(text, { headers });
     const metadata = { ...withKnownGrants(document), client_id: document.client_id };
     applyRegistrationRules(metadata);
     const accepted = JSON.stringify(metadata);
@@ -113,6 +114,3 @@ async function limited(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): 
   }
   return Buffer.concat(chunks).toString('utf8');
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,6 +4,7 @@ import { AUDIENCE_SCOPES, type Audience } from '../auth/scopes.ts';
 import type { ChangeContext, MembershipLog } from '../auth/unlogged-changes.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { isObject } from '../domain/is-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { type Clients, createClients } from './clients.ts';
@@ -99,12 +100,10 @@ export function createConnectedApps(deps: {
 }
 
 function grantedResources(payload: Readonly<Record<string, unknown>>, resources: Resources) {
-  const granted = isRecord(payload.resources) ? payload.resources : {};
+  const granted = isObject(payload.resources) ? payload.resources : {};
   return Object.entries(granted).flatMap(([uri, scope]) => {
     const audience = resources.named(uri)?.audience;
     if (audience === undefined || typeof scope !== 'string') return [];
     return [{ audience, scopes: scope.split(' ').filter((name) => AUDIENCE_SCOPES[audience].includes(name)) }];
   });
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -6,6 +6,7 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { type AccountKey, type Actor, AUTHORIZATION_SERVER, accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { AppConnected } from '../domain/events.ts';
+import { isObject } from '../domain/is-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -218,12 +219,10 @@ const isThere = (record: OidcRecord | undefined): record is OidcRecord =>
 /** Everything that a grant allows. */
 const scopesOf = ({ openid, resources }: Readonly<Record<string, unknown>>): ReadonlySet<string> =>
   new Set(
-    [isRecord(openid) ? openid.scope : undefined, ...(isRecord(resources) ? Object.values(resources) : [])]
+    [isObject(openid) ? openid.scope : undefined, ...(isObject(resources) ? Object.values(resources) : [])]
       .flatMap((scope) => (typeof scope === 'string' ? scope.split(' ') : []))
       .filter((scope) => scope !== ''),
   );
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** What a user allows an app; undefined for a grant that only identifies the user (the console's). */
 function connection(

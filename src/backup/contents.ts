@@ -1,6 +1,7 @@
+import { isObject } from '../domain/is-object.ts';
 import type { Position, StoredEvent } from '../event-store/event-store.ts';
 import { damaged, readLines } from './files.ts';
-import { isCount, isObject, isPosition, isText } from './form.ts';
+import { isCount, isPosition, isText } from './form.ts';
 import type { LogFile, RecordsFile } from './manifest.ts';
 
 /** A record in a backup. */

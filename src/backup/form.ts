@@ -1,6 +1,3 @@
-export const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Of something that can be counted. */

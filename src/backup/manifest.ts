@@ -1,11 +1,12 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isObject } from '../domain/is-object.ts';
 import { LOG_START, type Position } from '../event-store/event-store.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
 import type { Lines } from './files.ts';
-import { isCount, isObject, isPosition, isText } from './form.ts';
+import { isCount, isPosition, isText } from './form.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 const FORMAT = 'venue-backup-1';

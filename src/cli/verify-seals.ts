@@ -14,6 +14,7 @@ import { isKeyOf, publishedKey } from '../audit/seal-key.ts';
 import { openSealRecords } from '../audit/seal-records.ts';
 import { parseVerifierKey, type VerifierKey } from '../audit/signed-note.ts';
 import type { Config } from '../config.ts';
+import { isObject } from '../domain/is-object.ts';
 import { readLogId } from '../store-identity/log-id.ts';
 import { eventsIn, readWholeExport } from '../transfer/read-export.ts';
 import { type Answer, CommandFailed } from './operation.ts';
@@ -204,9 +205,6 @@ function proofsIn(file: string): EventProofs {
   if (!isProofs(value)) throw refused(`${file} is not the output of venue proof --json.`);
   return value;
 }
-
-const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
-  typeof value === 'object' && value !== null;
 
 const isProofs = (value: unknown): value is EventProofs =>
   isObject(value) &&

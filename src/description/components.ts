@@ -1,3 +1,5 @@
+import { isObject } from '../domain/is-object.ts';
+
 /** A JSON Schema as it stands in the description. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -30,21 +32,18 @@ export function createComponents(): Components {
   function written({ properties, patternProperties, items, anyOf, ...rest }: JsonSchema): JsonSchema {
     return {
       ...rest,
-      ...(isSchema(properties) && { properties: each(properties) }),
+      ...(isObject(properties) && { properties: each(properties) }),
       // The only pattern matches any name; generators know this keyword for it.
-      ...(isSchema(patternProperties) && { additionalProperties: Object.values(each(patternProperties))[0] }),
-      ...(isSchema(items) && { items: refer(items) }),
+      ...(isObject(patternProperties) && { additionalProperties: Object.values(each(patternProperties))[0] }),
+      ...(isObject(items) && { items: refer(items) }),
       ...(Array.isArray(anyOf) && { anyOf: anyOf.map(refer) }),
     };
   }
 
   const each = (properties: JsonSchema): JsonSchema =>
     Object.fromEntries(
-      Object.entries(properties).map(([name, schema]) => [name, isSchema(schema) ? refer(schema) : schema]),
+      Object.entries(properties).map(([name, schema]) => [name, isObject(schema) ? refer(schema) : schema]),
     );
 
   return { schemas, refer: (schema) => refer({ ...schema }) };
 }
-
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

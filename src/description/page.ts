@@ -1,4 +1,5 @@
 import { Marked } from 'marked';
+import { isObject } from '../domain/is-object.ts';
 import { assetUrl } from '../html/assets.ts';
 import { type Html, html, type Interpolated, raw } from '../html/html.ts';
 import { htmlDocument, mark } from '../html/layout.ts';
@@ -168,9 +169,9 @@ const schemaArticle = (name: string, schema: JsonSchema, markdown: Markdown): Ht
   html`<article id="schema/${name}"><h3>${name}</h3>
 ${markdown(String(schema.description ?? '')).content}
 ${
-  isRecord(schema.properties)
+  isObject(schema.properties)
     ? html`<dl>${Object.entries(schema.properties).map(([field, property]) =>
-        isRecord(property)
+        isObject(property)
           ? html`<dt><code>${field}</code> <span class="muted">${typeOf(property)}${isOptional(schema, field) && ', optional'}</span></dt>
 <dd>${markdown(String(property.description ?? '')).content}</dd>`
           : undefined,
@@ -182,9 +183,6 @@ ${
 const isOptional = ({ required }: JsonSchema, field: string): boolean =>
   !(Array.isArray(required) && required.includes(field));
 
-const isRecord = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A type in a few words, with what limits its values. */
 function typeOf(schema: JsonSchema | undefined): Interpolated {
   if (schema === undefined) return undefined;
@@ -194,8 +192,8 @@ function typeOf(schema: JsonSchema | undefined): Interpolated {
     return html`<a href="#schema/${name}">${name}</a>`;
   }
   if (Array.isArray(anyOf)) return anyOf.map((each, index) => [index > 0 && ' or ', typeOf(each)]);
-  if (isRecord(items)) return html`array of ${typeOf(items)}`;
-  if (isRecord(additionalProperties)) return html`object, by name: ${typeOf(additionalProperties)}`;
+  if (isObject(items)) return html`array of ${typeOf(items)}`;
+  if (isObject(additionalProperties)) return html`object, by name: ${typeOf(additionalProperties)}`;
   if (Array.isArray(schema.enum))
     return html`one of ${schema.enum.map((value, index) => [index > 0 && ', ', html`<code>${value}</code>`])}`;
   if (schema.const !== undefined) return html`<code>${String(schema.const)}</code>`;

@@ -95,8 +95,8 @@ export function evolve({ projection, known, changed }: Folding, taken: readonly 
 }
 
 /**
- * Whether an event creates its document, whatever its former state. If the document already reflects the event, the write has no
- * effect.
+ * Whether an event creates its document, so that its former state does not matter. If the document already reflects the event, the
+ * write has no effect.
  */
 const replaces = ({ createdBy }: AnyProjection, { type }: { readonly type: EventType }): boolean =>
   createdBy.includes(type);

@@ -42,7 +42,7 @@ export type ProjectorDeps = {
 export type Projector = {
   /** Usable whether or not this process projects. */
   readonly readModels: ReadModels;
-  /** The state of the read models, whichever process projects them; see {@link LiveReadModels}. */
+  /** The state of the read models, also of those that another process projects; see {@link LiveReadModels}. */
   status(limit?: number): Promise<ReadModelsStatus>;
   readonly readable: LiveReadModels['readable'];
   /**

@@ -39,7 +39,7 @@ export type ReadModels = {
   /** The name of the live collection of a projection. A rebuild, which may repair documents without an event, changes it. */
   nameOf(projection: Pick<AnyProjection, 'name' | 'version'>): string | undefined;
   /**
-   * Waits until read models show everything up to `position`, whichever process projects.
+   * Waits until read models show everything up to `position`. Another process may project them.
    * @returns false if they do not in time. Nothing is lost; they only lag (docs/decisions/read-models.md)
    */
   waitFor(position: Position, options?: WaitFor): Promise<boolean>;

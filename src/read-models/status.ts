@@ -10,7 +10,7 @@ import type { KnownCatalogue } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { StartGate } from './start-gate.ts';
 
-/** The state of the read models of this process, whichever process projects them. */
+/** The state of the read models that this process reads. Another process may project them. */
 export type ReadModelsStatus = {
   /** Events that some read model does not show yet, counted up to a limit. Failing and unbuilt read models are ignored. */
   readonly lag: number;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
-import { isObject } from '../backup/form.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
+import { isObject } from '../domain/is-object.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
 import { type TextLine, textLines } from './lines.ts';

@@ -48,7 +48,7 @@ export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
 export type { ReceiverHealth } from './receiver-health.ts';
 
 export type Webhooks = OnRequest & {
-  /** Creates the consumer groups of this release. Every process does, whatever its roles, before it answers requests. */
+  /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
   prepare(): Promise<void>;
   /** Starts the fan-out and the deliverer. The methods below also work without it; another process then delivers. */
   start(): Promise<void>;

@@ -90,7 +90,7 @@ async function check(
   });
 }
 
-/** The attacker's next step: seals the altered log anew with the stolen key, as if it had always been so. */
+/** The attacker deletes the seals and seals the altered log again with the stolen key. */
 async function coverUp({ documents, records, events }: Kept): Promise<void> {
   const { document } = (await records.key.get('log')) ?? {};
   if (document === undefined) throw new Error('There is no key');

@@ -13,6 +13,7 @@ import { dataTable } from '../parts/tables.ts';
 import type { Form, Link, PageDeps, Routes, Visit } from '../parts/visit.ts';
 import { keeping } from '../parts/way-back.ts';
 import { PERMISSION_LABELS } from './permission-labels.ts';
+import { LABELS as SPACE_LABELS } from './space-views.ts';
 
 const PER_PAGE = 30;
 
@@ -191,12 +192,7 @@ const VERBS: { readonly [T in NamedChange['event']['type']]: string } = {
 };
 
 const LABELS: Readonly<Record<string, string>> = {
-  name: 'Name',
-  windowStart: 'Opens at',
-  windowEnd: 'Closes at',
-  durationHours: 'Event length',
-  eventFee: 'Event fee',
-  answerHours: 'Time to answer',
+  ...SPACE_LABELS,
   permissions: 'Permissions',
   preview: 'Key',
   events: 'Events',

@@ -133,7 +133,7 @@ export async function openSqliteFile(
   };
 }
 
-/** Checkpoints the WAL every 16 MiB, whatever the page size. */
+/** Checkpoints the WAL every 16 MiB. SQLite counts pages, so the number depends on the page size. */
 export function checkpointEvery16MiB(database: DatabaseSync): void {
   const pageSize = Number(database.prepare('PRAGMA page_size').get()?.page_size);
   database.exec(`PRAGMA wal_autocheckpoint = ${Math.round(16_384_000 / pageSize)}`);
