@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '../../runtime/clock.ts';
@@ -6,7 +5,7 @@ import type { Wakeup } from '../../runtime/wakeup.ts';
 import { transaction } from '../../sqlite/database.ts';
 import type { Consume, HandleEvent } from '../event-store.ts';
 import { RejoinBackoff } from '../rejoin-backoff.ts';
-import { ANNOUNCE_EVERY_MS, type GroupMembers, type Member } from './group-members.ts';
+import { ANNOUNCE_EVERY_MS, type GroupMembers, hasEnded, type Member, newConsumer } from './group-members.ts';
 import type { LogTail, ReadEvent } from './log-tail.ts';
 import { type Row, storedEvent } from './stored-event.ts';
 
@@ -22,7 +21,7 @@ const UNSTORED_POSITIONS = 8_192;
 const STORE_EVERY_MS = 1_000;
 /** How often a joining consumer checks whether the exclusive consumer has started to share. */
 const POLL_EVERY_MS = 50;
-/** A joining consumer then assumes that the exclusive one is dead. If it is only slow, both may handle the same events. */
+/** A joining consumer then assumes that an exclusive one, whose process may be alive, is dead. If it is only slow, both may handle the same events. */
 const TAKE_OVER_AFTER_MS = 1_000;
 
 /** Leases use the real clock, which `CLOCK_SHIFT` must not move. */
@@ -56,7 +55,7 @@ export type GroupsDeps = {
  * every second. With several consumers, claims are rows of the log file.
  */
 export class GroupConsumer {
-  readonly #id = randomUUID();
+  readonly #id = newConsumer();
   readonly #group: string;
   readonly #handler: HandleEvent;
   readonly #groups: GroupsDeps;
@@ -243,8 +242,9 @@ export class GroupConsumer {
     return claiming.some(({ isExclusive }) => isExclusive) ? 'joining' : 'shared';
   }
 
+  /** The other members. An exclusive one whose process has ended has left no claims behind. */
   #othersOf(members: readonly Member[]): Member[] {
-    return members.filter(({ consumer }) => consumer !== this.#id);
+    return members.filter(({ consumer, isExclusive }) => consumer !== this.#id && !(isExclusive && hasEnded(consumer)));
   }
 
   #hasWaited(): boolean {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isKnownDead, THIS_PROCESS } from '../../runtime/process-liveness.ts';
 import type { LogTail } from './log-tail.ts';
 import type { Row } from './stored-event.ts';
 
@@ -11,10 +13,17 @@ export const ANNOUNCE_EVERY_MS = MEMBER_MS / 3;
 
 /** A consumer that takes part in a group. */
 export type Member = {
+  /** See {@link newConsumer}. */
   readonly consumer: string;
   /** Its claims are kept in memory, so no other consumer may claim new events. */
   readonly isExclusive: boolean;
 };
+
+/** The id of a new consumer, which names its process. */
+export const newConsumer = (): string => JSON.stringify({ ...THIS_PROCESS, id: randomUUID() });
+
+/** Whether the process of a consumer has certainly ended. Unknown for an id of an earlier release, which names no process. */
+export const hasEnded = (consumer: string): boolean => consumer.startsWith('{') && isKnownDead(JSON.parse(consumer));
 
 /** The members of each consumer group, stored in the log file (docs/decisions/stores.md). */
 export class GroupMembers {

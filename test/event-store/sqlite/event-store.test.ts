@@ -177,6 +177,24 @@ describe('SQLite event log', () => {
     database.close();
   });
 
+  test('a consumer takes over without waiting from an exclusive one whose process was killed', async () => {
+    const store = await open();
+    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    const database = new DatabaseSync(path);
+    const exclusive = () => database.prepare('SELECT consumer FROM members WHERE alone = 1').all();
+    const { child, lines } = start('consume', 'group');
+    await eventually(() => expect([lines, exclusive()]).toEqual([['0'], [expect.anything()]]));
+    await kill(child);
+    // One that waits announces itself first as not exclusive.
+    database.exec(`CREATE TABLE announced (alone INTEGER);
+      CREATE TRIGGER announce AFTER INSERT ON members BEGIN INSERT INTO announced VALUES (new.alone); END`);
+    const handled: unknown[] = [];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    await eventually(() => expect(handled).toEqual([0]));
+    expect(database.prepare('SELECT alone FROM announced').all()).toEqual([{ alone: 1 }]);
+    database.close();
+  });
+
   test('a consumer keeps an event whose handler outlasts the lease', async () => {
     const [store, other] = [await open(600), await open(600)];
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
