@@ -19,8 +19,8 @@ import { within } from '../../runtime/within.ts';
 import type { Outage } from '../outage.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
 import { addressOf } from './gossip.ts';
-import { Leader } from './leader.ts';
-import { Names, type NamesOptions } from './names.ts';
+import { Leader, StoreClosed } from './leader.ts';
+import { createNames, type Names, type NamesOptions } from './names.ts';
 import { NodeClient } from './node-client.ts';
 import { appendTo, explained, type Task } from './rights.ts';
 import { type Endpoint, readSettings, type Settings } from './settings.ts';
@@ -75,6 +75,8 @@ export type ConnectionOptions = NamesOptions & {
 export class Connection {
   readonly deadlineMs: number;
   readonly names: Names;
+  /** Aborted when the event store is closed. */
+  readonly closing: AbortSignal;
   readonly #startWithinMs: number;
   readonly #patienceMs: number;
   readonly #outage: Outage;
@@ -89,10 +91,11 @@ export class Connection {
   readonly #appends = new Map<NodeClient, AppendStream>();
 
   /** @throws {TypeError} if the URL cannot be used */
-  constructor(options: ConnectionOptions, outage: Outage) {
+  constructor(options: ConnectionOptions, outage: Outage, closing: AbortSignal) {
     this.#outage = outage;
+    this.closing = closing;
     this.#settings = readSettings(options.url);
-    this.names = new Names(options);
+    this.names = createNames(options);
     this.#logger = options.logger;
     this.deadlineMs = options.deadlineMs ?? 5_000;
     this.#startWithinMs = options.startWithinMs ?? 30_000;
@@ -100,6 +103,7 @@ export class Connection {
     this.credentials = this.#settings.credentials ?? { username: '', password: '' };
     this.#leader = new Leader({
       settings: this.#settings,
+      closing,
       moved: (leader) => this.#follow(leader),
       missing: (error) => outage.suspect(error),
     });
@@ -150,27 +154,31 @@ export class Connection {
   }
 
   /** @throws {NoResponse} if the call exceeds the deadline, which the client does not enforce everywhere */
-  async call<Result>(task: Task, call: (client: NodeClient) => Promise<Result>): Promise<Result> {
-    const client = await this.#client('append', this.deadlineMs);
-    try {
-      return await this.answer(client, this.deadlineMs * 1.2, task, call(client));
-    } catch (error) {
-      this.failed(client, error);
-      throw error;
-    }
+  call<Result>(task: Task, call: (client: NodeClient) => Promise<Result>): Promise<Result> {
+    return this.#ask(task, call, this.deadlineMs, () => this.deadlineMs * 1.2);
   }
 
   /** Like {@link call}, over the stream of appends. */
-  async append(givesUpAt: number, ...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
-    const [name] = append;
-    const client = await this.#client('append', this.#upTo(givesUpAt));
-    let stream = this.#appends.get(client);
-    if (stream === undefined || stream.ended) {
-      stream = new AppendStream(client);
+  append(givesUpAt: number, ...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
+    const send = (client: NodeClient): Promise<StoredAt> => {
+      const known = this.#appends.get(client);
+      const stream = known === undefined || known.ended ? new AppendStream(client) : known;
       this.#appends.set(client, stream);
-    }
+      return stream.append(...append);
+    };
+    const limit = () => this.#upTo(givesUpAt);
+    return this.#ask(appendTo(append[0]), send, limit(), limit);
+  }
+
+  async #ask<Result>(
+    task: Task,
+    call: (client: NodeClient) => Promise<Result>,
+    leaderWithinMs: number,
+    limit: () => number,
+  ): Promise<Result> {
+    const client = await this.#client('append', leaderWithinMs);
     try {
-      return await this.answer(client, this.#upTo(givesUpAt), appendTo(name), stream.append(...append));
+      return await this.answer(client, limit(), task, call(client));
     } catch (error) {
       this.failed(client, error);
       throw error;
@@ -194,11 +202,6 @@ export class Connection {
       this.failed(client, error);
       throw this.#explained(error, task);
     }
-  }
-
-  /** Like {@link read}, with the caller's own client. */
-  readFrom<Item>(client: NodeClient, { what }: Task, read: StreamingRead<Item>): AsyncGenerator<Item> {
-    return readItems(client, read, what, [this.deadlineMs, this.deadlineMs], () => {});
   }
 
   /**
@@ -335,11 +338,10 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    this.#leader.close();
     await Promise.all([...this.#appends.values()].map((appends) => appends.close(CLOSE_TIMEOUT_MS)));
     this.#appends.clear();
     // Fail running reads, because the client would end them as if they were complete.
-    for (const client of this.#clients) client.giveUp(new Error('The event store is closed'));
+    for (const client of this.#clients) client.giveUp(new StoreClosed());
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
     this.#clients.clear();
     // A call without an answer must not keep the process from exiting.
@@ -366,7 +368,7 @@ async function unlessAborted<R>(signal: AbortSignal, work: Promise<R>): Promise<
 }
 
 /** Whether the same call may succeed when retried. */
-export function isTransient(error: unknown): boolean {
+export function isTransient(error: unknown): error is Error {
   return (
     error instanceof UnavailableError ||
     error instanceof CancelledError ||
@@ -379,7 +381,8 @@ export function isTransient(error: unknown): boolean {
     (error instanceof Error &&
       !isCommandError(error) &&
       !(error instanceof TypeError) &&
-      !(error instanceof UnusableStore))
+      !(error instanceof UnusableStore) &&
+      !(error instanceof StoreClosed))
   );
 }
 

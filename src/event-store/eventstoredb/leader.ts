@@ -19,8 +19,18 @@ export class NoLeader extends Error {
   }
 }
 
+/** The event store has been closed, so that nothing is repeated. */
+export class StoreClosed extends Error {
+  constructor() {
+    super('The event store is closed');
+    this.name = 'StoreClosed';
+  }
+}
+
 type Deps = {
   readonly settings: Settings;
+  /** Aborted when the event store is closed. */
+  readonly closing: AbortSignal;
   /** The leader has changed. */
   readonly moved: (leader: Endpoint) => void;
   /** A round of gossip has found no leader. */
@@ -34,7 +44,6 @@ type Deps = {
  */
 export class Leader {
   readonly #deps: Deps;
-  readonly #closed = new AbortController();
   #isCluster: boolean;
   #known: Endpoint | undefined;
   #last: Endpoint | undefined;
@@ -56,8 +65,10 @@ export class Leader {
    * @param withinMs how long to wait; default: forever
    * @throws {NoLeader} with the answer of each node
    * @throws {UnusableStore} if the nodes reject the user or, during startup, the URL cannot work
+   * @throws {StoreClosed} once the event store is closed
    */
   async find(withinMs?: number): Promise<Endpoint> {
+    if (this.#deps.closing.aborted) throw new StoreClosed();
     if (this.#known !== undefined) return this.#known;
     const looking = this.#look();
     return withinMs === undefined ? looking : within(withinMs, looking, () => new NoLeader(this.#findings));
@@ -81,10 +92,6 @@ export class Leader {
     this.#hasStarted = true;
   }
 
-  close(): void {
-    this.#closed.abort();
-  }
-
   #look(): Promise<Endpoint> {
     this.#looking ??= this.#askUntilFound().finally(() => {
       this.#looking = undefined;
@@ -93,9 +100,9 @@ export class Leader {
   }
 
   async #askUntilFound(): Promise<Endpoint> {
-    const { missing, moved, settings } = this.#deps;
+    const { closing, missing, moved, settings } = this.#deps;
     for (let pauseMs = settings.discoveryIntervalMs; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
-      if (this.#closed.signal.aborted) throw new Error('The event store is closed');
+      if (closing.aborted) throw new StoreClosed();
       const found = await this.#ask();
       if (found !== undefined) {
         const before = this.#last;
@@ -106,7 +113,7 @@ export class Leader {
         return found;
       }
       missing(new NoLeader(this.#findings));
-      await sleep(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { signal: closing }).catch(() => {});
     }
   }
 

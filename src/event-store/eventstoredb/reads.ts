@@ -10,8 +10,9 @@ import {
 } from '@eventstore/db-client';
 import { LogAway } from '../../runtime/unavailable.ts';
 import { LOG_START, type Position, type ReadAll, type ReadStream, type StoredEvent } from '../event-store.ts';
-import { CatchUp } from './catch-up.ts';
+import { openCatchUp } from './catch-up.ts';
 import { type Connection, isTransient } from './connection.ts';
+import { StoreClosed } from './leader.ts';
 import type { NodeClient } from './node-client.ts';
 import { readOf, type Task } from './rights.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
@@ -22,41 +23,35 @@ export const RETRIES = 3;
 /** How often a read without progress is resumed, and until when (monotonic, ms). */
 export type RetryLimit = { readonly retries: number; readonly givesUpAt: number };
 
+/** Opens a read after the last event; undefined at the end. */
+type Open = (
+  last: StoredEvent | undefined,
+) => ((client: NodeClient) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }>) | undefined;
+
 /** The end of the log at the last look, and the last event before it. */
 type Tail = { readonly end: Position; readonly event: StoredEvent | undefined };
 
-/** Whether the error means that the server is unreachable, rather than that the request is wrong. */
-export const isServerUnavailable = (error: unknown, closing: AbortSignal): error is Error =>
-  error instanceof Error && isTransient(error) && !closing.aborted;
-
-/** @throws if the event store is being closed */
-export function checkOpen(closing: AbortSignal): void {
-  if (closing.aborted) throw new Error('The event store is closed');
-}
+export type Reads = ReturnType<typeof createReads>;
 
 /** Reads streams and the log, resuming after a broken connection. */
-export class Reads {
-  readonly #connection: Connection;
-  readonly #closing: AbortSignal;
-  #tail: Tail | undefined;
-
-  constructor(connection: Connection, closing: AbortSignal) {
-    this.#connection = connection;
-    this.#closing = closing;
-  }
+export function createReads(connection: Connection) {
+  const { names } = connection;
+  let tail: Tail | undefined;
 
   /** @param retryLimit default: the common limit, counted from the request for the first event */
-  async *stream(stream: string, options: ReadStream, retryLimit?: RetryLimit): AsyncGenerator<StoredEvent> {
-    checkOpen(this.#closing);
-    const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
+  async function* stream(
+    name: string,
+    { from, direction, limit = Number.MAX_SAFE_INTEGER }: ReadStream = {},
+    retryLimit?: RetryLimit,
+  ): AsyncGenerator<StoredEvent> {
     if (limit <= 0) return;
     const backward = direction === 'backward';
     let remaining = limit;
-    const onServer = this.#connection.names.onServer(stream);
-    const open = (last: StoredEvent | undefined) => {
+    const onServer = names.onServer(name);
+    const open: Open = (last) => {
       const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
       if (remaining === 0 || (next !== undefined && next < 0)) return undefined;
-      return (client: NodeClient) =>
+      return (client) =>
         client.readStream(onServer, {
           fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
           direction: backward ? BACKWARDS : FORWARDS,
@@ -64,37 +59,29 @@ export class Reads {
           requiresLeader: true,
         });
     };
-    // Starts with the request for the first event, which may come long after the call.
-    const events = this.#resuming(readOf(onServer), retryLimit ?? this.#retryLimit(), open);
     // The server enforces the limit.
-    for await (const event of events) {
+    for await (const event of eventsOf(readOf(onServer), open, { retryLimit })) {
       remaining -= 1;
       yield event;
     }
   }
 
-  async *all(options: ReadAll): AsyncGenerator<StoredEvent> {
-    checkOpen(this.#closing);
-    const { after, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
+  async function* all(options: ReadAll = {}): AsyncGenerator<StoredEvent> {
+    const { after, direction, limit = Number.MAX_SAFE_INTEGER } = options;
     if (limit <= 0) return;
-    const backward = direction === 'backward';
     if (after !== undefined) serverPosition(after);
-    if (!backward) return yield* this.#forward(after ?? LOG_START, options.types, limit);
-    if (limit === 1 && after === undefined && options.types === undefined) return yield* this.#last();
+    if (direction !== 'backward') return yield* forward(after ?? LOG_START, options.types, limit);
+    if (limit === 1 && after === undefined && options.types === undefined) return yield* last();
     const types = options.types === undefined ? undefined : new Set(options.types);
     let remaining = limit;
-    const events = this.#resuming(readOf('$all'), this.#retryLimit(), (last) => {
-      const position = last?.position ?? after;
+    const open: Open = (event) => {
+      const position = event?.position ?? after;
       if (position === LOG_START) return undefined;
       const from = position === undefined ? END : serverPosition(position);
       return (client) =>
-        client.readAll({
-          fromPosition: from === 'start' ? START : from,
-          direction: BACKWARDS,
-          requiresLeader: true,
-        });
-    });
-    for await (const event of events) {
+        client.readAll({ fromPosition: from === 'start' ? START : from, direction: BACKWARDS, requiresLeader: true });
+    };
+    for await (const event of eventsOf(readOf('$all'), open)) {
       if (after !== undefined && event.position >= after) continue;
       if (types !== undefined && !types.has(event.type)) continue;
       yield event;
@@ -107,22 +94,18 @@ export class Reads {
    * Reads the log forward to its end. Uses a subscription, because the server filters it and reports progress even where no event
    * is ours.
    */
-  async *#forward(after: Position, types: readonly string[] | undefined, limit: number): AsyncGenerator<StoredEvent> {
+  function forward(after: Position, types: readonly string[] | undefined, limit: number): AsyncGenerator<StoredEvent> {
+    const stop = connection.closing;
     let position = after;
     let remaining = limit;
-    let failures = 0;
-    let givesUpAt = this.#connection.givesUpAt();
-    for (;;) {
-      checkOpen(this.#closing);
-      let progressed = false;
-      let catchUp: CatchUp | undefined;
+    return resuming(connection, async function* (givesUpAt, progressed) {
+      const client = await connection.reader(givesUpAt);
+      const catchUp = await openCatchUp(connection, client, { after: position, types, stop });
       try {
-        const options = { after: position, types, stop: this.#closing };
-        catchUp = await CatchUp.openShared(this.#connection, options, givesUpAt);
         for (;;) {
           const batch = await catchUp.nextWhileBehind();
-          if (batch === undefined) break;
-          progressed ||= batch.position > position;
+          if (batch === undefined) throw new StoreClosed();
+          if (batch.position > position) progressed();
           position = batch.position;
           for (const event of batch.events) {
             yield event;
@@ -131,95 +114,95 @@ export class Reads {
           }
           if (batch.caughtUp) return;
         }
-      } catch (error) {
-        if (progressed) {
-          failures = 0;
-          givesUpAt = this.#connection.givesUpAt();
-        }
-        failures += 1;
-        await this.#pauseBeforeRetry(error, failures, { retries: RETRIES, givesUpAt });
       } finally {
-        catchUp?.close();
+        catchUp.close();
       }
-    }
+    });
   }
 
   /**
    * The last event. Called every second, so it reads only events added since the last call: even for an idle service, the server
    * keeps adding system events.
    */
-  async *#last(): AsyncGenerator<StoredEvent> {
-    const known = this.#tail;
+  async function* last(): AsyncGenerator<StoredEvent> {
+    const known = tail;
     let { end = LOG_START, event }: Partial<Tail> = known ?? {};
     const isKnown = (recorded: RecordedEvent): boolean => {
       const position = positionOf(recorded.position ?? { commit: 0n, prepare: 0n });
       if (position > end) end = position;
       return known !== undefined && position <= known.end;
     };
-    const read = (client: NodeClient) =>
+    const open: Open = () => (client) =>
       client.readAll({ fromPosition: END, direction: BACKWARDS, requiresLeader: true });
-    for await (const found of this.#resuming(readOf('$all'), this.#retryLimit(), () => read, isKnown)) {
+    for await (const found of eventsOf(readOf('$all'), open, { isEnough: isKnown })) {
       event = found;
       break;
     }
-    this.#tail = { end, event };
+    tail = { end, event };
     if (event !== undefined) yield event;
   }
 
   /**
-   * Waits before resuming a read, longer after each failure in a row.
-   * @throws {LogAway} after the last retry; the error itself if it is permanent
+   * Yields the events of this service, resuming after the last one when the connection breaks.
+   * @param options.isEnough whether to end before an event of the server or of this service
    */
-  async #pauseBeforeRetry(error: unknown, failures: number, { retries, givesUpAt }: RetryLimit): Promise<void> {
-    if (!isServerUnavailable(error, this.#closing)) throw error;
-    if (failures > retries || performance.now() > givesUpAt) throw new LogAway(error.message, error);
-    await sleep(50 * 3 ** failures * (0.5 + Math.random()));
-  }
-
-  #retryLimit(): RetryLimit {
-    return { retries: RETRIES, givesUpAt: this.#connection.givesUpAt() };
-  }
-
-  /**
-   * Reads, resuming after the last event when the connection breaks, as long as there is progress.
-   * @param open opens a read after the last event; undefined at the end
-   * @param isEnough whether to end before an event of the server or of this service
-   */
-  async *#resuming(
+  function eventsOf(
     task: Task,
-    { retries, givesUpAt }: RetryLimit,
-    open: (
-      last: StoredEvent | undefined,
-    ) => ((client: NodeClient) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }>) | undefined,
-    isEnough: (recorded: RecordedEvent) => boolean = () => false,
+    open: Open,
+    {
+      retryLimit,
+      isEnough = () => false,
+    }: { readonly retryLimit?: RetryLimit | undefined; readonly isEnough?: (recorded: RecordedEvent) => boolean } = {},
   ): AsyncGenerator<StoredEvent> {
-    let last: StoredEvent | undefined;
-    let failures = 0;
-    let untilMs = givesUpAt;
-    for (;;) {
-      checkOpen(this.#closing);
-      const read = open(last);
-      if (read === undefined) return;
-      let progressed = false;
-      try {
-        for await (const { event: recorded } of this.#connection.read(task, untilMs, read)) {
-          progressed = true;
+    let latest: StoredEvent | undefined;
+    return resuming(
+      connection,
+      async function* (givesUpAt, progressed) {
+        const read = open(latest);
+        if (read === undefined) return;
+        for await (const { event: recorded } of connection.read(task, givesUpAt, read)) {
+          progressed();
           if (recorded !== undefined && isEnough(recorded)) return;
-          const event = storedEvent(recorded, this.#connection.names);
-          if (event === undefined || event.id === last?.id) continue;
-          last = event;
+          const event = storedEvent(recorded, names);
+          if (event === undefined || event.id === latest?.id) continue;
+          latest = event;
           yield event;
         }
-        return;
-      } catch (error) {
-        if (error instanceof StreamNotFoundError) return;
-        if (progressed) {
-          failures = 0;
-          untilMs = this.#connection.givesUpAt();
-        }
-        failures += 1;
-        await this.#pauseBeforeRetry(error, failures, { retries, givesUpAt: untilMs });
+      },
+      retryLimit,
+    );
+  }
+
+  return { stream, all };
+}
+
+/**
+ * Repeats a read after transient failures, with growing pauses, as long as there is progress.
+ * @param read continues where the previous attempt ended; calls `progressed` when it receives anything
+ * @throws {LogAway} after the last retry; the error itself if it is permanent
+ */
+async function* resuming<T>(
+  connection: Connection,
+  read: (givesUpAt: number, progressed: () => void) => AsyncGenerator<T>,
+  { retries, givesUpAt }: RetryLimit = { retries: RETRIES, givesUpAt: connection.givesUpAt() },
+): AsyncGenerator<T> {
+  let untilMs = givesUpAt;
+  for (let failures = 1; ; failures += 1) {
+    let hasProgressed = false;
+    const progressed = (): void => {
+      hasProgressed = true;
+    };
+    try {
+      return yield* read(untilMs, progressed);
+    } catch (error) {
+      if (error instanceof StreamNotFoundError) return;
+      if (hasProgressed) {
+        failures = 1;
+        untilMs = connection.givesUpAt();
       }
+      if (!isTransient(error)) throw error;
+      if (failures > retries || performance.now() > untilMs) throw new LogAway(error.message, error);
+      await sleep(50 * 3 ** failures * (0.5 + Math.random()));
     }
   }
 }
