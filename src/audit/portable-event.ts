@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
-import { unicodeProblem } from '../domain/unicode.ts';
 import type { EventStore, JsonObject, StoredEvent } from '../event-store/event-store.ts';
 
 /**
@@ -30,9 +28,46 @@ export async function* portableEvents(events: Pick<EventStore, 'readAll'>): Asyn
  * `\ud800` to `\udfff` in lower case, and a number that is too large for a double, which reads as infinite, as `1e999` or
  * `-1e999`. The RFC writes neither. Reading the text gives the event back.
  */
-export const canonicalForm = (object: JsonObject): string =>
-  // The library refuses values outside the RFC, and omits nothing, because an event comes from JSON.
-  (isCoveredByRfc8785(object) ? canonicalize(object) : undefined) ?? extendedForm(object);
+export function canonicalForm(object: JsonObject): string {
+  let written = '';
+  // Not recursive, because deep nesting could overflow the stack.
+  const pending: Piece[] = [{ before: '', value: object }];
+  for (let piece = pending.pop(); piece !== undefined; piece = pending.pop()) {
+    const { before, value } = piece;
+    written += before;
+    if (value === undefined) continue;
+    if (typeof value !== 'object' || value === null) {
+      written += scalar(value);
+      continue;
+    }
+    written += isList(value) ? '[' : '{';
+    pending.push({ before: isList(value) ? ']' : '}' });
+    const pieces = piecesOf(value);
+    // One by one, because a call has a maximum number of arguments.
+    for (let at = pieces.length - 1; at >= 0; at -= 1) pending.push(pieces[at] ?? { before: '' });
+  }
+  return written;
+}
+
+type Json = JsonObject[string];
+/** Text, and the value after it; without a value, the end of a list or an object. */
+type Piece = { readonly before: string; readonly value?: Json | undefined };
+
+/** Members are ordered by the UTF-16 code units of their names, the default of `sort`. */
+const piecesOf = (value: JsonObject | readonly Json[]): Piece[] =>
+  isList(value)
+    ? value.map((each, at) => ({ before: at === 0 ? '' : ',', value: each }))
+    : Object.keys(value)
+        .sort()
+        .map((name, at) => ({ before: `${at === 0 ? '' : ','}${JSON.stringify(name)}:`, value: value[name] }));
+
+const isList = (value: JsonObject | readonly Json[]): value is readonly Json[] => Array.isArray(value);
+
+/** JSON.stringify writes half of a surrogate pair as an escape, and an infinite number as `null`. */
+function scalar(value: Exclude<Json, object>): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return value < 0 ? '-1e999' : '1e999';
+  return JSON.stringify(value);
+}
 
 /** The hash of an event as a leaf of the Merkle tree (RFC 6962, section 2.1): SHA-256 of a zero byte and its canonical form. */
 export const leafHash = (event: PortableEvent): Buffer => hashOfForm(canonicalForm(event));
@@ -41,55 +76,3 @@ export const leafHash = (event: PortableEvent): Buffer => hashOfForm(canonicalFo
 export const hashOfForm = (form: string): Buffer => createHash('sha256').update(LEAF).update(form, 'utf8').digest();
 
 const LEAF = Buffer.of(0);
-
-const isCoveredByRfc8785 = (object: JsonObject): boolean =>
-  unicodeProblem(object, '') === undefined && !hasInfiniteNumber(object);
-
-function hasInfiniteNumber(value: object): boolean {
-  const pending: unknown[] = [value];
-  while (pending.length > 0) {
-    const next = pending.pop();
-    if (next === Number.POSITIVE_INFINITY || next === Number.NEGATIVE_INFINITY) return true;
-    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) pending.push(inner);
-  }
-  return false;
-}
-
-type Json = JsonObject[string];
-type Piece = { readonly text: string } | { readonly value: Json };
-
-/** Equal to RFC 8785 wherever that defines a form. Not recursive, because deep nesting could overflow the stack. */
-function extendedForm(object: JsonObject): string {
-  const written: string[] = [];
-  const pending: Piece[] = [{ value: object }];
-  for (let piece = pending.pop(); piece !== undefined; piece = pending.pop()) {
-    if ('text' in piece) {
-      written.push(piece.text);
-      continue;
-    }
-    const { value } = piece;
-    // One by one, because a call has a maximum number of arguments.
-    if (typeof value === 'object' && value !== null) for (const next of piecesOf(value).reverse()) pending.push(next);
-    else written.push(scalar(value));
-  }
-  return written.join('');
-}
-
-function piecesOf(value: JsonObject | readonly Json[]): Piece[] {
-  if (isList(value))
-    return [{ text: '[' }, ...value.flatMap((each, at) => [comma(at), { value: each }]), { text: ']' }];
-  // By UTF-16 code units, the default of `sort`.
-  const members = Object.keys(value)
-    .sort()
-    .flatMap((name, at) => [comma(at), { text: `${JSON.stringify(name)}:` }, { value: value[name] ?? null }]);
-  return [{ text: '{' }, ...members, { text: '}' }];
-}
-
-const isList = (value: JsonObject | readonly Json[]): value is readonly Json[] => Array.isArray(value);
-
-const comma = (at: number): Piece => ({ text: at === 0 ? '' : ',' });
-
-function scalar(value: Exclude<Json, object>): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) return value < 0 ? '-1e999' : '1e999';
-  return JSON.stringify(value);
-}

@@ -1,5 +1,5 @@
-import type { Hash } from './merkle-tree.ts';
-import { HASH_BYTES } from './merkle-tree.ts';
+import { textLines } from '../runtime/text-lines.ts';
+import { HASH_BYTES, type Hash } from './merkle-tree.ts';
 import { fromBase64 } from './signed-note.ts';
 
 /** Kept checkpoints, and the hashes of the events between them if configured. */
@@ -88,37 +88,16 @@ function leafIn(text: string, expected: number, line: number): KeptItem {
 async function* linesIn(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<{ readonly text: string; readonly end: number; readonly isWhole: boolean }> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  let rest = '';
-  let end = 0;
-  let line = 1;
-  const decode = (chunk: Buffer): string => {
-    try {
-      return decoder.decode(chunk, { stream: true });
-    } catch {
-      throw new UnreadableSealFile(line, 'or one soon after it is not text in UTF-8');
-    }
-  };
-  for await (const chunk of chunks) {
-    const found = (rest + decode(chunk)).split('\n');
-    rest = found.pop() ?? '';
-    if (rest.length > LONGEST_LINE) throw new UnreadableSealFile(line + found.length, 'is too long for a checkpoint');
-    for (const text of found) {
-      end += Buffer.byteLength(text) + 1;
-      line += 1;
-      yield { text, end, isWhole: true };
-    }
-  }
-  // The decoder may also hold half of a character.
-  if (rest !== '' || isOpen(decoder)) yield { text: rest, end: end + Buffer.byteLength(rest), isWhole: false };
-}
-
-/** Whether the text ends within a character. */
-function isOpen(decoder: TextDecoder): boolean {
+  let [line, end] = [0, 0];
   try {
-    decoder.decode();
-    return false;
-  } catch {
-    return true;
+    for await (const { text, isWhole } of textLines(chunks, LONGEST_LINE)) {
+      line += 1;
+      end += Buffer.byteLength(text) + 1;
+      yield { text, end, isWhole };
+    }
+  } catch (error) {
+    if (error instanceof RangeError) throw new UnreadableSealFile(line + 1, 'is too long for a checkpoint');
+    if (error instanceof TypeError) throw new UnreadableSealFile(line + 1, 'or one soon after it is not text in UTF-8');
+    throw error;
   }
 }

@@ -147,5 +147,3 @@ const firstOf = ({ level, index }: Tile, firsts: ReadonlyMap<number, EventName>)
   const first = level === 0 ? firsts.get(index) : undefined;
   return first === undefined ? {} : { first };
 };
-
-/** A tile begun before this seal keeps its first event. */

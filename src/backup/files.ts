@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
+import { textLines } from '../runtime/text-lines.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 /** A file of a backup: newline-delimited JSON, with its size and digest. */
@@ -54,27 +55,22 @@ export async function writeLines(folder: string, file: string, values: AsyncIter
  */
 export async function* readLines(folder: string, expected: Lines): AsyncGenerator<unknown> {
   const hash = createHash('sha256');
-  const decoder = new TextDecoder();
-  let [lines, rest] = [0, ''];
+  let lines = 0;
   await checkFile(folder, expected);
-  const chunks: AsyncIterable<Buffer> = createReadStream(join(folder, expected.file), { highWaterMark: CHUNK });
+  const chunks = createReadStream(join(folder, expected.file), { highWaterMark: CHUNK });
   try {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      // Not readline, which also splits at U+2028; JSON leaves that as it is.
-      const found = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-      rest = found.pop() ?? '';
-      if (rest.length > LONGEST) throw damaged(folder, expected, 'it has a line that is too long');
-      for (const line of found) {
-        lines += 1;
-        yield JSON.parse(line);
-      }
+    for await (const { text, isWhole } of textLines(chunks, LONGEST)) {
+      if (!isWhole) break;
+      hash.update(text).update('\n');
+      lines += 1;
+      yield JSON.parse(text);
     }
   } catch (error) {
-    throw error instanceof SyntaxError ? damaged(folder, expected, error.message, error) : error;
+    if (error instanceof SyntaxError || error instanceof RangeError || error instanceof TypeError)
+      throw damaged(folder, expected, error.message, error);
+    throw error;
   }
-  if (rest !== '' || lines !== expected.lines)
-    throw damaged(folder, expected, `it holds ${lines} lines instead of ${expected.lines}`);
+  if (lines !== expected.lines) throw damaged(folder, expected, `it holds ${lines} lines instead of ${expected.lines}`);
   if (hash.digest('hex') !== expected.sha256)
     throw damaged(folder, expected, 'its SHA-256 is not that of the manifest');
 }

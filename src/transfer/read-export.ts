@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { isObject } from '../domain/is-object.ts';
+import { type TextLine, textLines } from '../runtime/text-lines.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
-import { type TextLine, textLines } from './lines.ts';
 import { positionsIn } from './record-kinds.ts';
 
 /** A complete export with a correct digest. */
@@ -19,6 +19,8 @@ export type WholeExport = {
 };
 
 const CHUNK = 256 * 1024;
+/** In characters. An export has no longer lines: an event is a mebibyte at most. */
+const LONGEST = 64 * 1024 * 1024;
 
 /** The field that identifies each kind of line, in file order. Everything after the first group is not part of the log. */
 const ORDER = ['export', 'id', 'group', 'record', 'trailer'] as const;
@@ -97,7 +99,7 @@ export async function* linesOf(
 /** The text of a file, line by line. */
 export async function* readText(file: string): AsyncGenerator<TextLine> {
   try {
-    yield* textLines(createReadStream(file, { highWaterMark: CHUNK }));
+    yield* textLines(createReadStream(file, { highWaterMark: CHUNK }), LONGEST);
   } catch (error) {
     if (error instanceof TypeError) throw new UnusableCopy(`${file} is damaged: it is not text in UTF-8`, error);
     if (error instanceof Error && ('code' in error || error instanceof RangeError))
