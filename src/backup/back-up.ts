@@ -6,10 +6,8 @@ import { everyDocument } from '../document-store/queries.ts';
 import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { makeFolder } from '../runtime/make-folder.ts';
 import { writePrivate } from '../runtime/private-file.ts';
-import { purposes } from '../secrets/purposes.ts';
-import { seal } from '../secrets/seal.ts';
 import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
-import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
+import { newProbe, RECORDS_MEMORY } from '../store-identity/store-memory.ts';
 import { verifyFiles } from './contents.ts';
 import { type Lines, writeLines } from './files.ts';
 import {
@@ -67,7 +65,7 @@ export async function backUp(deps: BackUp): Promise<Manifest> {
     resumed(folder, logId) ??
     newProgress({
       ...{ logId, engines, startedAt: new Date().toISOString(), groups: await deps.groups() },
-      probe: seal(secretKey, purposes.storeProbe(logId), logId),
+      probe: newProbe(logId, secretKey),
     });
   const save = (next: Progress) => {
     progress = next;

@@ -1,8 +1,5 @@
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
-import { purposes } from '../secrets/purposes.ts';
-import { unseal } from '../secrets/seal.ts';
-import type { SecretKey } from '../secrets/secret-key.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
 import { eventsOf, recordsOf } from './contents.ts';
 import { type FillLog, fillLog } from './fill-log.ts';
@@ -44,16 +41,6 @@ export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
 }
 
 const eventsIn = ({ log }: Manifest): number => log.reduce((sum, { lines }) => sum + lines, 0);
-
-/** Whether a key opens the secrets of a backup or an export. */
-export function isKeyOf({ logId, probe }: Pick<Manifest, 'logId' | 'probe'>, secretKey: SecretKey): boolean {
-  try {
-    unseal(secretKey, purposes.storeProbe(logId), probe);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Deliveries from the store about to be replaced that the backup lacks, but receivers may have got. */
 export const lostSince = (

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
-import { isKeyOf } from '../backup/restore.ts';
 import { type Config, ConfigError, secretKeyFile } from '../config.ts';
 import { checkStopped, locationsOf } from '../engines.ts';
 import { openFoundation } from '../foundation.ts';
+import { isKeyOf } from '../store-identity/store-memory.ts';
 import { checkImportable, importStore } from '../transfer/import-store.ts';
 import { readWholeExport } from '../transfer/read-export.ts';
 import { type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
@@ -40,7 +40,7 @@ Example:
           `is needed, or the secret.key of the store that was exported in ${keyFile}`,
         );
       const config = operatorConfig();
-      if (header.probe === undefined || !isKeyOf({ ...header, probe: header.probe }, config.secretKey))
+      if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
         throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
       await checkStopped(config);
       await onStores(config, async (stores, { clock }) => {

@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
 import { closeStores, openStores, type Stores } from '../engines.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { WrongSecretKey } from '../store-identity/store-identity.ts';
+import { WrongSecretKey } from '../store-identity/store-check.ts';
 import { type Invoked, tell } from './operation.ts';
 import { progressBar } from './progress.ts';
 

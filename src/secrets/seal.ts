@@ -37,6 +37,16 @@ export function unseal(key: SecretKey, purpose: string, sealed: string): string 
   throw new Error(`A sealed value cannot be opened: wrong key, wrong purpose, or it was modified (${purpose})`);
 }
 
+/** Whether one of the keys opens a value that was sealed for the purpose. */
+export function opens(key: SecretKey, purpose: string, sealed: string): boolean {
+  try {
+    unseal(key, purpose, sealed);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function opened(key: Buffer, purpose: string, bytes: Buffer): string | undefined {
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.from(purpose));

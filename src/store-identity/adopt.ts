@@ -1,13 +1,19 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type EventStore, lastEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { purposes } from '../secrets/purposes.ts';
-import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { ensureLogId } from './log-id.ts';
-import { checkFormat, STORE_FORMAT } from './store-format.ts';
-import { WrongSecretKey } from './store-identity.ts';
-import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, seenOf } from './store-memory.ts';
+import { WrongSecretKey } from './store-check.ts';
+import { checkFormat } from './store-format.ts';
+import {
+  isKeyOf,
+  MEMORY_KEY,
+  memoryOfRecords,
+  newMemory,
+  RECORDS_MEMORY,
+  type RecordsMemory,
+  seenOf,
+} from './store-memory.ts';
 
 type AdoptDeps = {
   readonly events: EventStore;
@@ -25,14 +31,11 @@ export async function readMemory({
   documents,
   secretKey,
 }: Pick<AdoptDeps, 'documents' | 'secretKey'>): Promise<RecordsMemory | undefined> {
-  const memory = (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
+  const memory = await memoryOfRecords(documents);
   if (memory === undefined) return undefined;
   checkFormat('The record store', memory.format);
-  try {
-    unseal(secretKey, purposes.storeProbe(memory.logId), memory.probe);
-  } catch {
+  if (!isKeyOf(memory, secretKey))
     throw new WrongSecretKey('is not the key that the secrets in the records are sealed with');
-  }
   return memory;
 }
 
@@ -43,13 +46,7 @@ export async function readMemory({
 export async function adopt({ events, documents, secretKey, clock }: AdoptDeps): Promise<void> {
   const logId = await ensureLogId(events, clock);
   const last = await lastEvent(events);
-  const probe = seal(secretKey, purposes.storeProbe(logId), logId);
-  await writeMemory(documents, {
-    format: STORE_FORMAT,
-    logId,
-    probe,
-    ...(last !== undefined && { seen: seenOf(last) }),
-  });
+  await writeMemory(documents, { ...newMemory(logId, secretKey), ...(last && { seen: seenOf(last) }) });
 }
 
 /** Replaces the records' memory of their log. */

@@ -1,7 +1,7 @@
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { purposes } from '../secrets/purposes.ts';
-import { seal, unseal } from '../secrets/seal.ts';
+import { opens, seal, unseal } from '../secrets/seal.ts';
 import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
 import { keepFormerKeys } from './former-keys.ts';
 
@@ -73,12 +73,3 @@ export async function resealRecords(
 }
 
 const PROGRESS_EVERY = 10_000;
-
-function opens(key: Buffer, purpose: string, sealed: string): boolean {
-  try {
-    unseal(key, purpose, sealed);
-    return true;
-  } catch {
-    return false;
-  }
-}

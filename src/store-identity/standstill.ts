@@ -1,5 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, type Standstill } from './store-memory.ts';
+import { MEMORY_KEY, memoryOfRecords, RECORDS_MEMORY, type RecordsMemory, type Standstill } from './store-memory.ts';
 
 /** A sentence without its full stop that ends with the command to run. */
 export function standstillProblem(
@@ -20,7 +20,7 @@ type Records = Pick<DocumentStore, 'open'>;
 
 /** Whether a store is fenced. */
 export async function isFenced(documents: Records): Promise<boolean> {
-  return (await memoryOf(documents))?.standstill?.kind === 'fence';
+  return (await memoryOfRecords(documents))?.standstill?.kind === 'fence';
 }
 
 /**
@@ -46,6 +46,3 @@ async function change(documents: Records, to: (memory: RecordsMemory) => Records
   });
   return isChanged;
 }
-
-const memoryOf = async (documents: Records): Promise<RecordsMemory | undefined> =>
-  (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;

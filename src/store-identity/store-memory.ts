@@ -1,5 +1,9 @@
-import type { Collection } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Position, StoredEvent } from '../event-store/event-store.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { opens, seal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
+import { STORE_FORMAT } from './store-format.ts';
 
 /** An event that a store has seen. Stream and revision find it on every engine. */
 export type SeenEvent = Pick<StoredEvent, 'position' | 'stream' | 'revision'> & { readonly eventId: string };
@@ -48,3 +52,23 @@ export const seenOf = ({ id, position, stream, revision }: StoredEvent): SeenEve
   stream,
   revision,
 });
+
+/** The records' memory of a log from which no event has been seen yet. */
+export const newMemory = (logId: string, secretKey: SecretKey): RecordsMemory => ({
+  format: STORE_FORMAT,
+  logId,
+  probe: newProbe(logId, secretKey),
+});
+
+/** A value sealed with the secret key of the store of a log. */
+export const newProbe = (logId: string, secretKey: SecretKey): string =>
+  seal(secretKey, purposes.storeProbe(logId), logId);
+
+/** Whether a key opens the secrets of a store, a backup or an export. */
+export const isKeyOf = ({ logId, probe }: Pick<RecordsMemory, 'logId' | 'probe'>, secretKey: SecretKey): boolean =>
+  opens(secretKey, purposes.storeProbe(logId), probe);
+
+/** The records' memory of their log; undefined if there is none. */
+export async function memoryOfRecords(documents: Pick<DocumentStore, 'open'>): Promise<RecordsMemory | undefined> {
+  return (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
+}

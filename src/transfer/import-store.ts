@@ -16,7 +16,7 @@ import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
-import { MEMORY_KEY, RECORDS_MEMORY, seenOf } from '../store-identity/store-memory.ts';
+import { memoryOfRecords, seenOf } from '../store-identity/store-memory.ts';
 import { fanOutKinds, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import type { GroupLine } from './format.ts';
 import { eventsIn, linesOf, type WholeExport } from './read-export.ts';
@@ -101,7 +101,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
 
 /** Whether an import of an export has been completed. */
 async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string): Promise<boolean> {
-  const memory = (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
+  const memory = await memoryOfRecords(documents);
   return memory?.imported === sha256 && memory.standstill === undefined;
 }
 

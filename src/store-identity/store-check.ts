@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { streamOf } from '../domain/streams.ts';
+import { type EventStore, lastEvent, logEnd, type Position } from '../event-store/event-store.ts';
+import { UnusableStore } from '../runtime/unusable-store.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
+import { readLogId } from './log-id.ts';
+import { standstillProblem } from './standstill.ts';
+import { checkFormat } from './store-format.ts';
+import {
+  isKeyOf,
+  MEMORY_KEY,
+  memoryOfRecords,
+  READ_MODELS_MEMORY,
+  type RecordsMemory,
+  type StoreMemory,
+} from './store-memory.ts';
+
+/** How long another process may take to create the store's identity: a few writes. */
+const CONFIRMED_WITHIN_MS = 2_000;
+/** How often to ask a remote log for an event that it may not have replicated yet. */
+const ASK_AGAIN_MS = 250;
+
+const ADOPT = 'run: venue restore --adopt';
+const CHECK_SETTINGS = 'Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL';
+
+/** The secret key is not the one that the store was made with. */
+export class WrongSecretKey extends Error {}
+
+/** The names of the stores in messages: a file, or the engine's setting. */
+export type StoreLocations = { readonly log: string; readonly records: string; readonly readModels: string };
+
+export type CheckDeps = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly secretKey: SecretKey;
+  readonly locations: StoreLocations;
+  /** The positions of the read models; absent for a log with positions after its last event. */
+  readonly shownPositions?: () => Promise<readonly Position[]>;
+  /** How long a seen event may be missing, because a node lags. 0 for an embedded log. */
+  readonly settleMs: number;
+};
+
+/**
+ * Checks that log, records and read models belong together. Changes nothing.
+ * @param fenced whether to accept a fenced store, for reading only
+ * @throws {UnusableStore} if records or read models belong to another log, or have seen events that the log lacks
+ * @throws {WrongSecretKey} if the records are sealed with another key
+ */
+export async function checkStoresMatch(deps: CheckDeps, fenced: boolean): Promise<void> {
+  const { events, documents, settleMs } = deps;
+  const known = await memoryOfLogInUse(deps);
+  const shown = (await (await documents.open(READ_MODELS_MEMORY)).get(MEMORY_KEY))?.document;
+  const logId = await settled(
+    () => readLogId(events),
+    (found) => known === undefined || found === known.logId,
+    settleMs,
+  );
+  if (known !== undefined) await checkRecords(deps, known, logId, fenced);
+  if (shown !== undefined) await checkReadModels(deps, shown, logId);
+}
+
+async function checkRecords(
+  deps: CheckDeps,
+  known: RecordsMemory,
+  logId: string | undefined,
+  fenced: boolean,
+): Promise<void> {
+  const { log, records } = deps.locations;
+  checkFormat(`The record store in ${records}`, known.format);
+  const { standstill } = known;
+  if (standstill !== undefined && !(fenced && standstill.kind === 'fence'))
+    throw new UnusableStore(standstillProblem(standstill, deps.locations));
+  if (!isKeyOf(known, deps.secretKey))
+    throw new WrongSecretKey(`is not the key that the secrets in ${records} are sealed with`);
+  if (logId !== known.logId)
+    throw new UnusableStore(
+      `The event log in ${log} is not the one that the records in ${records} belong to: ${idText(logId)} instead of ${known.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,
+    );
+  const missing = await missingOf(deps, known);
+  if (missing !== undefined)
+    throw new UnusableStore(
+      `The event log in ${log} is older than the records in ${records}: it has no ${missing}. To go on with what it holds, ${ADOPT}`,
+    );
+}
+
+async function checkReadModels(deps: CheckDeps, shown: StoreMemory, logId: string | undefined): Promise<void> {
+  const { log, readModels } = deps.locations;
+  if (logId !== shown.logId)
+    throw new UnusableStore(
+      `The read models in ${readModels} belong to another event log than the one in ${log}: ${shown.logId} instead of ${idText(logId)}. Build them anew with: venue rebuild --from-nothing`,
+    );
+  const missing = (await missingOf(deps, shown)) ?? (await missingOfShown(deps));
+  if (missing !== undefined)
+    throw new UnusableStore(
+      `The read models in ${readModels} show more than the event log in ${log} holds: it has no ${missing}. To go on with what it holds, ${ADOPT}`,
+    );
+}
+
+/** The records' memory of their log. @throws {UnusableStore} if they have none, although the log is in use */
+async function memoryOfLogInUse({ events, documents, locations }: CheckDeps): Promise<RecordsMemory | undefined> {
+  const known = await memoryOfRecords(documents);
+  if (known !== undefined || !(await isInUse(events))) return known;
+  // Another process may be creating the store's identity now.
+  const later = await settled(
+    () => memoryOfRecords(documents),
+    (found) => found !== undefined,
+    CONFIRMED_WITHIN_MS,
+  );
+  if (later !== undefined) return later;
+  throw new UnusableStore(
+    `The records in ${locations.records} have never seen the event log in ${locations.log}. ${CHECK_SETTINGS}. If the records were lost, replace the store with a backup: venue restore DIR --overwrite. To go on without them, ${ADOPT}`,
+  );
+}
+
+/** Whether the log has events besides its id. If not, the process that created it may have been killed. */
+async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Promise<boolean> {
+  if ((await readLogId(events)) === undefined) return false;
+  return (await lastEvent(events))?.stream !== streamOf.log;
+}
+
+/** Describes the seen event if the log does not hold it at its position. */
+async function missingOf({ events, settleMs }: CheckDeps, { seen }: StoreMemory): Promise<string | undefined> {
+  if (seen === undefined) return undefined;
+  const look = async () => {
+    for await (const { id, position } of events.readStream(seen.stream, { from: seen.revision, limit: 1 }))
+      return id === seen.eventId && position === seen.position;
+    return false;
+  };
+  const isThere = await settled(look, (found) => found, settleMs);
+  return isThere ? undefined : `event ${seen.eventId} of ${seen.stream} at position ${seen.position}`;
+}
+
+/**
+ * The position of read models that are ahead of the log's end. More precise than the stored event, because they follow every event.
+ */
+async function missingOfShown({ events, shownPositions }: CheckDeps): Promise<string | undefined> {
+  const shown = (await shownPositions?.()) ?? [];
+  // Read the end after the positions, because both grow while the store is in use.
+  const end = await logEnd(events);
+  const beyond = shown.find((position) => position > end);
+  return beyond === undefined ? undefined : `event at position ${beyond}`;
+}
+
+/** Looks repeatedly until what is found is good, or the time is over. @returns what was found last */
+async function settled<T>(look: () => Promise<T>, isGood: (found: T) => boolean, withinMs: number): Promise<T> {
+  const giveUpAt = performance.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (isGood(found) || performance.now() >= giveUpAt) return found;
+    await delay(ASK_AGAIN_MS);
+  }
+}
+
+const idText = (logId: string | undefined): string => logId ?? 'a log without an id';
