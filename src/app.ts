@@ -37,6 +37,7 @@ import { idOf } from './read-models/catalogue.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { readForwardedFor } from './runtime/forwarded-for.ts';
 import { createLink } from './runtime/link.ts';
+import { requestArrived } from './runtime/loop-turn.ts';
 import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
 import { LogAway } from './runtime/unavailable.ts';
@@ -103,6 +104,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     asksForPage(request) ? sendNotFoundPage(reply) : sendNotFound(request, reply),
   );
   app.addHook('onRequest', (request, reply, done) => {
+    requestArrived();
     nameRequest(request, reply);
     if (lacksOneHost(request)) return void sendLacksOneHost(reply);
     // Clients that keep their connection move to another process with the next request.

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import type { Link } from '../../runtime/link.ts';
+import { beginLoopTurn } from '../../runtime/loop-turn.ts';
 import { inRounds } from '../../runtime/rounds.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
@@ -121,6 +122,8 @@ export async function openSqliteDocumentStore({
     },
 
     async checkpoints(names) {
+      // What these checkpoints cover must be visible to reads that follow in this turn.
+      beginLoopTurn();
       const found = new Map<string, Checkpoint>();
       for (const name of names ?? [...tables(files.readModel), ...own.names()]) {
         const checkpoint = own.has(name) ? (await own.open(name)).checkpoints.read(name) : checkpoints.read(name);

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { loopTurn } from '../../runtime/loop-turn.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
@@ -29,12 +30,6 @@ type CollectionCache = {
   readTable(): void;
 };
 
-/**
- * A check for commits of other connections costs as much as a read, so reads share one. The time is shorter than a client needs to
- * see a commit of another process and then query this one.
- */
-const CHECK_VALID_MS = 0.05;
-
 /** @param file.pageSize of a file that is created, in bytes. Default 4,096 */
 export async function openSqliteFile(
   file: FileName & { readonly pageSize?: number },
@@ -57,14 +52,15 @@ export async function openSqliteFile(
   const caches: SqliteFile['caches'] = new Map();
   let known = counts.read();
   let schemaVersion = readSchemaVersion.get()?.schema_version;
-  let checkedAt = Number.NEGATIVE_INFINITY;
+  /** The turn of the event loop of the last check. A check costs as much as a read. */
+  let checkedIn = -1;
   let closed = false;
 
   function validate(): void {
-    const now = performance.now();
-    if (now - checkedAt < CHECK_VALID_MS) return;
-    checkedAt = now;
+    const turn = loopTurn();
+    if (checkedIn === turn) return;
     checkForCommits();
+    checkedIn = turn;
   }
 
   /** Clears the caches if other connections may have changed documents without a message to this one. */

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Collection, Documents, OperatedDocumentStore } from '../../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
 import { createLink } from '../../../src/runtime/link.ts';
+import { requestArrived } from '../../../src/runtime/loop-turn.ts';
 import { eventually } from '../../eventually.ts';
 import { ask } from '../ask.ts';
 import { replace } from '../replace.ts';
@@ -105,9 +106,32 @@ describe('SQLite document store', () => {
     const told = [await main.get('view-1'), await main.get('view-2')];
     expect(told[0]).toMatchObject({ document: { n: 7 } });
     expect(told[1]).toBe(before[1]);
+    await main.get('view-2');
     execFileSync(process.execPath, [script, folder, 'project', 'view-2']);
+    await nextTurn();
     expect(await main.get('view-2')).toMatchObject({ document: { n: 99 } });
     expect(await main.get('view-1')).not.toBe(told[0]);
+  });
+
+  it('shows a request what was committed before it arrived, though a timer has read in the same turn of the event loop', async () => {
+    const { main, worker } = await openLinked();
+    await project(worker, 'view-1', 1);
+    await nextTurn();
+    // Until the next turn of the event loop.
+    await main.get('view-1');
+    execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
+    requestArrived();
+    expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
+  });
+
+  it('shows the documents that a checkpoint covers once the checkpoint has been read', async () => {
+    const { main, worker } = await openLinked();
+    await project(worker, 'view-1', 1);
+    await nextTurn();
+    await main.get('view-1');
+    execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
+    await linked.at(-2)?.checkpoints([views.name]);
+    expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
   });
 
   it('never shows a document of before, whichever hints arrive, late or never', { timeout: 60_000 }, async () => {
