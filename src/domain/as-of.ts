@@ -11,8 +11,11 @@ type Placed = { readonly revision: number; readonly metadata: Pick<EventMetadata
  * The events of a stream up to a time: those before the first later one. A clock may be set back, so a later event of the stream can have
  * an earlier time; the order of the stream decides (docs/decisions/accounts.md).
  */
-export function* until<E extends Placed>(events: Iterable<E>, { asOf, revision }: Until): Generator<E> {
-  for (const event of events) {
+export async function* until<E extends Placed>(
+  events: AsyncIterable<E> | Iterable<E>,
+  { asOf, revision }: Until,
+): AsyncGenerator<E> {
+  for await (const event of events) {
     if (asOf !== undefined && Date.parse(event.metadata.at) > asOf) return;
     if (revision !== undefined && event.revision > revision) return;
     yield event;

@@ -1,5 +1,4 @@
 import type { BookingEvent, Recorded } from './events.ts';
-import type { BookingId } from './ids.ts';
 import type { Readable } from './personal-text.ts';
 import type { NamedActor } from './shown-actor.ts';
 import { type BookingStatus, statusAfter } from './space-day.ts';
@@ -13,12 +12,6 @@ export type HistoryStep<E = Readable<Recorded<BookingEvent>>> = {
 
 /** A step and its actor. */
 export type NamedStep = HistoryStep & { readonly by: NamedActor };
-
-/** The events of one booking, picked from those of its space-day. */
-export const eventsOfBooking = (bookingId: BookingId, events: readonly Recorded[]): Recorded<BookingEvent>[] =>
-  events.filter(
-    (event): event is Recorded<BookingEvent> => isBookingEvent(event) && event.data.bookingId === bookingId,
-  );
 
 /** The steps of one booking, from its events in log order. */
 export function historySteps<E extends { readonly type: BookingEvent['type'] }>(

@@ -1,18 +1,12 @@
 import { type BookingDocument, bookings, type ReadableBooking } from '../../projections/bookings.ts';
 import { type Until, until } from '../domain/as-of.ts';
-import {
-  eventsOfBooking,
-  type HistoryStep,
-  historySteps,
-  isBookingEvent,
-  type NamedStep,
-} from '../domain/booking-history.ts';
+import { type HistoryStep, historySteps, isBookingEvent, type NamedStep } from '../domain/booking-history.ts';
 import type { BookingEvent, Recorded } from '../domain/events.ts';
-import type { PlainDate } from '../domain/ids.ts';
+import type { BookingId, PlainDate } from '../domain/ids.ts';
 import type { Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { ActorNames } from './actor-names.ts';
@@ -24,6 +18,8 @@ export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly bo
 /** The events of a space on a day up to a point, and the bookings then, by start hour. */
 export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookings: readonly ReadableBooking[] };
 
+type SpaceDate = { readonly spaceId: number; readonly date: PlainDate };
+
 /** The history of bookings from the log, now or as of an earlier time (docs/decisions/accounts.md). */
 export function createBookingHistory(deps: {
   readonly events: EventStore;
@@ -33,9 +29,13 @@ export function createBookingHistory(deps: {
 }) {
   const { events, readModels, personalData, names } = deps;
 
-  async function ofStream(spaceId: number, date: PlainDate, to: Until): Promise<Recorded<BookingEvent>[]> {
-    const stream = await Array.fromAsync(events.readStream(streamOf.spaceDay(spaceId, date)), upcast);
-    return [...until(stream, to)].filter(isBookingEvent);
+  /** The booking events of a space on a day, or only those of one booking. Keeps no others, because a day may have thousands. */
+  async function ofStream(day: SpaceDate, to: Until, bookingId?: BookingId): Promise<Recorded<BookingEvent>[]> {
+    const found: Recorded<BookingEvent>[] = [];
+    const stream = upcasted(events.readStream(streamOf.spaceDay(day.spaceId, day.date)));
+    for await (const event of until(stream, to))
+      if (isBookingEvent(event) && (bookingId === undefined || event.data.bookingId === bookingId)) found.push(event);
+    return found;
   }
 
   async function named(steps: readonly HistoryStep[], viewer: Viewer): Promise<NamedStep[]> {
@@ -48,16 +48,15 @@ export function createBookingHistory(deps: {
     async ofBooking(viewer: Viewer, id: number, to: Until = {}): Promise<BookingHistory | undefined> {
       const found = await readModels.collection(bookings).get(String(id));
       if (found === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, found.document))) return undefined;
-      const { bookingId, spaceId, date } = found.document;
-      const ownEvents = eventsOfBooking(bookingId, await ofStream(spaceId, date, to));
+      const ownEvents = await ofStream(found.document, to, found.document.bookingId);
       const [booking] = await personalData.openBookings(folded(ownEvents));
       return { steps: await named(historySteps(await personalData.openEvents(ownEvents)), viewer), booking };
     },
 
     /** The history of a space on one day. For the operator, who may see the bookings of every brand. */
     async ofDay(spaceId: number, date: PlainDate, to: Until = {}): Promise<DayHistory> {
-      const day = await ofStream(spaceId, date, to);
-      const each = [...new Set(day.map(({ data }) => data.bookingId))].map((id) => eventsOfBooking(id, day));
+      const day = await ofStream({ spaceId, date }, to);
+      const each = [...Map.groupBy(day, ({ data }) => data.bookingId).values()];
       const opened = await Promise.all(
         each.map(async (ownEvents) => historySteps(await personalData.openEvents(ownEvents))),
       );
@@ -69,6 +68,10 @@ export function createBookingHistory(deps: {
       };
     },
   };
+}
+
+async function* upcasted(stream: AsyncIterable<StoredEvent>): AsyncGenerator<Recorded> {
+  for await (const stored of stream) yield upcast(stored);
 }
 
 /** Folds the events of a booking, if any, with the read model's fold, so that both agree. */

@@ -7,29 +7,29 @@ import { shownActor } from '../../src/domain/shown-actor.ts';
 const stream = (...times: readonly string[]) =>
   times.map((time, revision) => ({ revision, metadata: { at: timestamp(`2026-12-01T${time}:00.000Z`) } }));
 const at = (time: string) => Date.parse(`2026-12-01T${time}:00.000Z`);
-const revisions = (...of: Parameters<typeof until>) => [...until(...of)].map(({ revision }) => revision);
+const revisions = (...of: Parameters<typeof until>) => Array.fromAsync(until(...of), ({ revision }) => revision);
 
-test('as of a moment, the events up to and at that moment have happened', () => {
+test('as of a moment, the events up to and at that moment have happened', async () => {
   const events = stream('10:00', '11:00', '12:00');
-  expect(revisions(events, { asOf: at('09:59') })).toEqual([]);
-  expect(revisions(events, { asOf: at('11:00') })).toEqual([0, 1]);
-  expect(revisions(events, { asOf: at('11:00') - 1 })).toEqual([0]);
-  expect(revisions(events, { asOf: at('23:00') })).toEqual([0, 1, 2]);
+  expect(await revisions(events, { asOf: at('09:59') })).toEqual([]);
+  expect(await revisions(events, { asOf: at('11:00') })).toEqual([0, 1]);
+  expect(await revisions(events, { asOf: at('11:00') - 1 })).toEqual([0]);
+  expect(await revisions(events, { asOf: at('23:00') })).toEqual([0, 1, 2]);
 });
 
-test('an event after a future event is in the future too, whatever time it bears', () => {
+test('an event after a future event is in the future too, whatever time it bears', async () => {
   const events = stream('10:00', '13:00', '11:00', '14:00');
-  expect(revisions(events, { asOf: at('12:00') })).toEqual([0]);
-  expect(revisions(events, { asOf: at('13:00') })).toEqual([0, 1, 2]);
+  expect(await revisions(events, { asOf: at('12:00') })).toEqual([0]);
+  expect(await revisions(events, { asOf: at('13:00') })).toEqual([0, 1, 2]);
 });
 
-test('a moment beyond the year 9999 is later than every event', () => {
-  expect(revisions(stream('10:00'), { asOf: Date.parse('+012026-01-01T00:00:00.000Z') })).toEqual([0]);
+test('a moment beyond the year 9999 is later than every event', async () => {
+  expect(await revisions(stream('10:00'), { asOf: Date.parse('+012026-01-01T00:00:00.000Z') })).toEqual([0]);
 });
 
-test('a revision is inclusive, and without either everything is there', () => {
-  expect(revisions(stream('10:00', '11:00', '12:00'), { revision: 1 })).toEqual([0, 1]);
-  expect(revisions(stream('10:00', '11:00'), {})).toEqual([0, 1]);
+test('a revision is inclusive, and without either everything is there', async () => {
+  expect(await revisions(stream('10:00', '11:00', '12:00'), { revision: 1 })).toEqual([0, 1]);
+  expect(await revisions(stream('10:00', '11:00'), {})).toEqual([0, 1]);
 });
 
 test('an account and the operator see who it was, the other party only for whom', () => {

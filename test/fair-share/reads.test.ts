@@ -40,12 +40,34 @@ async function mostInTurn(read: () => AsyncIterable<unknown>): Promise<number> {
   return most;
 }
 
+/** The most items that a reader gets in one turn of the event loop. */
+async function mostItemsInTurn(items: AsyncIterable<unknown>): Promise<number> {
+  const inTurns = [0];
+  const immediate = () => {
+    inTurns.unshift(0);
+    next = setImmediate(immediate);
+  };
+  let next = setImmediate(immediate);
+  for await (const _ of items) inTurns[0] = (inTurns[0] ?? 0) + 1;
+  clearImmediate(next);
+  return Math.max(...inTurns);
+}
+
 test('many long reads of the log take turns on the event loop', async () => {
   const events = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const written = Array.from({ length: ITEMS }, () => ({ type: 'Test', data: {}, metadata: {} }));
   await events.append('test', written, { expectedRevision: 'none' });
   expect(await mostInTurn(() => events.readStream('test'))).toBe(1);
   expect(await mostInTurn(() => events.readAll())).toBe(1);
+  await events.close();
+});
+
+test('a long read of a stream lets other work run after every 64 events', async () => {
+  const events = await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const written = Array.from({ length: ITEMS }, () => ({ type: 'Test', data: {}, metadata: {} }));
+  await events.append('test', written, { expectedRevision: 'none' });
+  for (const direction of ['forward', 'backward'] as const)
+    expect(await mostItemsInTurn(events.readStream('test', { direction }))).toBe(64);
   await events.close();
 });
 
