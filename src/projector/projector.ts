@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
@@ -97,7 +96,7 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
         if (!failing) logger.error({ err: error }, 'The read models cannot be kept up to date; retrying');
         failing = true;
       }
-      await delay(untilNext(tickMs), undefined, { signal }).catch(() => {});
+      await untilNext(tickMs, signal);
     }
     await supervisor.stop();
   }

@@ -1,10 +1,54 @@
-import { setTimeout as delay } from 'node:timers/promises';
+/** What waits for each wake-up of this thread, by its time (monotonic, in milliseconds). */
+const wakeUps = new Map<number, { readonly timer: NodeJS.Timeout; readonly wakes: Set<() => void> }>();
+/** The last wake-up. A timer may fire a few milliseconds before it. */
+let reached = 0;
 
 /**
- * Milliseconds until this thread's next multiple of a period, so that periodic jobs share wake-ups: on an idle machine, a wake-up
- * costs more than most jobs. A timer may fire up to 1 ms early.
+ * Calls `wake` at the next multiple of a period. Periodic jobs thus share wake-ups: on an idle machine, one costs more than most jobs.
+ * @param options.ref whether this keeps the process running. Default true
+ * @returns cancels it
  */
-export const untilNext = (periodMs: number): number => periodMs - ((performance.now() + 1) % periodMs);
+export function atNext(periodMs: number, wake: () => void, { ref = true } = {}): () => void {
+  const at = (Math.floor(Math.max(performance.now(), reached) / periodMs) + 1) * periodMs;
+  const wakeUp = wakeUps.get(at) ?? { timer: setTimeout(fire, at - performance.now(), at).unref(), wakes: new Set() };
+  wakeUps.set(at, wakeUp);
+  if (ref) wakeUp.timer.ref();
+  // A function of its own, because a caller may pass the same one twice.
+  const call = () => wake();
+  wakeUp.wakes.add(call);
+  return () => {
+    wakeUp.wakes.delete(call);
+    if (wakeUp.wakes.size > 0 || wakeUps.get(at) !== wakeUp) return;
+    clearTimeout(wakeUp.timer);
+    wakeUps.delete(at);
+  };
+}
+
+function fire(at: number): void {
+  const { wakes } = wakeUps.get(at) ?? {};
+  wakeUps.delete(at);
+  reached = at;
+  for (const wake of wakes ?? []) wake();
+}
+
+/**
+ * Resolves at the next multiple of a period, or when the signal is aborted.
+ * @param options.ref see {@link atNext}
+ */
+export async function untilNext(
+  periodMs: number,
+  signal: AbortSignal,
+  options?: { readonly ref: boolean },
+): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = atNext(periodMs, resolve, options);
+  const abort = () => resolve();
+  signal.addEventListener('abort', abort);
+  await promise;
+  signal.removeEventListener('abort', abort);
+  cancel();
+}
 
 /**
  * Runs a job at the multiples of a period, one round at a time, until the signal is aborted. Does not keep the process running.
@@ -13,7 +57,7 @@ export const untilNext = (periodMs: number): number => periodMs - ((performance.
  */
 export async function inRounds(periodMs: number, signal: AbortSignal, round: () => Promise<unknown>): Promise<void> {
   while (!signal.aborted) {
-    await delay(untilNext(periodMs), undefined, { signal, ref: false }).catch(() => {});
+    await untilNext(periodMs, signal, { ref: false });
     if (!signal.aborted) await round();
   }
 }

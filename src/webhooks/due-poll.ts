@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { untilNext } from '../runtime/rounds.ts';
+import { atNext } from '../runtime/rounds.ts';
 import { AT_ONCE, isDueTrusted } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
 import { mayTry, type ReceiverHealth } from './receiver-health.ts';
@@ -29,7 +29,7 @@ export function createDuePoll(deps: {
   const { queue, receivers, wake, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
   let stopping = false;
   let polling: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let cancelPoll = () => {};
   let correctedAt = Number.NEGATIVE_INFINITY;
   /** Wall clock minus monotonic time at the last poll. */
   let offset = clock() - performance.now();
@@ -46,7 +46,7 @@ export function createDuePoll(deps: {
 
   /** Wakes every worker with a due delivery, then schedules the next poll. */
   async function poll(): Promise<void> {
-    let next = clock() + pollIntervalMs;
+    let next = Number.POSITIVE_INFINITY;
     const startedAt = performance.now();
     const isCorrecting = isTimeToCorrect();
     try {
@@ -69,13 +69,13 @@ export function createDuePoll(deps: {
       logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
     }
     if (stopping) return;
+    const tookMs = performance.now() - startedAt;
+    const dueMs = Math.min(next - clock(), pollIntervalMs);
     // Polling takes at most a fifth of the time, however many registrations have pending deliveries.
-    const pause = Math.max(
-      10,
-      4 * (performance.now() - startedAt),
-      Math.min(untilNext(pollIntervalMs), next - clock()),
-    );
-    timer = setTimeout(startPoll, pause);
+    if (dueMs < pollIntervalMs || tookMs > pollIntervalMs / 5) {
+      const timer = setTimeout(startPoll, Math.max(10, 4 * tookMs, dueMs));
+      cancelPoll = () => clearTimeout(timer);
+    } else cancelPoll = atNext(pollIntervalMs, startPoll);
   }
 
   /** When a receiver may be tried: milliseconds since the epoch. */
@@ -90,7 +90,7 @@ export function createDuePoll(deps: {
     start: startPoll,
     async stop() {
       stopping = true;
-      clearTimeout(timer);
+      cancelPoll();
       await polling;
     },
   };

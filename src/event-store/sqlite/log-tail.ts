@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { untilNext } from '../../runtime/rounds.ts';
+import { atNext } from '../../runtime/rounds.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import type { StoredEvent } from '../event-store.ts';
@@ -39,7 +39,7 @@ export class LogTail {
   /** Whether the file may have events that the tail has not read. */
   #mayHaveMore = true;
   #changes = 0;
-  #poll: NodeJS.Timeout | undefined;
+  #stopPoll: (() => void) | undefined;
   #busyUntil = Number.NEGATIVE_INFINITY;
   #isWaking = false;
 
@@ -79,15 +79,15 @@ export class LogTail {
     // Without subscribers, the tail was not polling.
     this.#mayHaveMore = true;
     this.#changes += 1;
-    if (this.#poll === undefined) this.#pollLater();
+    if (this.#stopPoll === undefined) this.#pollLater();
     return wakeup;
   }
 
   unsubscribe(wakeup: Wakeup): void {
     this.#subscribers.delete(wakeup);
     if (this.#subscribers.size > 0) return;
-    clearTimeout(this.#poll);
-    this.#poll = undefined;
+    this.#stopPoll?.();
+    this.#stopPoll = undefined;
   }
 
   /**
@@ -155,7 +155,7 @@ export class LogTail {
 
   #pollLater(): void {
     const isBusy = performance.now() < this.#busyUntil;
-    this.#poll = setTimeout(() => this.#look(), isBusy ? POLL_BUSY_MS : untilNext(POLL_IDLE_MS));
+    this.#stopPoll = atNext(isBusy ? POLL_BUSY_MS : POLL_IDLE_MS, () => this.#look());
   }
 
   #look(): void {
