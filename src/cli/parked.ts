@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { toOperatorParkedEvent } from '../contract/maintenance.ts';
 import { refuse } from '../domain/decision.ts';
+import { picked } from '../domain/picked.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 import { subcommand } from './subcommand.ts';
@@ -23,7 +23,11 @@ export function parkedCommands(venue: Command): void {
           'Next try': state === 'Retrying' ? due : undefined,
           Reason: reason,
         }));
-        return { json: all.map(toOperatorParkedEvent), text: table(rows) };
+        const json = all.map(({ eventId: id, ...event }) => ({
+          id,
+          ...picked(event, ['type', 'stream', 'revision', 'state', 'failures', 'reason', 'failingSince', 'due']),
+        }));
+        return { json, text: table(rows) };
       }),
   );
 

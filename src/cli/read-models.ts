@@ -1,7 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { projections } from '../../projections/index.ts';
-import { toOperatorReadModel } from '../contract/maintenance.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
+import { picked } from '../domain/picked.ts';
 import { discardReadModels } from '../engines.ts';
 import { type OperatorCore, operate, operatorConfig } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -50,7 +50,12 @@ export function readModelCommands(venue: Command): void {
             fields({ 'Left out of': name, Event: `${eventType} ${eventId}`, Since: at, By: by, Reason: reason }),
           ),
         );
-        return { json: all.map(toOperatorReadModel), text: [table(rows), ...leftOut].join('\n\n') };
+        const json = all.map(({ failure, skipped, ...readModel }) => ({
+          ...picked(readModel, ['name', 'version', 'state', 'events']),
+          failure: failure && picked(failure, ['message', 'attempts', 'event']),
+          skipped: skipped.map((skip) => picked(skip, ['eventId', 'eventType', 'reason', 'at', 'by'])),
+        }));
+        return { json, text: [table(rows), ...leftOut].join('\n\n') };
       }),
   );
 

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { User, Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
-import { toOperatorUser } from '../contract/user.ts';
+import { toPublicAccount } from '../contract/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { accountText, namedAccount, operateFor, requiredAccount } from './accounts.ts';
 import { type Answer, type Invoked, operate } from './operation.ts';
@@ -26,7 +26,7 @@ export function userCommands(venue: Command): void {
         Accounts: accounts.map(accountText).join(', '),
         Added: createdAt,
       }));
-      return { json: all.map(toOperatorUser), text: table(rows) };
+      return { json: all.map(printed), text: table(rows) };
     });
   });
 
@@ -126,7 +126,15 @@ async function withUser(
   return user === undefined ? refuse('ResourceNotFound', `There is no user ${email}.`) : work(user);
 }
 
+const printed = ({ id, email, accounts, createdAt, passwordChangedAt }: User) => ({
+  id,
+  email,
+  accounts: accounts.map(toPublicAccount),
+  createdAt,
+  passwordChangedAt,
+});
+
 const shown = (user: User): Answer => ({
-  json: toOperatorUser(user),
+  json: printed(user),
   text: fields({ Id: user.id, 'E-mail': user.email, Accounts: user.accounts.map(accountText).join(', ') }),
 });

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { toOperatorVerification } from '../contract/maintenance.ts';
+import { picked } from '../domain/picked.ts';
 import { type Answer, type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';
 import { progressBarOf } from './stores.ts';
@@ -64,8 +64,13 @@ const verifyReadModels = (command: Invoked): Promise<void> =>
     const summary = `${found.documents} documents compared after ${found.events} events.`;
     const left =
       notVerified.length === 0 ? '' : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
-    if (differences.length === 0 && notVerified.length === 0)
-      return { json: toOperatorVerification(found), text: summary };
+    // Differing documents are printed whole, for the operator to compare.
+    const json = {
+      ...picked(found, ['position', 'events', 'documents']),
+      differences: differences.map((each) => picked(each, ['projection', 'key', 'expected', 'actual'])),
+      notVerified,
+    };
+    if (differences.length === 0 && notVerified.length === 0) return { json, text: summary };
     const rows = differences.map(({ projection, key, expected, actual }) => ({
       'Read model': projection,
       Key: key,
@@ -73,7 +78,7 @@ const verifyReadModels = (command: Invoked): Promise<void> =>
       Stored: JSON.stringify(actual) ?? 'none',
     }));
     return {
-      json: toOperatorVerification(found),
+      json,
       text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
       failure: {
         error: differences.length === 0 ? 'ReadModelsNotVerified' : 'ReadModelsDiffer',

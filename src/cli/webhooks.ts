@@ -1,11 +1,12 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
-import { DELIVERY_STATES, toOperatorDelivery } from '../contract/delivery.ts';
+import { DELIVERY_STATES } from '../contract/delivery.ts';
 import { toOperatorWebhook } from '../contract/webhook.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { picked } from '../domain/picked.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
-import type { Attempt } from '../webhooks/webhooks.ts';
+import type { Attempt, DeliveryDocument } from '../webhooks/webhooks.ts';
 import { accountText, namedAccount, printOwned } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
@@ -42,7 +43,7 @@ function addRegistrationCommands(webhook: Command): void {
 
   onRegistration(webhook, 'test', 'send a Test event, without retries', async ({ webhooks }, id) =>
     answer(await webhooks.sendTest(id), (sent) => ({
-      json: toOperatorDelivery(sent),
+      json: printed(sent),
       text: `Delivery ${sent.deliveryId} is due now.`,
     })),
   );
@@ -114,7 +115,7 @@ function addDeliveryCommands(webhook: Command): void {
           Due: each.state === 'Pending' ? (each.due < each.createdAt ? 'at once' : each.due) : undefined,
           Last: outcomeOf(each.attempts.at(-1)) ?? each.reason,
         }));
-        return { json: all.map(toOperatorDelivery), text: table(rows) };
+        return { json: all.map(printed), text: table(rows) };
       }),
     );
 
@@ -129,7 +130,7 @@ function addDeliveryCommands(webhook: Command): void {
       Url: attempt.url,
     }));
     const facts = { Event: delivery.event, State: delivery.state, Reason: delivery.reason, Payload: delivery.body };
-    return { json: toOperatorDelivery(delivery), text: `${fields(facts)}\n\n${table(attempts)}` };
+    return { json: printed(delivery), text: `${fields(facts)}\n\n${table(attempts)}` };
   });
   onDelivery(
     webhook,
@@ -137,7 +138,7 @@ function addDeliveryCommands(webhook: Command): void {
     'send a delivery again, in any state; needs a running process with the webhooks role',
     async ({ webhooks }, id) =>
       answer(await webhooks.resend(id), (resent) => ({
-        json: toOperatorDelivery(resent),
+        json: printed(resent),
         text: `Delivery ${id} is due now.`,
       })),
   );
@@ -159,6 +160,17 @@ function addDeliveryCommands(webhook: Command): void {
       ),
     );
 }
+
+/** A delivery as `--json` shows it. */
+const printed = (delivery: DeliveryDocument) => ({
+  ...picked(delivery, ['deliveryId', 'webhookId', 'account', 'eventId', 'event', 'body', 'state', 'due', 'tries']),
+  attempts: delivery.attempts.map(({ error, ...attempt }) => ({
+    ...picked(attempt, ['at', 'url']),
+    error: error && picked(error, ['type', 'message']),
+    ...picked(attempt, ['status', 'address', 'duration', 'answer', 'previousSecret']),
+  })),
+  ...picked(delivery, ['eventAt', 'createdAt', 'expiresAt', 'reason']),
+});
 
 /** Adds a command whose only argument is the id of a delivery. */
 function onDelivery(webhook: Command, name: string, description: string, work: Work): void {
