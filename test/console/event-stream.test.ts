@@ -31,9 +31,9 @@ const isSessionActive = async () => {
   checks += 1;
   return isActive;
 };
-const announce = (say: string) => {
+const announce = (announcement: string) => {
   sequence += 1;
-  for (const onChange of listeners) onChange({ sequence, topic: '', say });
+  for (const onChange of listeners) onChange({ sequence, topic: '', announcement });
 };
 
 beforeEach(async () => {
@@ -92,7 +92,7 @@ test('a page receives the mark of its connection, the changes since, and heartbe
   expect(text()).toContain('cache-control: no-store\r\n');
   expect(text()).toContain('x-accel-buffering: no\r\n');
   expect(text()).toContain('retry: 2000\nid: p-0\n\n');
-  expect(text()).toContain('id: p-1\ndata: {"topic":"","say":"New request"}\n\n');
+  expect(text()).toContain('id: p-1\ndata: {"topic":"","announcement":"New request"}\n\n');
 });
 
 test('pages whose session has ended are disconnected within two seconds, and asked for once together', async () => {

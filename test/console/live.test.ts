@@ -50,7 +50,9 @@ async function listen(browser: Browser, after: string) {
   return {
     status: answer.status,
     messages: () =>
-      [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? '') as { topic: string; say?: string }),
+      [...text.matchAll(/^data: (.*)$/gm)].map(
+        ([, data]) => JSON.parse(data ?? '') as { topic: string; announcement?: string },
+      ),
     ended: () => ended,
     async stop() {
       stopping.abort();
@@ -96,7 +98,10 @@ test('a new request is announced to its community and brand; the changed availab
   const [own, foreign, asking, rival] = streams;
   await request(30);
   const hours = { topic: `hours:1:${inDays(30)}` };
-  const announcement = { topic: '', say: 'New request: \u2068Harbour Hall\u2069, \u2068Northwind Coffee\u2069' };
+  const announcement = {
+    topic: '',
+    announcement: 'New request: \u2068Harbour Hall\u2069, \u2068Northwind Coffee\u2069',
+  };
   await eventually(() => {
     expect(own?.messages()).toEqual([announcement, hours]);
     expect(asking?.messages()).toEqual([announcement, hours]);

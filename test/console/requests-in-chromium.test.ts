@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
       const widthOf = async (locator: Locator) => (await locator.boundingBox())?.width ?? 0;
       expect(await widthOf(reason)).toBeGreaterThan(0.8 * (await widthOf(row(page, first))));
       await page.evaluate(`for (const text of ['One', 'Two', 'Three', 'Four'])
-      document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, keep: true } }));
+      document.dispatchEvent(new CustomEvent('venue:announce', { detail: { text, keep: true } }));
       document.dispatchEvent(new CustomEvent('venue:held', { detail: { held: true } }))`);
       expect(await page.locator('.toast').allTextContents()).toEqual(['TwoClose', 'ThreeClose', 'FourClose']);
       const covered = await page.evaluate<readonly string[]>(`(() => {

@@ -62,7 +62,7 @@ export function createEventStreams(deps: {
         else raw.write(text);
       };
       const onChange = (change: Change) => {
-        const message = { topic: change.topic, say: change.by === user.id ? undefined : change.say };
+        const message = { topic: change.topic, announcement: change.by === user.id ? undefined : change.announcement };
         send(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
       };
       raw.write(`retry: 2000\nid: ${marks.now}\n\n`);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../../domain/account.ts';
+import { accountChange } from '../../domain/account-change.ts';
 import type { DomainEvent, Recorded } from '../../domain/events.ts';
 import { isKnown, upcast } from '../../domain/upcast.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
@@ -17,7 +18,7 @@ export type Change = {
   /** Empty: anything of the account. Otherwise the topic of a live region (`hours:3:2026-11-20`). */
   readonly topic: string;
   /** Announced on open pages. */
-  readonly say?: string;
+  readonly announcement?: string;
   /** The actor's id; the announcement is not made to that user. */
   readonly by?: string;
 };
@@ -148,47 +149,18 @@ const concerns = ({ accounts }: Change, account: Account): boolean =>
 
 /** The changes that an event makes, and to which accounts' pages. */
 function changesOf(event: Recorded<DomainEvent>): readonly Omit<Change, 'sequence'>[] {
-  switch (event.type) {
-    case 'BookingRequested':
-    case 'BookingApproved':
-    case 'BookingCancelled':
-      return [bookingChange(event), { topic: hoursTopic(event.data.spaceId, event.data.date) }];
-    case 'BookingCompleted':
-    case 'ReviewPosted':
-      return [bookingChange(event)];
-    case 'SpaceAdded':
-    case 'SpaceChanged':
-    case 'SpaceClosed':
-    case 'SpaceOpened':
-      return [{ accounts: [`Community:${event.data.communityId}`], topic: '' }];
-    case 'WebhookRegistered':
-    case 'WebhookSecretRotated':
-    case 'WebhookDisabled':
-    case 'WebhookEnabled':
-    case 'WebhookRemoved':
-      return [{ accounts: [accountKey(event.data.owner.account)], topic: '' }];
-    case 'ApiKeyIssued':
-    case 'ApiKeyRevoked':
-    case 'MemberAdded':
-    case 'MemberRemoved':
-    case 'PasswordChanged':
-    case 'AppConnected':
-    case 'AppDisconnected':
-    case 'ClientAdded':
-    case 'ClientRemoved':
-      return [{ accounts: [accountKey(event.data.account)], topic: '' }];
-    case 'CommunityAdded':
-    case 'BrandAdded':
-    case 'IdsReserved':
-    case 'LogCreated':
-    case 'ProjectionEventSkipped':
-      return [];
-    case 'SubjectForgotten':
-      // Pages are not indexed by author, so refresh all of them.
-      return [{ topic: '' }];
-    default:
-      return event satisfies never;
-  }
+  // Pages are not indexed by author, so refresh all of them.
+  if (event.type === 'SubjectForgotten') return [{ topic: '' }];
+  const accounts = accountChange(event)?.accounts.map(accountKey);
+  if (accounts === undefined) return [];
+  if (!isAnnounced(event)) return [{ accounts, topic: '' }];
+  const { type, data, metadata } = event;
+  const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];
+  const announcement = `${what}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
+  const change = { accounts, topic: '', announcement, by: metadata.actor.id };
+  return type === 'BookingCompleted' || type === 'ReviewPosted'
+    ? [change]
+    : [change, { topic: hoursTopic(data.spaceId, data.date) }];
 }
 
 /** The topic of a space's available times on a day. */
@@ -204,8 +176,4 @@ const ANNOUNCEMENTS: Readonly<Record<Announced['type'], string>> = {
   ReviewPosted: 'New review',
 };
 
-function bookingChange({ type, data, metadata }: Recorded<Announced>): Omit<Change, 'sequence'> {
-  const say = `${type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type]}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
-  const accounts = [`Community:${data.communityId}`, `Brand:${data.brandId}`] as const;
-  return { accounts, topic: '', say, by: metadata.actor.id };
-}
+const isAnnounced = (event: Recorded<DomainEvent>): event is Recorded<Announced> => event.type in ANNOUNCEMENTS;

@@ -20,7 +20,8 @@ function connect() {
     if (message.topic !== '*' && !regions.some((region) => region.dataset.liveRegion === message.topic)) return;
     later();
     // The inbox shows what has changed in its rows, and counts new requests.
-    if (message.say) tell('venue:say', { text: message.say, quiet: document.getElementById('request-news') !== null });
+    if (message.announcement)
+      tell('venue:announce', { text: message.announcement, quiet: document.getElementById('request-news') !== null });
   });
   // The connection was refused: the session has ended, or the service cannot answer at the moment.
   source.addEventListener('error', ({ target }) => {
@@ -83,7 +84,7 @@ async function refresh() {
     return;
   }
   if (response.type === 'opaqueredirect')
-    return tell('venue:say', { text: 'This page is no longer kept up to date. Reload it.', keep: true });
+    return tell('venue:announce', { text: 'This page is no longer kept up to date. Reload it.', keep: true });
   if (response.status !== 200) return;
   const text = await response.text();
   // An answer to a form that was shown in the meantime is newer than this page.

@@ -1,5 +1,5 @@
 // Shows messages in one area that covers nothing in the page (frame.css). Other scripts dispatch:
-// "venue:say" with a text, shown for some seconds, or with `keep` until it is closed. With `quiet` only screen readers announce it,
+// "venue:announce" with a text, shown for some seconds, or with `keep` until it is closed. With `quiet` only screen readers announce it,
 // because the page shows it elsewhere.
 // "venue:held" with whether the page has changes that it does not show: then a link reloads it.
 const area = document.querySelector('.notices');
@@ -38,7 +38,7 @@ function offerReload() {
 }
 
 if (area) {
-  document.addEventListener('venue:say', ({ detail: { text, ...how } }) => add(text, how));
+  document.addEventListener('venue:announce', ({ detail: { text, ...how } }) => add(text, how));
   document.addEventListener('venue:held', ({ detail: { held } }) => {
     const notice = area.querySelector('.live-notice');
     if (!held) notice?.remove();

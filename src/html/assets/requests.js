@@ -7,7 +7,8 @@ const bulkButtons = [...(bulk?.querySelectorAll('[data-selected]') ?? [])];
 /** Keys do not act on a row that has appeared or moved within this time, in milliseconds. */
 const SETTLED_MS = 1000;
 
-const say = (text, how = {}) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, ...how } }));
+const announce = (text, how = {}) =>
+  document.dispatchEvent(new CustomEvent('venue:announce', { detail: { text, ...how } }));
 const rows = () => [...list.querySelectorAll('.request-row')];
 const isOpen = (row) => row.querySelector('.decide') !== null;
 const rowOf = (element) => element?.closest?.('.request-row') ?? undefined;
@@ -96,7 +97,7 @@ async function send(form, submitter, concerned, row) {
     response = await fetch(action, { method: 'POST', body: new URLSearchParams(data) });
     text = await response.text();
   } catch {
-    return say('The service cannot be reached. Try again in a moment.', { keep: true });
+    return announce('The service cannot be reached. Try again in a moment.', { keep: true });
   } finally {
     for (const one of concerned) one.ariaBusy = null;
   }
@@ -112,7 +113,7 @@ async function send(form, submitter, concerned, row) {
     new CustomEvent('venue:answer', { detail: { page, answered: concerned.map(({ id }) => id) } }),
   );
   for (const flash of page.querySelectorAll('.flash'))
-    say(flash.textContent.trim(), flash.classList.contains('done') ? { quiet: true } : { keep: true });
+    announce(flash.textContent.trim(), flash.classList.contains('done') ? { quiet: true } : { keep: true });
   countSelected();
   goOn(row ?? concerned.at(-1));
 }
@@ -238,7 +239,7 @@ function onKey(event) {
   act(event, () => {
     if (event.repeat || !isOpen(row) || row.ariaBusy === 'true') return;
     if (isSettled(row)) DECISIONS[key](row);
-    else say('This request has just moved here. Check it, then press the key again.', { brief: true });
+    else announce('This request has just moved here. Check it, then press the key again.', { brief: true });
   });
 }
 
