@@ -10,11 +10,8 @@ import { ownerOf, sealedTextsIn, withTexts } from '../domain/personal-text.ts';
 import type { NamedActor, Viewer } from '../domain/shown-actor.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { ActorNames } from './actor-names.ts';
 import { documentsOf, isAny } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 export type AuditFilter = {
   /** Inclusive, in milliseconds since the epoch. */
@@ -84,14 +81,7 @@ const PROGRESS_EVERY = 50_000;
 type Found = AccountChange & { readonly event: Recorded; readonly before?: Space };
 
 /** The changes of an account (docs/decisions/accounts.md). */
-export function createAccountHistory(deps: {
-  readonly events: EventStore;
-  readonly readModels: ReadModels;
-  readonly personalData: PersonalData;
-  readonly names: ActorNames;
-}) {
-  const { events, readModels, personalData, names } = deps;
-
+export function createAccountHistory({ events, readModels, personalData, names }: QueryDeps) {
   async function calledOf({ of, event, before }: Found): Promise<string | undefined> {
     switch (of.kind) {
       case 'user':

@@ -2,8 +2,8 @@ import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 const newestOf = declareQuery(
   apiKeys,
@@ -14,7 +14,7 @@ const newestOf = declareQuery(
   ['Brand:1'],
 );
 
-export function createApiKeyQueries({ readModels }: { readonly readModels: ReadModels }) {
+export function createApiKeyQueries({ readModels }: QueryDeps) {
   return {
     /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
     async listOfAccount(account: Account): Promise<ApiKeyDocument[]> {

@@ -6,8 +6,7 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { type ClosedKind, closedKind, isTooFar, type TimeSlot, timeSlots, whyClosed } from '../domain/time-slots.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { isVisibleSpace } from './spaces.ts';
 
 /** The inputs of the slots of a space on a date. An answer is valid until one of them changes. */
@@ -30,8 +29,7 @@ const NOTHING: AvailabilityDocument['taken'] = [];
  * The open start hours of a space on a date. Refuses a date before today in the space's zone (`ValidationError`, docs/decisions/time.md)
  * and a space the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).
  */
-export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
-  const { readModels, clock } = deps;
+export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
   const allSpaces = readModels.collection(spaces);
   const days = readModels.collection(availability);
 

@@ -6,11 +6,9 @@ import type { BookingId, PlainDate } from '../domain/ids.ts';
 import type { Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
-import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { ActorNames } from './actor-names.ts';
+import type { StoredEvent } from '../event-store/event-store.ts';
 import { isVisibleBooking } from './booking-pages.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 /** The events of a booking up to a point, and its state then; undefined if it had not been requested. */
 export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
@@ -21,14 +19,7 @@ export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookin
 type SpaceDate = { readonly spaceId: number; readonly date: PlainDate };
 
 /** The history of bookings from the log, now or as of an earlier time (docs/decisions/accounts.md). */
-export function createBookingHistory(deps: {
-  readonly events: EventStore;
-  readonly readModels: ReadModels;
-  readonly personalData: PersonalData;
-  readonly names: ActorNames;
-}) {
-  const { events, readModels, personalData, names } = deps;
-
+export function createBookingHistory({ events, readModels, personalData, names }: QueryDeps) {
   /** The booking events of a space on a day, or only those of one booking. Keeps no others, because a day may have thousands. */
   async function ofStream(day: SpaceDate, to: Until, bookingId?: BookingId): Promise<Recorded<BookingEvent>[]> {
     const found: Recorded<BookingEvent>[] = [];

@@ -14,8 +14,8 @@ import {
   bookingId as toBookingId,
 } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { merged } from '../runtime/merged.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 /** Pages of long lists of bookings, in the order of all lists: date, start hour, id (docs/decisions/bookings.md). */
 
@@ -188,7 +188,7 @@ async function* bookingsOf(
  * Reads a page of several lists merged: in order, each booking once. Reads little more than it returns, on any page. A booking that
  * arrives meanwhile is on its page; none is shown twice or skipped.
  */
-export function createBookingPages({ readModels }: { readonly readModels: ReadModels }) {
+export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>) {
   const documents = readModels.collection(bookings);
   const find = (query: Query<BookingDocument>) => documents.find(query);
 

@@ -7,8 +7,6 @@ import { defined } from '../domain/defined.ts';
 import { brandId, communityId, spaceId } from '../domain/ids.ts';
 import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { brandsById } from './accounts.ts';
 import {
   type BookingList,
@@ -18,6 +16,7 @@ import {
   isVisibleBooking,
   type PartQuery,
 } from './booking-pages.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { communitiesById, spacesById } from './spaces.ts';
 
 export type SearchQuery = PartQuery & {
@@ -54,9 +53,8 @@ const MAX_LISTS = 24;
  * Finds bookings by number or by name (docs/decisions/bookings.md). Looks names up in the read models of spaces, brands and communities,
  * then bookings by those ids, under any name they ever had.
  */
-export function createBookingSearch(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
-  const { readModels, personalData } = deps;
-  const parts = createBookingPages(deps);
+export function createBookingSearch({ readModels, personalData }: QueryDeps) {
+  const parts = createBookingPages({ readModels });
 
   /** The spaces and counterparties that the account's bookings may have. */
   async function named(account: Account): Promise<Found> {

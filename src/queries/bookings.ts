@@ -6,8 +6,7 @@ import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
 import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { Page, ReadModels } from '../read-models/read-models.ts';
+import type { Page } from '../read-models/read-models.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
   type BookingPart,
@@ -19,6 +18,7 @@ import {
   visibleByHour,
 } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 export type BookingFilter = Dates & { readonly status?: BookingStatus };
 
@@ -99,9 +99,8 @@ const ofBrandAt = declareQuery(
 /** Bookings whose texts are opened in one batch. */
 const OPENED_TOGETHER = 200;
 
-export function createBookingQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
-  const { readModels, personalData } = deps;
-  const parts = createBookingPages(deps);
+export function createBookingQueries({ readModels, personalData }: QueryDeps) {
+  const parts = createBookingPages({ readModels });
 
   return {
     /** The booking, or undefined if the account may not see it. */

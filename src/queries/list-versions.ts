@@ -6,9 +6,8 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 /** The version of a list: equal versions mean equal lists (docs/decisions/rest-api.md). */
 export type ListVersion = {
@@ -30,11 +29,7 @@ const lastOfCommunity = declareQuery(
   [toCommunityId(1)],
 );
 
-export function createListVersions(deps: {
-  readonly readModels: ReadModels;
-  readonly personalData: Pick<PersonalData, 'forgottenVersion'>;
-}) {
-  const { readModels, personalData } = deps;
+export function createListVersions({ readModels, personalData }: QueryDeps) {
   const lastChange = async ({ kind, id }: Account) => {
     const key = String(id);
     const found =

@@ -2,9 +2,9 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import type { Cents, PlainDate } from '../domain/ids.ts';
 import { cents } from '../domain/ids.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { type BookingPart, createBookingPages, type PartQuery } from './booking-pages.ts';
 import { byDate, ownedBy } from './bookings.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 /** The money of several bookings, in one currency. Currencies are never added. */
 export type ChargeTotals = {
@@ -21,13 +21,13 @@ export type ChargeTotals = {
 type Charged = BookingDocument & { readonly charge: Cents };
 
 /** The charges of an account's bookings in a range of dates (docs/decisions/bookings.md). */
-export function createMonthCharges(deps: { readonly readModels: ReadModels }) {
-  const parts = createBookingPages(deps);
+export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>) {
+  const parts = createBookingPages({ readModels });
   return {
     /** The totals of all bookings in the range, by currency. Streams them, so memory stays constant. */
     async totals(account: Account, range: { startDate: PlainDate; endDate: PlainDate }): Promise<ChargeTotals[]> {
       const totals = new Map<string, ChargeTotals>();
-      for await (const { document } of deps.readModels.collection(bookings).find(byDate(account, range)))
+      for await (const { document } of readModels.collection(bookings).find(byDate(account, range)))
         if (isCharged(document)) totals.set(document.currency, added(totals.get(document.currency), document));
       return [...totals.values()];
     },

@@ -6,11 +6,10 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { timeSlots } from '../domain/time-slots.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { startSlices } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { isVisibleSpace, spacesById } from './spaces.ts';
 
 type OpenDaysQuery = {
@@ -59,9 +58,7 @@ const CHUNK = 50;
  * may not see (`ResourceNotFound`, docs/decisions/accounts.md).
  * @throws {Unavailable} as soon as the answer is no longer wanted
  */
-export function createOpenDaysQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
-  const { readModels, clock } = deps;
-
+export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
   async function spacesOf({ account, spaceIds, communityId }: OpenDaysQuery): Promise<Space[] | Refusal> {
     if (spaceIds === undefined) {
       const owner = account.kind === 'Community' ? account.id : undefined;

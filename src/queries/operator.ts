@@ -11,10 +11,9 @@ import { brandId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { brandsById } from './accounts.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { spacesById } from './spaces.ts';
 
 const ofAccount = (account: Account | undefined) =>
@@ -46,8 +45,7 @@ const webhooksByAccount = declareQuery(
  * Queries of the operator, who sees everything. For the command line only: anything that acts for an account goes through the
  * other queries, which apply the visibility rules.
  */
-export function createOperatorQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
-  const { readModels, personalData } = deps;
+export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
   return {
     isSubject: (subject: Subject): Promise<boolean> => personalData.isKnown(subject),
 

@@ -1,7 +1,3 @@
-import type { EventStore } from '../event-store/event-store.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { createAccountHistory } from './account-history.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createActorNames, type Directory } from './actor-names.ts';
@@ -15,6 +11,7 @@ import { createListVersions } from './list-versions.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
@@ -28,34 +25,27 @@ import { createWebhookQueries } from './webhooks.ts';
  */
 export type Queries = ReturnType<typeof createQueries>;
 
-export function createQueries(deps: {
-  readonly events: EventStore;
-  readonly readModels: ReadModels;
-  readonly personalData: PersonalData;
-  readonly clock: Clock;
-  readonly directory: Directory;
-}) {
-  const { events, readModels, personalData, clock, directory } = deps;
-  const accounts = createAccountQueries({ readModels });
-  const names = createActorNames({ events, accounts, directory });
+export function createQueries({ directory, ...sources }: Omit<QueryDeps, 'names'> & { readonly directory: Directory }) {
+  const accounts = createAccountQueries(sources);
+  const deps = { ...sources, names: createActorNames({ ...sources, accounts, directory }) };
   return {
     accounts,
-    apiKeys: createApiKeyQueries({ readModels }),
-    availability: createAvailabilityQuery({ readModels, clock }),
-    openDays: createOpenDaysQuery({ readModels, clock }),
-    spaces: createSpaceQueries({ readModels }),
-    spaceChanges: createSpaceChanges({ events, names }),
-    bookings: createBookingQueries({ readModels, personalData }),
-    bookingSearch: createBookingSearch({ readModels, personalData }),
-    requests: createRequestQueries({ readModels, personalData }),
-    accountHistory: createAccountHistory({ events, readModels, personalData, names }),
-    bookingHistory: createBookingHistory({ events, readModels, personalData, names }),
-    charges: createCharges({ events, clock }),
-    monthCharges: createMonthCharges({ readModels }),
-    reviews: createReviewQueries({ readModels, personalData }),
-    spaceRatings: createSpaceRatingQueries({ readModels, personalData }),
-    webhooks: createWebhookQueries({ readModels }),
-    listVersions: createListVersions({ readModels, personalData }),
-    operator: createOperatorQueries({ readModels, personalData }),
+    apiKeys: createApiKeyQueries(deps),
+    availability: createAvailabilityQuery(deps),
+    openDays: createOpenDaysQuery(deps),
+    spaces: createSpaceQueries(deps),
+    spaceChanges: createSpaceChanges(deps),
+    bookings: createBookingQueries(deps),
+    bookingSearch: createBookingSearch(deps),
+    requests: createRequestQueries(deps),
+    accountHistory: createAccountHistory(deps),
+    bookingHistory: createBookingHistory(deps),
+    charges: createCharges(deps),
+    monthCharges: createMonthCharges(deps),
+    reviews: createReviewQueries(deps),
+    spaceRatings: createSpaceRatingQueries(deps),
+    webhooks: createWebhookQueries(deps),
+    listVersions: createListVersions(deps),
+    operator: createOperatorQueries(deps),
   };
 }

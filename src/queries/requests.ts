@@ -13,10 +13,9 @@ import {
   bookingId as toBookingId,
   spaceId as toSpaceId,
 } from '../domain/ids.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { type Dates, isVisibleBooking, rangeOf, visibleByHour } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 /** Filter of a community's pending requests: by space and dates. */
 export type RequestFilter = Dates & { readonly spaceId?: SpaceId };
@@ -89,8 +88,7 @@ const onDays = declareQuery(
 );
 
 /** Reads for a community that answers many requests, without a query for each. */
-export function createRequestQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
-  const { readModels, personalData } = deps;
+export function createRequestQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** Every pending request of a community, unordered. Texts stay sealed. All are in memory; to show only some, use `byDeadline`. */
     async pending(community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> {

@@ -13,10 +13,9 @@ import {
   bookingId as toBookingId,
   communityId as toCommunityId,
 } from '../domain/ids.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { documentsOf, isAny } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 const anyCompleted = declareQuery(
   bookings,
@@ -92,15 +91,17 @@ export type ReviewOverview = {
 const OPENED_TOGETHER = 200;
 
 /** A community reads its own reviews, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
-export async function mayReadReviews(readModels: ReadModels, account: Account, communityId: number): Promise<boolean> {
+export async function mayReadReviews(
+  { readModels }: Pick<QueryDeps, 'readModels'>,
+  account: Account,
+  communityId: number,
+): Promise<boolean> {
   if (account.kind === 'Community') return account.id === communityId;
   const completed = anyCompleted(account.id, toCommunityId(communityId));
   return isAny(readModels.collection(bookings).find(completed));
 }
 
-export function createReviewQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
-  const { readModels, personalData } = deps;
-
+export function createReviewQueries({ readModels, personalData }: QueryDeps) {
   async function* readable(found: AsyncIterable<Stored<ReviewDocument>>): AsyncGenerator<ReadableReview> {
     for await (const page of inPages(found, OPENED_TOGETHER))
       yield* await personalData.openReviews(page.map(({ document }) => document));
@@ -108,7 +109,7 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
 
   async function refuseReading(account: Account, communityId: number): Promise<Refusal | undefined> {
     const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
-    return exists && (await mayReadReviews(readModels, account, communityId))
+    return exists && (await mayReadReviews({ readModels }, account, communityId))
       ? undefined
       : refuse('ResourceNotFound', `There are no reviews of community ${communityId} for this caller.`);
   }

@@ -4,8 +4,7 @@ import type { NamedActor } from '../domain/shown-actor.ts';
 import { changedTerms, evolveSpace, SPACE_TERMS, type Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import type { ActorNames } from './actor-names.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { isVisibleSpace } from './spaces.ts';
 
 /** The actor and time of the last change. */
@@ -24,9 +23,7 @@ export type SpaceNow = {
  * The changes of a space since a page showed it, and their actors. Read from the log, because commands are decided on the log. Undefined
  * for a space that the account may not see.
  */
-export function createSpaceChanges(deps: { readonly events: EventStore; readonly names: ActorNames }) {
-  const { events, names } = deps;
-
+export function createSpaceChanges({ events, names }: QueryDeps) {
   return async (account: Account, spaceId: number, seen: SpaceTerms | undefined): Promise<SpaceNow | undefined> => {
     let space: Space | undefined;
     const last = new Map<keyof SpaceTerms | 'active', Recorded<SpaceEvent>>();

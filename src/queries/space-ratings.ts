@@ -6,9 +6,8 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type CommunityId, type SpaceId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 import { mayReadReviews } from './reviews.ts';
 
 const ofCommunity = declareQuery(
@@ -20,18 +19,13 @@ const ofCommunity = declareQuery(
 const ratingOf = ({ count, sum }: SpaceRating): Rating => ({ count, average: sum / count });
 
 /** Ratings of spaces, for accounts that may read the reviews (docs/decisions/bookings.md). */
-export function createSpaceRatingQueries(deps: {
-  readonly readModels: ReadModels;
-  readonly personalData: PersonalData;
-}) {
-  const { readModels, personalData } = deps;
-
+export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps) {
   /** The ratings of those spaces that have reviews which the account may read. */
   async function list(account: Account, spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, Rating>> {
     const communities = [...new Set(spaces.map(({ communityId }) => communityId))];
     const found = await Promise.all(
       communities.map(async (communityId) =>
-        (await mayReadReviews(readModels, account, communityId))
+        (await mayReadReviews({ readModels }, account, communityId))
           ? documentsOf(readModels.collection(spaceRatings).find(ofCommunity(communityId)))
           : [],
       ),
@@ -44,7 +38,7 @@ export function createSpaceRatingQueries(deps: {
     account: Account,
     { spaceId, communityId }: Space,
   ): Promise<{ readonly rating: Rating; readonly latest: readonly ReadableReview[] } | undefined> {
-    if (!(await mayReadReviews(readModels, account, communityId))) return undefined;
+    if (!(await mayReadReviews({ readModels }, account, communityId))) return undefined;
     const rated = (await readModels.collection(spaceRatings).get(String(spaceId)))?.document;
     if (rated === undefined) return undefined;
     const latest = await Promise.all(rated.latest.map((id) => readModels.collection(reviews).get(String(id))));

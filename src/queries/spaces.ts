@@ -6,8 +6,8 @@ import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { NamedSpace, Space } from '../domain/space.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 /** A community sees its own spaces, a brand every space (docs/decisions/accounts.md). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
@@ -30,7 +30,7 @@ export const communitiesById = declareQuery(
   [],
 );
 
-export function createSpaceQueries({ readModels }: { readonly readModels: ReadModels }) {
+export function createSpaceQueries({ readModels }: QueryDeps) {
   /** The space, or undefined if the account may not see it. */
   async function get(account: Account, spaceId: number): Promise<Space | undefined> {
     const found = await readModels.collection(spaces).get(String(spaceId));

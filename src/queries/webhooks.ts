@@ -3,8 +3,8 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { WebhookOwner } from '../domain/events.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
 import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
 
 const oldestOfCredential = declareQuery(
   webhooks,
@@ -21,7 +21,7 @@ const oldestOf = declareQuery(
   ['Brand:1'],
 );
 
-export function createWebhookQueries({ readModels }: { readonly readModels: ReadModels }) {
+export function createWebhookQueries({ readModels }: QueryDeps) {
   return {
     /** The registrations of one credential acting for one account (docs/decisions/webhook-deliveries.md), oldest first. */
     async listOwned({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> {
