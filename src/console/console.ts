@@ -26,8 +26,8 @@ import {
   type PageDeps,
   type Routes,
 } from './parts/visit.ts';
-import { type Cookies, createCookies } from './sessions/cookies.ts';
-import { createRejections, type Rejections } from './sessions/rejected-form.ts';
+import { createCookies } from './sessions/cookies.ts';
+import { rejectForm, type SessionDeps } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck } from './sessions/session-check.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessions/sign-in.ts';
@@ -50,15 +50,15 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const sessions = await createSessions({ documents, users, clock, secretKey });
   const submitOnce = await openSubmittedForms({ documents, clock });
   const cookies = createCookies({ publicUrl, secretKey });
-  const rejections = createRejections({ cookies, sessions, publicUrl });
+  const session: SessionDeps = { sessions, cookies, publicUrl };
   deps.onSignOut(async (header) => {
     const id = cookies.inHeader(header, SESSION_COOKIE);
     if (id !== undefined) await sessions.end(id);
   });
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
-  const signedIn = createSessionCheck({ sessions, cookies, rejections, publicUrl });
+  const signedIn = createSessionCheck(session);
   const renderer = createPageRenderer({ queries });
-  const handle = createPageHandler({ signedIn, sessions, cookies, submitOnce, feed, renderer, clock, publicUrl });
+  const handle = createPageHandler({ ...session, signedIn, submitOnce, feed, renderer, clock });
 
   registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));
@@ -69,15 +69,13 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
     scope.setErrorHandler(showError);
-    signInRoutes(scope, { publicUrl, cookies, sessions, users });
+    signInRoutes(scope, { ...session, users });
     registerPages(routesOf(scope, handle), deps);
-    registerLiveFeed(scope, { feed, sessions, cookies });
-    registerSessionForms(scope, { signedIn, sessions, cookies, rejections, endSession });
+    registerLiveFeed(scope, feed, session);
+    registerSessionForms(scope, session, { signedIn, endSession });
   });
   return sessions;
 }
-
-type SessionDeps = { readonly sessions: Sessions; readonly cookies: Cookies; readonly rejections: Rejections };
 
 function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
   const get: Routes['get'] = (path, handler) =>
@@ -99,10 +97,7 @@ function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
 }
 
 /** Server-sent events for open pages. */
-function registerLiveFeed(
-  scope: FastifyInstance,
-  { feed, sessions, cookies }: Omit<SessionDeps, 'rejections'> & { readonly feed: LiveFeed },
-) {
+function registerLiveFeed(scope: FastifyInstance, feed: LiveFeed, { sessions, cookies }: SessionDeps) {
   const streams = createEventStreams({ feed, sessions });
   scope.addHook('preClose', async () => {
     streams.endAll();
@@ -118,23 +113,20 @@ function registerLiveFeed(
   });
 }
 
-type SessionFormDeps = SessionDeps & {
-  readonly signedIn: SessionCheck;
-  readonly endSession: ConsoleDeps['endSession'];
-};
-
 /** Switching the account and signing out. */
 function registerSessionForms(
   scope: FastifyInstance,
-  { signedIn, sessions, cookies, rejections, endSession }: SessionFormDeps,
+  session: SessionDeps,
+  { signedIn, endSession }: Pick<ConsoleDeps, 'endSession'> & { readonly signedIn: SessionCheck },
 ) {
+  const { sessions, cookies } = session;
   scope.post('/console/account', async (request, reply) => {
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
     const form = new Form(request.body);
     const account = current.user.accounts.find((own) => accountKey(own) === form.text('account'));
     if (account === undefined || !(await sessions.switchAccount(current, account)))
-      return rejections.forbidden(request, reply);
+      return rejectForm(session, request, reply);
     return reply.redirect(ownPath(form.text('to')), 303);
   });
 

@@ -9,6 +9,7 @@ import {
   RETRY_AFTER_SECONDS,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
+import { capitalised } from './parts/formats.ts';
 import { buttonLink, homeOf } from './parts/frame.ts';
 import type { Shown } from './parts/visit.ts';
 
@@ -18,7 +19,7 @@ export function notFound(what: string, account: Account): Shown {
   const home = homeOf(account);
   return {
     title: 'Not found',
-    heading: `${what.charAt(0).toUpperCase()}${what.slice(1)} not found`,
+    heading: `${capitalised(what)} not found`,
     status: 404,
     main: html`<p>It does not exist, or it belongs to another account.</p><p>${buttonLink(home.href, home.label)}</p>`,
   };

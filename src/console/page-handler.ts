@@ -9,26 +9,23 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, unavailablePage } from './error-pages.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
-import { postForm } from './parts/forms.ts';
+import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
 import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
 import { type Answer, Form, type Handler, type Shown, type Visit } from './parts/visit.ts';
 import { cameVia } from './parts/way-back.ts';
-import type { Cookies } from './sessions/cookies.ts';
+import type { SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
-import type { CurrentSession, Sessions } from './sessions/sessions.ts';
+import type { CurrentSession } from './sessions/sessions.ts';
 import type { SubmitOnce } from './sessions/submitted-forms.ts';
 
-export type PageHandlerDeps = {
+export type PageHandlerDeps = SessionDeps & {
   readonly signedIn: SessionCheck;
-  readonly sessions: Sessions;
-  readonly cookies: Cookies;
   readonly submitOnce: SubmitOnce;
   readonly feed: Pick<LiveFeed, 'mark'>;
   readonly renderer: PageRenderer;
   readonly clock: Clock;
-  readonly publicUrl: string;
 };
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
@@ -132,7 +129,7 @@ function switchPage(visit: Visit, accounts: readonly NamedAccount[], to: string)
     ({ account, name }) =>
       html`<button class="button${accounts.length > 1 && ' quiet'}" name="account" value="${accountKey(account)}"><span>Switch to ${named(name)}</span></button>`,
   );
-  const fields = html`<input type="hidden" name="to" value="${to}">${buttons}`;
+  const fields = html`${hiddenField('to', to)}${buttons}`;
   return {
     title: 'Switch account',
     heading: 'This page belongs to another of your accounts',

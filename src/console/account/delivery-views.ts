@@ -6,7 +6,7 @@ import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
 import { bareSecond, counted, fromNow, second } from '../parts/formats.ts';
-import { onceField, postForm } from '../parts/forms.ts';
+import { hiddenField, onceField, postForm } from '../parts/forms.ts';
 import { addressOf, noticeOf, pager } from '../parts/links.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
 import { backTo, keeping } from '../parts/way-back.ts';
@@ -120,7 +120,7 @@ export function notSentPage(
 ): Shown {
   const { bookingId } = event.data;
   const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId: `${event.id}:${webhook.webhookId}` });
-  const fields = html`<input type="hidden" name="booking" value="${bookingId}">`;
+  const fields = hiddenField('booking', bookingId);
   return {
     ...eventHead(visit, webhook, event.type, bookingId, event.metadata.at),
     title: `${event.type}, not sent`,

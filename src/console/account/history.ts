@@ -6,7 +6,7 @@ import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
-import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
+import { amount, capitalised, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
 import { emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import { dataTable } from '../parts/tables.ts';
@@ -136,7 +136,7 @@ const changeTable = (changes: readonly NamedChange[], currency: string, zone: st
 
 /** The subject of a change, by name. Names keep their case at the beginning of a sentence. */
 function thing({ of, name, event }: NamedChange, begins = false): Html {
-  const word = (text: string) => (begins ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text);
+  const word = (text: string) => (begins ? capitalised(text) : text);
   const called = name !== undefined && html` “${named(name)}”`;
   switch (of.kind) {
     case 'space':

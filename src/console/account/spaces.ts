@@ -10,7 +10,7 @@ import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { momentIn } from '../parts/formats.ts';
-import { type Field, field, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { type Field, field, hiddenField, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
 import {
   type Answer,
   type ConsoleRoutes,
@@ -202,8 +202,7 @@ function problemsOf(refusal: Refusal, typed: Typed): Problems {
 }
 
 /** The terms that the form was made from, to detect changes by others. */
-const seenField = (terms: SpaceTerms): Html =>
-  html`<input type="hidden" name="seen" value="${JSON.stringify(picked(terms, SPACE_TERMS))}">`;
+const seenField = (terms: SpaceTerms): Html => hiddenField('seen', JSON.stringify(picked(terms, SPACE_TERMS)));
 
 /** Undefined if the form does not say. */
 function seenIn(form: Form): SpaceTerms | undefined {

@@ -13,6 +13,7 @@ import {
   choices,
   confirm,
   field,
+  hiddenField,
   momentField,
   NO_PROBLEMS,
   onceField,
@@ -265,7 +266,7 @@ function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems)
     visit,
     `${webhookHref(webhook)}/recover`,
     'card fields narrow',
-    html`<input type="hidden" name="zone" value="${zone}"><h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
+    html`${hiddenField('zone', zone)}<h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
 ${momentField({ name: 'since', label: 'Since', hint: zoneName(zone), value: form.text('since') || yesterday, required: true, problems })}
 <div><button class="button quiet">Recover</button></div>`,
   );

@@ -15,8 +15,8 @@ import {
   stateOf,
   statusIn,
 } from '../parts/booking-views.ts';
-import { counted, shortDate } from '../parts/formats.ts';
-import { dateField, field, hasProblems } from '../parts/forms.ts';
+import { capitalised, counted, shortDate } from '../parts/formats.ts';
+import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
@@ -144,16 +144,14 @@ function searchForm(visit: Visit, { state, typed }: Asked, problems: Problems): 
 ${field({ name: 'q', label: `Number, ${others} or space`, value: typed.q, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
 ${date('from', 'First day')}
 ${date('to', 'Last day')}
-${Object.hasOwn(WHEN, when) && html`<input type="hidden" name="when" value="${when}">`}${state && html`<input type="hidden" name="status" value="${state}">`}
+${Object.hasOwn(WHEN, when) && hiddenField('when', when)}${state && hiddenField('status', state)}
 <button class="button">${icon('search')} Search</button>
 </form>`;
 }
 
 /** `Upcoming pending bookings` */
-function kindOf({ when, state }: Asked): string {
-  const words = [when === 'all' ? undefined : when, state?.toLowerCase(), 'bookings'].filter(Boolean).join(' ');
-  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
-}
+const kindOf = ({ when, state }: Asked): string =>
+  capitalised([when === 'all' ? undefined : when, state?.toLowerCase(), 'bookings'].filter(Boolean).join(' '));
 
 function datesOf({ typed: { from, to } }: Asked): string {
   const [first, last] = [from && shortDate(from), to && shortDate(to)];

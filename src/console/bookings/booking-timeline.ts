@@ -4,7 +4,7 @@ import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { statusBadge, statusClass } from '../parts/booking-views.ts';
-import { amount, momentIn, zoneName } from '../parts/formats.ts';
+import { amount, capitalised, momentIn, zoneName } from '../parts/formats.ts';
 import { hasProblems, momentField } from '../parts/forms.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
 import type { Problems, Visit } from '../parts/visit.ts';
@@ -48,10 +48,7 @@ function stateThen({ steps, booking }: BookingThen, zone: string): Html {
 }
 
 /** `Requested`, `Approved`, `Declined` */
-const wordOf = (step: NamedStep): string => {
-  const verb = verbOf(step);
-  return `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`;
-};
+const wordOf = (step: NamedStep): string => capitalised(verbOf(step));
 
 /** The details of a step. */
 function stepDetails(event: HistoryStep['event']): Html | undefined {

@@ -5,7 +5,7 @@ import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
-import { hasProblems, NO_PROBLEMS, select } from '../parts/forms.ts';
+import { hasProblems, hiddenField, NO_PROBLEMS, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, neighbours, tabs } from '../parts/links.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
@@ -192,9 +192,7 @@ function spaceChoice(
       })),
     ]);
   }
-  const hidden = Object.entries(kept).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  );
+  const hidden = Object.entries(kept).map(([name, value]) => hiddenField(name, value));
   const all = { value: '', label: `All ${spaces.length} spaces` };
   const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
   const choice = { name: 'space', label: 'Space', value: chosen?.spaceId ?? '', problems, options: [all, ...names] };

@@ -15,7 +15,7 @@ import { icon } from '../../html/layout.ts';
 import { hoursTopic } from '../live/live.ts';
 import { priceView } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../parts/formats.ts';
-import { csrfField, dateField, NO_PROBLEMS, onceField, problemOf, textArea } from '../parts/forms.ts';
+import { csrfField, dateField, hiddenField, NO_PROBLEMS, onceField, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf, linkItem } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { readDate } from '../parts/typed-dates.ts';
@@ -265,7 +265,7 @@ const repeatNotice = ({ bookingId }: ReadableBooking): Html =>
 /** The form that shows another day. */
 function dayForm({ spaceId }: Space, origin: Origin, value: string, earliest: PlainDate, problems: Problems): Html {
   const kept = new URL(spacePath(spaceId, origin), 'http://localhost').searchParams;
-  const hidden = [...kept].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+  const hidden = [...kept].map(([name, value]) => hiddenField(name, value));
   return html`<form class="card fields-row end" method="get" action="/console/find/${spaceId}">${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, problems, earliest })}<div><button class="button quiet">Show this day</button></div></form>`;
 }
 
@@ -279,7 +279,7 @@ function requestForm(
   problems: Problems,
 ): Html {
   const query = spacePath(spaceId, origin).split('?')[1] ?? '';
-  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price.totalPrice}"><input type="hidden" name="origin" value="${query}">
+  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${hiddenField('origin', query)}
 <h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending a request is free.</p></form>`;

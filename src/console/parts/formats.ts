@@ -94,7 +94,10 @@ export const zoneName = (zone: string): string =>
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-const pad = (value: number) => String(value).padStart(2, '0');
+/** `approved` → `Approved` */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export const pad = (value: number): string => String(value).padStart(2, '0');
 
 /** A text cut to a number of characters. Messages travel in a cookie, so names in them are cut to 60. */
 export function shortened(text: string, most = 60): string {

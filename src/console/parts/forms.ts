@@ -159,13 +159,14 @@ export const choices = (
       html`<li><label class="choice"><input${index === 0 && html` id="${name}"`} type="${type}" name="${name}" value="${choice.value}"${flag('checked', choice.checked)}><span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
   )}</ul>${errorText(name, problems[name])}</fieldset>`;
 
+export const hiddenField = (name: string, value: string | number): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;
+
 /** The CSRF token, which every form that changes something must carry. */
-export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html =>
-  html`<input type="hidden" name="csrf" value="${csrf}">`;
+export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html => hiddenField('csrf', csrf);
 
 /** The token that makes a form take effect once (`Routes.post`), or that a command knows a repeated form by. */
-export const onceField = (name = 'once'): Html =>
-  html`<input type="hidden" name="${name}" value="${randomBytes(15).toString('base64url')}">`;
+export const onceField = (name = 'once'): Html => hiddenField(name, randomBytes(15).toString('base64url'));
 
 /** A form that changes something. */
 export const postForm = (visit: Pick<Visit, 'csrf'>, action: string, look: string, content: Interpolated): Html =>

@@ -2,7 +2,7 @@ import { isMonth, isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Dates } from '../../queries/booking-pages.ts';
-import { monthName, shortDate } from './formats.ts';
+import { monthName, pad, shortDate } from './formats.ts';
 
 /**
  * Dates and moments as people type them. Every field shows them as the pages do (`Fri 20 Nov 2026`), where a native date field
@@ -123,5 +123,3 @@ export function momentInField(typed: string): string {
   const [date = '', time = ''] = read.time.split('T');
   return `${shortDate(date)}, ${time.replace(/:00$/, '')}`;
 }
-
-const pad = (value: number) => String(value).padStart(2, '0');

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Html, html } from '../../html/html.ts';
+import { hiddenField } from './forms.ts';
 import { labelOf } from './frame.ts';
 import { addressOf } from './links.ts';
 import { Form, type Link, type Visit } from './visit.ts';
@@ -35,5 +36,4 @@ const isPage = (path: string, address: string): boolean => address.split('?')[0]
 export const keeping = ({ via }: Came, path: string): string => addressOf(path, { [FIELD]: via });
 
 /** The same for a form. */
-export const viaField = ({ via }: Came): Html | undefined =>
-  via === undefined ? undefined : html`<input type="hidden" name="${FIELD}" value="${via}">`;
+export const viaField = ({ via }: Came): Html | undefined => (via === undefined ? undefined : hiddenField(FIELD, via));

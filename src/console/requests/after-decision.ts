@@ -3,7 +3,7 @@ import type { Account } from '../../domain/account.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { amount, hours, longDate, shortDate, shortened, zoneName } from '../parts/formats.ts';
-import { postForm } from '../parts/forms.ts';
+import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { PageDeps, Shown, Visit } from '../parts/visit.ts';
 import { keeping, viaField } from '../parts/way-back.ts';
@@ -54,7 +54,7 @@ export function confirmApproval(
   const price = amount(totalPrice, currency);
   const path = `/console/bookings/${bookingId}`;
   const back = { href: keeping(visit, path), label: `Booking #${bookingId}` };
-  const content = html`${listFieldsOf(visit.form)}${viaField(visit)}<input type="hidden" name="confirmed" value="${totalPrice}">
+  const content = html`${listFieldsOf(visit.form)}${viaField(visit)}${hiddenField('confirmed', totalPrice)}
 ${summaryOf(request, request.brandName, request.spaceName)}
 <p>This is above ${amount(approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
 <div class="row"><button class="button">Approve for ${price}</button>${buttonLink(back.href, 'Do not approve yet', 'quiet')}</div>`;

@@ -6,7 +6,7 @@ import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
-import { NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { hiddenField, NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import {
   type AccountOf,
@@ -162,7 +162,7 @@ const listed = (requests: readonly BookingDocument[]): Html =>
   )}</ul>`;
 
 const idFields = (requests: readonly BookingDocument[]): Html =>
-  html`${requests.map(({ bookingId }) => html`<input type="hidden" name="id" value="${bookingId}">`)}`;
+  html`${requests.map(({ bookingId }) => hiddenField('id', bookingId))}`;
 
 /** Asks for confirmation when some of the selected requests are above the amount of the setting. */
 function confirmAll(
@@ -176,9 +176,7 @@ function confirmAll(
   const others = selected.filter((one) => !above.includes(one));
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const form = (requests: readonly BookingDocument[], button: string, look = '') => {
-    const confirmed = requests.map(
-      ({ bookingId }) => html`<input type="hidden" name="confirmed" value="${bookingId}">`,
-    );
+    const confirmed = requests.map(({ bookingId }) => hiddenField('confirmed', bookingId));
     const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${look}">${button}</button>`;
     return postForm(visit, '/console/inbox/approve', '', content);
   };

@@ -4,7 +4,7 @@ import type { BookingId } from '../../domain/ids.ts';
 import { REASON } from '../../domain/limits.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
 import { amount } from '../parts/formats.ts';
-import { counter, postForm } from '../parts/forms.ts';
+import { counter, hiddenField, postForm } from '../parts/forms.ts';
 import type { Form, PageDeps, Visit } from '../parts/visit.ts';
 
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
@@ -92,8 +92,8 @@ export const reasonSuggestions = (reasons: readonly string[]): Html =>
 
 /** Marks a form as sent from a list, with the list. */
 export const listField = (list: string | undefined): Html | undefined =>
-  list === undefined ? undefined : html`<input type="hidden" name="list" value="${list}">`;
+  list === undefined ? undefined : hiddenField('list', list);
 
 /** The same for a form that confirms another: the list that the first one was sent from, and the rows open there. */
 export const listFieldsOf = (form: Form): Html =>
-  html`${listField(form.all('list')[0])}<input type="hidden" name="shown" value="${form.text('shown')}">`;
+  html`${listField(form.all('list')[0])}${hiddenField('shown', form.text('shown'))}`;

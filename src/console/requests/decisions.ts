@@ -6,7 +6,7 @@ import { REASON } from '../../domain/limits.ts';
 import { html } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import { amount, momentIn, zoneName } from '../parts/formats.ts';
-import { NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { hiddenField, NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import {
   type Answer,
@@ -147,7 +147,7 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO
     problems,
     attributes: { maxlength: REASON.max, rows: 3 },
   });
-  const content = html`${listField(form.all('list')[0])}${viaField(visit)}<input type="hidden" name="was" value="${status}">
+  const content = html`${listField(form.all('list')[0])}${viaField(visit)}${hiddenField('was', status)}
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
 <p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again. This cannot be undone.</p>
 ${reason}

@@ -5,6 +5,7 @@ import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import {
   amount,
+  capitalised,
   counted,
   duration,
   fromNow,
@@ -205,7 +206,7 @@ function messageView(message: string): Html {
   return html`<details class="message" dir="auto"><summary>${start}<span>…</span></summary><p class="pre">${rest}</p></details>`;
 }
 
-const doneBy = ({ verb, by }: LastStep): string => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}${by && ` ${by}`}`;
+const doneBy = ({ verb, by }: LastStep): string => `${capitalised(verb)}${by && ` ${by}`}`;
 
 /** Warnings: too little time, and other bookings that day. */
 function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]): Html | undefined {

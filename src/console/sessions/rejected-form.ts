@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../../html/html.ts';
 import { type Flash, page, sendPage } from '../../html/layout.ts';
+import { capitalised } from '../parts/formats.ts';
 import { Form, type Link } from '../parts/visit.ts';
 import type { Cookies } from './cookies.ts';
 import { isRestorable, saveForm } from './restored-form.ts';
@@ -23,34 +24,31 @@ const SIGN_IN_SECONDS = 600;
 /** Maximum size of a message with input, which is stored in a cookie. */
 const MAX_BYTES = 2_200;
 
-type Deps = { readonly cookies: Cookies; readonly sessions: Sessions; readonly publicUrl: string };
+/** What forms and sessions are checked with. */
+export type SessionDeps = { readonly sessions: Sessions; readonly cookies: Cookies; readonly publicUrl: string };
 
-export type Rejections = ReturnType<typeof createRejections>;
-
-/** Answers forms that had no effect: says so, shows the input, and links back to their page. */
-export function createRejections({ cookies, sessions, publicUrl }: Deps) {
-  const ownerOf = (request: FastifyRequest) => sessions.ownerOf(new Form(request.body).text('csrf'));
-
-  return {
-    /** A form whose session has ended. */
-    signedOut(request: FastifyRequest, reply: FastifyReply, signInUrl: (to: string) => string): FastifyReply {
-      const form = rejectedForm(request, publicUrl);
-      if (form.isRestorable) saveForm(cookies, request, reply, ownerOf(request));
-      else if (form.typed.length > 0)
-        cookies.setFlash(reply, messageAfterSignIn(form), ownerOf(request), SIGN_IN_SECONDS);
-      const next = { href: signInUrl(form.back), label: 'Sign in to review and resend' };
-      return sendPage(reply, 401, rejectionPage(form, 'Your session has ended.', next));
-    },
-
-    /** A form of another session or account, or from another site. */
-    forbidden(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-      const form = rejectedForm(request, publicUrl);
-      if (form.isRestorable) saveForm(cookies, request, reply, ownerOf(request));
-      const why = 'This form is out of date, belongs to another account, or did not come from this site.';
-      const label = form.back === '/console' ? 'Go to the console' : 'Open the page again';
-      return sendPage(reply, 403, rejectionPage(form, why, { href: form.back, label }));
-    },
-  };
+/**
+ * Answers a form that had no effect: says so, shows the input, and links back to its page.
+ * @param signInUrl if its session has ended; otherwise the form is of another session or account, or from another site
+ */
+export function rejectForm(
+  { cookies, sessions, publicUrl }: SessionDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  signInUrl?: (to: string) => string,
+): FastifyReply {
+  const form = rejectedForm(request, publicUrl);
+  const owner = sessions.ownerOf(new Form(request.body).text('csrf'));
+  if (form.isRestorable) saveForm(cookies, request, reply, owner);
+  else if (signInUrl !== undefined && form.typed.length > 0)
+    cookies.setFlash(reply, messageAfterSignIn(form), owner, SIGN_IN_SECONDS);
+  if (signInUrl !== undefined) {
+    const next = { href: signInUrl(form.back), label: 'Sign in to review and resend' };
+    return sendPage(reply, 401, rejectionPage(form, 'Your session has ended.', next));
+  }
+  const why = 'This form is out of date, belongs to another account, or did not come from this site.';
+  const label = form.back === '/console' ? 'Go to the console' : 'Open the page again';
+  return sendPage(reply, 403, rejectionPage(form, why, { href: form.back, label }));
 }
 
 function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm {
@@ -80,10 +78,8 @@ function typedIn(body: unknown): RejectedForm['typed'] {
 }
 
 /** `startHour` → `Start hour` */
-const labelOf = (name: string): string => {
-  const words = name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
+const labelOf = (name: string): string =>
+  capitalised(name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`));
 
 const rejectionPage = ({ action, typed }: RejectedForm, why: string, next: Link): string =>
   page({

@@ -1,21 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Form } from '../parts/visit.ts';
-import type { Cookies } from './cookies.ts';
-import type { Rejections } from './rejected-form.ts';
-import type { CurrentSession, Sessions } from './sessions.ts';
+import { rejectForm, type SessionDeps } from './rejected-form.ts';
+import type { CurrentSession } from './sessions.ts';
 import { SESSION_COOKIE } from './sign-in.ts';
 
 /** The session of a request. Undefined once it has replied: with a redirect to sign-in, or with 403 to a forged form. */
 export type SessionCheck = (request: FastifyRequest, reply: FastifyReply) => Promise<CurrentSession | undefined>;
 
-type Deps = {
-  readonly sessions: Sessions;
-  readonly cookies: Cookies;
-  readonly rejections: Rejections;
-  readonly publicUrl: string;
-};
-
-export function createSessionCheck({ sessions, cookies, rejections, publicUrl }: Deps): SessionCheck {
+export function createSessionCheck(deps: SessionDeps): SessionCheck {
+  const { sessions, cookies, publicUrl } = deps;
   const signInUrl = (to: string) => `${publicUrl}/console/sign-in?to=${encodeURIComponent(to)}`;
 
   /** Whether a form came from this site and was made for this session and account (docs/decisions/console.md). */
@@ -29,8 +22,8 @@ export function createSessionCheck({ sessions, cookies, rejections, publicUrl }:
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     const isForm = request.method === 'POST';
     if (current !== undefined && (!isForm || isOwnForm(request, current))) return current;
-    if (current !== undefined) rejections.forbidden(request, reply);
-    else if (isForm) rejections.signedOut(request, reply, signInUrl);
+    if (current !== undefined) rejectForm(deps, request, reply);
+    else if (isForm) rejectForm(deps, request, reply, signInUrl);
     else reply.redirect(signInUrl(request.url), 303);
     return undefined;
   };

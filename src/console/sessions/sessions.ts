@@ -50,6 +50,16 @@ export async function createSessions(deps: {
   const expiryOf = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + MAX_AGE_MS));
 
+  /** The session that is stored under a digest, and its user. Deletes one whose user may no longer use it. */
+  async function find(hash: string) {
+    const stored = await sessions.get(hash);
+    if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
+    const user = await users.get(stored.document.userId);
+    if (user !== undefined && isStillValid(user, stored.document)) return { stored, user };
+    await sessions.delete(hash);
+    return undefined;
+  }
+
   return {
     /** Starts a session with a new random id. @returns the id, for the cookie */
     async start(userId: string, account: Account): Promise<string> {
@@ -66,14 +76,10 @@ export async function createSessions(deps: {
     async current(id: string | undefined): Promise<CurrentSession | undefined> {
       if (id === undefined) return undefined;
       const hash = digest(id);
-      const stored = await sessions.get(hash);
-      if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
+      const found = await find(hash);
+      if (found === undefined) return undefined;
+      const { stored, user } = found;
       const session = stored.document;
-      const user = await users.get(session.userId);
-      if (user === undefined || !isStillValid(user, session)) {
-        await sessions.delete(hash);
-        return undefined;
-      }
       if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
         const expiresAt = expiryOf(session.startedAt);
         if (expiresAt > session.expiresAt)
@@ -94,11 +100,8 @@ export async function createSessions(deps: {
 
     /** Whether a session, given its digest, is still valid for the account. Long-lived connections ask periodically. */
     async isActive(hash: string, account: Account): Promise<boolean> {
-      const stored = await sessions.get(hash);
-      if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return false;
-      const user = await users.get(stored.document.userId);
-      const same = accountKey(stored.document.account) === accountKey(account);
-      return same && user !== undefined && isStillValid(user, stored.document);
+      const found = await find(hash);
+      return found !== undefined && accountKey(found.stored.document.account) === accountKey(account);
     },
 
     /**

@@ -5,16 +5,10 @@ import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../../authorization-se
 import { PATHS } from '../../authorization-server/paths.ts';
 import { problemPage, sendPage } from '../../html/layout.ts';
 import { loadOnce } from '../../runtime/load-once.ts';
-import type { Cookies } from './cookies.ts';
-import type { Sessions } from './sessions.ts';
+import type { SessionDeps } from './rejected-form.ts';
 
 /** The console as a client of the service's own authorization server: authorization code with PKCE. */
-export type SignIn = {
-  readonly publicUrl: string;
-  readonly cookies: Cookies;
-  readonly sessions: Sessions;
-  readonly users: Pick<Users, 'get'>;
-};
+export type SignIn = SessionDeps & { readonly users: Pick<Users, 'get'> };
 
 /** The page shown after signing out. */
 export const SIGNED_OUT_PATH = '/console/signed-out';
