@@ -58,7 +58,15 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck(session);
   const renderer = createPageRenderer({ queries });
-  const handle = createPageHandler({ ...session, signedIn, submitOnce, feed, renderer, clock });
+  const handle = createPageHandler({
+    ...session,
+    signedIn,
+    submitOnce,
+    feed,
+    renderer,
+    clock,
+    settings: deps.settings,
+  });
 
   registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));

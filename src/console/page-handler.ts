@@ -12,7 +12,7 @@ import type { PageRenderer } from './page-renderer.ts';
 import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
 import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
-import { type Answer, Form, type Handler, type Shown, type Visit } from './parts/visit.ts';
+import { type Answer, Form, type Handler, type Settings, type Shown, type Visit } from './parts/visit.ts';
 import { cameVia } from './parts/way-back.ts';
 import type { SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
@@ -26,6 +26,7 @@ export type PageHandlerDeps = SessionDeps & {
   readonly feed: Pick<LiveFeed, 'mark'>;
   readonly renderer: PageRenderer;
   readonly clock: Clock;
+  readonly settings: Settings;
 };
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
@@ -48,6 +49,7 @@ export function createPageHandler({
   renderer,
   clock,
   publicUrl,
+  settings,
 }: PageHandlerDeps) {
   const turns = createTurns(AT_ONCE);
 
@@ -96,6 +98,7 @@ export function createPageHandler({
       form: new Form(request.body),
       ...defined({ restored, via: cameVia(request, publicUrl) }),
       csrf,
+      settings,
       now: clock(),
       zone: readerZone(request.cookies[ZONE_COOKIE]),
     };

@@ -69,8 +69,8 @@ const selected = (...ids: readonly number[]) => ({ id: ids.map(String) });
 
 test('approval is offered as long as it can be given', () => {
   const { data } = requestedEvent();
-  const place = { settings: { approveConfirmAbove: undefined } };
-  const shown = (now: number) => decisionForms({ csrf: 'x', now }, data, place).markup;
+  const settings = { approveConfirmAbove: undefined };
+  const shown = (now: number) => decisionForms({ csrf: 'x', now, settings }, data, {}).markup;
   const lastMoment = at(data.expiresAt) - 1;
   expect(shown(lastMoment)).toMatch(/action="\/console\/bookings\/1\/approve".*Decline/s);
   const late = shown(lastMoment + 1);

@@ -1,13 +1,12 @@
 import type { ApiKeyDocument } from '../../../projections/api-keys.ts';
-import type { AccountKind } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { LABEL } from '../../domain/limits.ts';
-import { Permission, type PermissionName, permissionNames, usablePermissions } from '../../domain/permissions.ts';
+import { Permission, permissionNames, usablePermissions } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { counted, fromNow, moment } from '../parts/formats.ts';
-import { choices, confirm, field, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { choices, confirm, field, maskOf, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import { dataTable } from '../parts/tables.ts';
 import { type Answer, done, missing, type PageDeps, type Problems, type Routes, type Visit } from '../parts/visit.ts';
@@ -21,25 +20,20 @@ const PATH = '/console/keys';
 const LABELS = { label: 'Name', permissions: 'Permissions' };
 const CHOOSE = { permissions: { field: 'permission', text: 'Choose at least one of the permissions.' } };
 
-const offered = (kind: AccountKind): PermissionName[] => permissionNames(usablePermissions(kind));
-
 /** API keys: creating one with chosen permissions, which shows it once, listing and revoking them. */
-export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, settings }: PageDeps): void {
+export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: PageDeps): void {
   routes.get(PATH, (visit) => listPage(visit));
 
   routes.post(PATH, async (visit) => {
     const { account, form, context } = visit;
     const label = form.text('label');
-    const chosen = form.all('permission');
-    const permissions = offered(account.kind)
-      .filter((name) => chosen.includes(name))
-      .reduce((mask, name) => mask | Permission[name], 0);
+    const permissions = maskOf(form.all('permission'), Permission) & usablePermissions(account.kind);
     const outcome = await commands.apiKeys.issue({ account, permissions, label }, context);
     if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
     const { key } = outcome;
     const more = await tryKey(
       { queries, account, now: visit.now },
-      { key, permissions, publicUrl: settings.publicUrl },
+      { key, permissions, publicUrl: visit.settings.publicUrl },
     );
     return secretPage({
       title: 'New API key',
@@ -86,7 +80,7 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, se
 function newKeyForm(visit: Visit, problems: Problems): Html {
   const { account, form } = visit;
   const chosen = form.all('permission');
-  const permissions = offered(account.kind).map((name) => ({
+  const permissions = permissionNames(usablePermissions(account.kind)).map((name) => ({
     value: name,
     ...PERMISSION_LABELS[name],
     checked: chosen.includes(name),

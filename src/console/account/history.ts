@@ -40,7 +40,7 @@ export const historyOf = (
 export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic });
 
 /** The changes of the account: its spaces and fees, keys, webhooks, members and apps, with times and actors. */
-export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
+export function historyPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async (visit) => {
     const { account, accountName, query, zone: readers, via } = visit;
     const offered = TOPICS.filter(({ only }) => only === undefined || only === account.kind);
@@ -64,18 +64,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
       ...defined({ back: single && pageOf(visit, single) }),
       lead: html`${only}What changed for ${named(accountName)}, and who did it. Times are in ${zoneName(zone)}.`,
       flash: noticeOf(query, cursors),
-      main: html`${
-        of === undefined
-          ? tabs('What changed', [
-              { label: 'All', href: PATH, current: topic === undefined },
-              ...offered.map((one) => ({
-                label: one.label,
-                href: historyOfAll(one.topic),
-                current: one.topic === topic,
-              })),
-            ])
-          : html`<p><a href="${PATH}">The whole history</a></p>`
-      }
+      main: html`${of === undefined ? topicTabs(offered, topic) : html`<p><a href="${PATH}">The whole history</a></p>`}
 <div class="stack full" id="history" data-live-region>${
         changes.length === 0
           ? emptyState(
@@ -83,7 +72,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
               'Nothing here',
               cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.',
             )
-          : changeTable(changes, settings.currency, zone)
+          : changeTable(changes, visit.settings.currency, zone)
       }${cursorPager(PATH, of === undefined ? filter : { ...filter, via }, beside)}</div>`,
     };
   });
@@ -101,6 +90,12 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
     return defined({ before, after });
   }
 }
+
+const topicTabs = (offered: readonly OfferedTopic[], current: Topic | undefined): Html =>
+  tabs('What changed', [
+    { label: 'All', href: PATH, current: current === undefined },
+    ...offered.map(({ topic, label }) => ({ label, href: historyOfAll(topic), current: topic === current })),
+  ]);
 
 /** The page that the history of one thing was opened from. */
 function pageOf(visit: Pick<Visit, 'via'>, { of, name = 'Space' }: NamedChange): Link | undefined {
@@ -123,7 +118,7 @@ const changeTable = (changes: readonly NamedChange[], currency: string, zone: st
         look: 'long line',
         cell: (change) =>
           withDetails(
-            html`<strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>`,
+            html`<strong>${thing(change, true)} ${VERBS[change.event.type] ?? 'changed'}</strong>`,
             change,
             currency,
             zone,
@@ -149,17 +144,20 @@ function thing({ of, name, event }: NamedChange, begins = false): Html {
       return name === undefined ? html`${word('a user who was removed')}` : named(name);
     case 'client':
       return html`${word(event.type.startsWith('Client') ? 'service client' : 'app')}${called || ' that was removed'}`;
-    case 'booking':
-    case 'review':
-      return html`${word(of.kind)} ${of.id}`;
-    case 'account':
-      return html`${word('the account')}`;
     default:
-      return of.kind satisfies never;
+      return html`${word('the account')}`;
   }
 }
 
-const VERBS: { readonly [T in NamedChange['event']['type']]: string } = {
+type EventType = NamedChange['event']['type'];
+/** Bookings and reviews have a history of their own. */
+type AccountEvent = Exclude<
+  EventType,
+  `Booking${string}` | 'ReviewPosted' | 'IdsReserved' | 'LogCreated' | 'ProjectionEventSkipped'
+>;
+
+/** Exhaustive: a new kind of event does not compile without its line. */
+const VERBS: { readonly [T in EventType]?: string } = {
   SpaceAdded: 'was added',
   SpaceChanged: 'was changed',
   SpaceClosed: 'was closed',
@@ -181,15 +179,7 @@ const VERBS: { readonly [T in NamedChange['event']['type']]: string } = {
   CommunityAdded: 'was created',
   BrandAdded: 'was created',
   SubjectForgotten: 'had its personal texts erased',
-  BookingRequested: 'was requested',
-  BookingApproved: 'was approved',
-  BookingCancelled: 'was cancelled',
-  BookingCompleted: 'was completed',
-  ReviewPosted: 'was posted',
-  IdsReserved: 'changed',
-  LogCreated: 'changed',
-  ProjectionEventSkipped: 'changed',
-};
+} satisfies { readonly [T in AccountEvent]: string };
 
 const LABELS: Readonly<Record<string, string>> = {
   ...SPACE_LABELS,

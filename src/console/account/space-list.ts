@@ -9,15 +9,15 @@ import { amount, counted, zoneName } from '../parts/formats.ts';
 import { field, hasProblems, NO_PROBLEMS } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { dataTable } from '../parts/tables.ts';
-import type { Problems, Shown, Visit } from '../parts/visit.ts';
-import { LABELS, openBadge, openOrClose, PATH, type Settings, shownTerms } from './space-views.ts';
+import type { Problems, Settings, Shown, Visit } from '../parts/visit.ts';
+import { LABELS, openBadge, openOrClose, PATH, shownTerms } from './space-views.ts';
 
 /** More spaces than these are a table with a search. */
 const MAX_CARDS = 8;
 const TEXT = { min: 0, max: NAME.max };
 
 /** A community's spaces with their terms. */
-export function spaceList(visit: Visit, spaces: readonly Space[], settings: Settings): Shown {
+export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
   const page = {
     title: 'Spaces',
     lead: 'What brands can book, and on what terms.',
@@ -31,13 +31,13 @@ export function spaceList(visit: Visit, spaces: readonly Space[], settings: Sett
   if (spaces.length <= MAX_CARDS)
     return {
       ...page,
-      main: html`${zoneNote(onlyZone(spaces))}<ul class="grid">${spaces.map((space) => card(visit, space, settings))}</ul>`,
+      main: html`${zoneNote(onlyZone(spaces))}<ul class="grid">${spaces.map((space) => card(visit, space))}</ul>`,
     };
 
   const asked = visit.query.text('q');
   const problems = hasLength(asked, TEXT) ? NO_PROBLEMS : { q: `Search for at most ${TEXT.max} characters.` };
   const search = searchForm(asked, problems);
-  return { ...page, problems, main: html`${search}${!hasProblems(problems) && found(asked, spaces, settings)}` };
+  return { ...page, problems, main: html`${search}${!hasProblems(problems) && found(asked, spaces, visit.settings)}` };
 }
 
 const searchForm = (asked: string, problems: Problems): Html =>
@@ -60,6 +60,10 @@ function found(asked: string, spaces: readonly Space[], settings: Settings): Htm
 function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: Settings): Html {
   const zone = onlyZone(spaces);
   const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
+  const term = (name: keyof typeof LABELS, look: string, label: string = LABELS[name]) => ({
+    ...{ label, look, isLabelled: true },
+    cell: (space: Space) => shownTerms(space, currency)[name],
+  });
   const table = dataTable(
     'Spaces',
     spaces,
@@ -77,20 +81,10 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
         cell: (space) =>
           html`${shownTerms(space, currency).windowStart}–${shownTerms(space, currency).windowEnd}${space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`}`,
       },
-      {
-        label: LABELS.durationHours,
-        look: 'nowrap',
-        isLabelled: true,
-        cell: (space) => shownTerms(space, currency).durationHours,
-      },
-      { label: 'You earn', look: 'number', isLabelled: true, cell: (space) => shownTerms(space, currency).eventFee },
+      term('durationHours', 'nowrap'),
+      term('eventFee', 'number', 'You earn'),
       { label: 'Brands pay', look: 'number', isLabelled: true, cell: total },
-      {
-        label: LABELS.answerHours,
-        look: 'nowrap',
-        isLabelled: true,
-        cell: (space) => shownTerms(space, currency).answerHours,
-      },
+      term('answerHours', 'nowrap'),
       { label: 'Status', look: 'state', cell: openBadge },
     ],
     'lines',
@@ -98,7 +92,8 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
   return html`${zoneNote(zone)}${table}`;
 }
 
-function card(visit: Visit, space: Space, { currency, serviceFeePercent }: Settings): Html {
+function card(visit: Visit, space: Space): Html {
+  const { currency, serviceFeePercent } = visit.settings;
   const shown = shownTerms(space, currency);
   const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
   return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>${openBadge(space)}</div>

@@ -3,7 +3,7 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { amount, clock, duration } from '../parts/formats.ts';
 import { actionButton, confirm } from '../parts/forms.ts';
-import type { PageDeps, Visit } from '../parts/visit.ts';
+import type { Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
 
@@ -18,7 +18,6 @@ export const LABELS = {
 
 /** The form's fields as they were typed. */
 export type Typed = Readonly<Record<keyof typeof LABELS, string>>;
-export type Settings = PageDeps['settings'];
 
 /** The terms as pages show them. */
 export const shownTerms = (space: Space, currency: string): Typed => ({

@@ -21,13 +21,14 @@ import {
   nothingToDo,
   type PageDeps,
   type Problems,
+  type Settings,
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
 import { backTo, keeping, viaField } from '../parts/way-back.ts';
 import { historyOf } from './history.ts';
 import { spaceList } from './space-list.ts';
-import { LABELS, openBadge, openOrClose, PATH, type Settings, shownTerms, type Typed } from './space-views.ts';
+import { LABELS, openBadge, openOrClose, PATH, shownTerms, type Typed } from './space-views.ts';
 
 const SENT_BEFORE =
   'This space was already added. Nothing was added this time. To add another one like it, send the form again.';
@@ -35,16 +36,16 @@ const FORM_OUTDATED =
   "This form came from an older version of the page. Your changes weren't saved. Review and save again.";
 
 /** A community's spaces: adding, editing, closing and reopening them. */
-export function spacePages({ community }: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
+export function spacePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { catalogue } = commands;
   const { withSpace } = handlersFor(queries);
 
-  community.get(PATH, async (visit) => spaceList(visit, await queries.spaces.list(visit.account), settings));
+  community.get(PATH, async (visit) => spaceList(visit, await queries.spaces.list(visit.account)));
 
   community.get(`${PATH}/new`, async (visit) => {
     const isFirst = (await queries.spaces.list(visit.account)).length === 0;
     const typed = visit.restored ? typedIn(visit.restored) : typedOf(undefined);
-    return newPage(visit, settings, typed, NO_PROBLEMS, isFirst);
+    return newPage(visit, typed, NO_PROBLEMS, isFirst);
   });
 
   community.post(
@@ -53,10 +54,10 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
       const typed = typedIn(visit.form);
       const terms = termsOf(typed);
       const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
-      if (isRefusal(outcome)) return newPage(visit, settings, typed, problemsOf(outcome, typed));
+      if (isRefusal(outcome)) return newPage(visit, typed, problemsOf(outcome, typed));
       return done(visit.via ?? PATH, `Space added. Brands can now book ${namedText(terms.name)}.`);
     },
-    async (visit) => ({ ...newPage(visit, settings, typedIn(visit.form), { '': SENT_BEFORE }), status: 409 }),
+    async (visit) => ({ ...newPage(visit, typedIn(visit.form), { '': SENT_BEFORE }), status: 409 }),
   );
 
   community.get(
@@ -64,8 +65,8 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
     withSpace(async (visit, space) => {
       const { restored } = visit;
       return restored === undefined
-        ? { ...editPage(visit, settings, space, typedOf(space), outdated(space)), status: 200 }
-        : editPage(visit, settings, space, typedIn(restored), NO_PROBLEMS, seenIn(restored));
+        ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
+        : editPage(visit, space, typedIn(restored), NO_PROBLEMS, seenIn(restored));
     }),
   );
 
@@ -75,13 +76,13 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
       const { spaceId } = space;
       const typed = typedIn(visit.form);
       const seen = seenIn(visit.form);
-      if (seen === undefined) return outdatedFormPage(visit, settings, typed, space);
+      if (seen === undefined) return outdatedFormPage(visit, typed, space);
       const outcome = await catalogue.changeSpace({ spaceId, terms: termsOf(typed), seen }, visit.context);
       if (isRefusal(outcome)) {
         const now = await queries.spaceChanges(visit.account, spaceId, seen);
         return now === undefined || now.changed.length === 0
-          ? editPage(visit, settings, now?.space ?? space, typed, problemsOf(outcome, typed))
-          : changedPage(visit, settings, typed, seen, now);
+          ? editPage(visit, now?.space ?? space, typed, problemsOf(outcome, typed))
+          : changedPage(visit, typed, seen, now);
       }
       return outcome.events.length > 0
         ? done(visit.via ?? PATH, 'Saved. Existing requests and bookings keep their terms.')
@@ -108,15 +109,9 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries, se
   }
 }
 
-function newPage(
-  visit: Visit,
-  settings: Settings,
-  typed: Typed,
-  problems: Problems = NO_PROBLEMS,
-  isFirst = false,
-): Shown {
+function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS, isFirst = false): Shown {
   const button = html`<div><button class="button">Add space</button></div>`;
-  const content = html`${viaField(visit)}${onceField()}${fields(settings, typed, problems)}${button}`;
+  const content = html`${viaField(visit)}${onceField()}${fields(visit.settings, typed, problems)}${button}`;
   const main = postForm(visit, `${PATH}/new`, 'card fields narrow', content);
   if (!isFirst) return { title: 'Add a space', back: backTo(visit, { href: PATH, label: 'Spaces' }), problems, main };
   const lead = 'Brands find it and send you requests, which you approve or decline. You can change everything later.';
@@ -126,14 +121,13 @@ function newPage(
 /** @param seen what the form was made from, if that was not the space as it is */
 function editPage(
   visit: Visit,
-  settings: Settings,
   space: Space,
   typed: Typed,
   problems: Problems = NO_PROBLEMS,
   seen: SpaceTerms = space,
 ): Shown {
   const { spaceId, active } = space;
-  const content = html`${viaField(visit)}${seenField(seen)}${fields(settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
+  const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
   return {
     title: namedText(space.name),
     back: backTo(visit, { href: PATH, label: 'Spaces' }),
@@ -149,17 +143,11 @@ function editPage(
  * Shows the changes that a colleague saved since the page was rendered, beside the user's input. Untouched fields take the colleague's
  * value, so that saving again only changes what this user chose.
  */
-function changedPage(
-  visit: Visit,
-  settings: Settings,
-  typed: Typed,
-  seen: SpaceTerms,
-  { space, changed }: SpaceNow,
-): Answer {
+function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, changed }: SpaceNow): Answer {
   const before = typedOf({ ...space, ...seen });
   const now = typedOf(space);
   const both = keysOf(LABELS).filter((term) => typed[term] !== now[term] && typed[term] !== before[term]);
-  const shown = shownTerms(space, settings.currency);
+  const shown = shownTerms(space, visit.settings.currency);
   const who = [...new Set(changed.map(({ by }) => actorOrYou(visit, by)))].join(' and ');
   const problems: Record<string, string> = {
     '': `This space was changed by ${who} in the meantime. Your changes weren't saved. Review and save again.`,
@@ -169,16 +157,16 @@ function changedPage(
     problems[term] =
       `“${LABELS[term]}” is now ${shown[term]}, changed by ${actorOrYou(visit, by)} on ${momentIn(space.timeZone, at)}. ${field}`;
   }
-  return { ...editPage(visit, settings, space, { ...now, ...picked(typed, both) }, problems), status: 409 };
+  return { ...editPage(visit, space, { ...now, ...picked(typed, both) }, problems), status: 409 };
 }
 
 /** For a form without its original values. */
-function outdatedFormPage(visit: Visit, settings: Settings, typed: Typed, space: Space): Answer {
+function outdatedFormPage(visit: Visit, typed: Typed, space: Space): Answer {
   const now = typedOf(space);
-  const shown = shownTerms(space, settings.currency);
+  const shown = shownTerms(space, visit.settings.currency);
   const different = keysOf(LABELS).filter((term) => typed[term] !== now[term]);
   const problems = Object.fromEntries(different.map((term) => [term, `“${LABELS[term]}” is now ${shown[term]}.`]));
-  return { ...editPage(visit, settings, space, typed, { '': FORM_OUTDATED, ...problems }), status: 409 };
+  return { ...editPage(visit, space, typed, { '': FORM_OUTDATED, ...problems }), status: 409 };
 }
 
 function fields({ currency, serviceFeePercent }: Settings, typed: Typed, problems: Problems): Html {

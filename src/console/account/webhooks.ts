@@ -14,6 +14,7 @@ import {
   confirm,
   field,
   hiddenField,
+  maskOf,
   momentField,
   NO_PROBLEMS,
   onceField,
@@ -79,10 +80,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
 
   routes.post(PATH, async (visit) => {
     const { account, form, context, user } = visit;
-    const chosen = form.all('event');
-    const events = keysOf(WEBHOOK_EVENTS)
-      .filter((name) => chosen.includes(name))
-      .reduce((mask, name) => mask | WEBHOOK_EVENTS[name], 0);
+    const events = maskOf(form.all('event'), WEBHOOK_EVENTS);
     const owner = { credential: `user:${user.id}`, account } as const;
     const outcome = await commands.webhooks.register({ owner, url: form.text('url'), events }, context);
     if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
@@ -227,36 +225,37 @@ ${choices({ name: 'event', label: 'Events', problems }, 'checkbox', events)}
   );
 }
 
-const DISABLE = {
-  open: 'Disable…',
-  question:
-    'Disable this webhook? Nothing is sent until you enable it again. Missed events can be recovered for 30 days.',
-  submit: 'Disable webhook',
-  small: false,
-};
-const ROTATE = {
-  open: 'Rotate secret…',
-  question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.',
-  submit: 'Rotate secret',
-  small: false,
-};
-const REMOVE = {
-  open: 'Remove…',
-  question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.',
-  submit: 'Remove webhook',
-  small: false,
-  removes: true,
-};
-
 function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
   const href = webhookHref(webhook);
   const isEnabled = webhook.status === 'enabled';
   const test = html`${onceField()}<button class="button">Send test delivery</button>`;
+  const disable = {
+    action: `${href}/disable`,
+    open: 'Disable…',
+    question:
+      'Disable this webhook? Nothing is sent until you enable it again. Missed events can be recovered for 30 days.',
+    submit: 'Disable webhook',
+    small: false,
+  };
+  const rotate = {
+    action: `${href}/rotate`,
+    open: 'Rotate secret…',
+    question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.',
+    fields: onceField(),
+    submit: 'Rotate secret',
+    small: false,
+  };
+  const remove = {
+    action: `${href}/remove`,
+    open: 'Remove…',
+    question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.',
+    submit: 'Remove webhook',
+    small: false,
+    removes: true,
+  };
   return html`<div class="row top">${isEnabled && postForm(visit, `${href}/test`, '', test)}${
-    isEnabled
-      ? confirm(visit, { ...DISABLE, action: `${href}/disable` })
-      : actionButton(visit, `${href}/enable`, 'Enable')
-  }${confirm(visit, { ...ROTATE, action: `${href}/rotate`, fields: onceField() })}${confirm(visit, { ...REMOVE, action: `${href}/remove` })}</div>`;
+    isEnabled ? confirm(visit, disable) : actionButton(visit, `${href}/enable`, 'Enable')
+  }${confirm(visit, rotate)}${confirm(visit, remove)}</div>`;
 }
 
 function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems): Html {

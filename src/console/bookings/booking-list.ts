@@ -194,24 +194,13 @@ function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | 
   if (number?.isMarked) return html`${noNumber}`;
   if (q === '') return html`There are no ${kind}.`;
   if (isName) return html`There are no ${kind} that match ‘${named(q)}’.`;
-  return account.kind === 'Community'
-    ? html`${noNumber} No spaces or brands match ‘${named(q)}’.`
-    : html`${noNumber} No spaces or communities match ‘${named(q)}’.`;
+  return html`${noNumber} No spaces or ${account.kind === 'Community' ? 'brands' : 'communities'} match ‘${named(q)}’.`;
 }
 
-function empty(account: Account, asked: Asked): Html {
-  const heading = `No ${kindOf(asked).toLowerCase()}`;
-  return account.kind === 'Community'
-    ? emptyState(
-        'list',
-        heading,
-        'Bookings appear here as soon as a brand requests one of your spaces.',
-        buttonLink('/console/spaces', 'View your spaces'),
-      )
-    : emptyState(
-        'list',
-        heading,
-        'Find a space, choose a date and a start time, and send a request.',
-        buttonLink('/console/find', 'Find a space'),
-      );
+function empty({ kind }: Account, asked: Asked): Html {
+  const [text, href, label] =
+    kind === 'Community'
+      ? ['Bookings appear here as soon as a brand requests one of your spaces.', '/console/spaces', 'View your spaces']
+      : ['Find a space, choose a date and a start time, and send a request.', '/console/find', 'Find a space'];
+  return emptyState('list', `No ${kindOf(asked).toLowerCase()}`, text, buttonLink(href, label));
 }

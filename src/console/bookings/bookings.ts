@@ -29,7 +29,7 @@ import { momentOfInput, timeline } from './booking-timeline.ts';
 import { canReview, reviewForm } from './review-form.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
-export function bookingPages(routes: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
+export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { withBooking } = handlersFor(queries);
 
   routes.get(
@@ -80,7 +80,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries, setting
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
 ${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`}
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
-${actions(visit, booking, settings)}</section>
+${actions(visit, booking)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
@@ -126,14 +126,14 @@ const cancelledBy = (booking: ReadableBooking, account: Account): string => {
   return booking.cancelledBy === 'Brand' ? namedText(booking.brandName) : 'the community';
 };
 
-function actions(visit: Visit, booking: ReadableBooking, settings: PageDeps['settings']): Html | undefined {
+function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
   const { bookingId, spaceId, status } = booking;
   const { kind } = visit.account;
   if (kind === 'Brand' && isOver(booking, visit.now))
     return html`<div class="row">${buttonLink(spacePath(spaceId, { again: bookingId }), 'Book again', 'quiet')}</div>`;
   if (!canEnd(booking, visit.now)) return undefined;
   if (kind === 'Community' && status === 'Pending')
-    return html`<div class="decision">${decisionForms(visit, booking, { settings, fields: viaField(visit) })}</div>`;
+    return html`<div class="decision">${decisionForms(visit, booking, { fields: viaField(visit) })}</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';
   return html`<div class="row">${buttonLink(keeping(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
 }

@@ -15,8 +15,8 @@ const PATH = '/console/charges';
 const PER_PAGE = 30;
 
 /** What brands were charged and refunded for the events of a month: the earnings of a community, the charges of a brand. */
-export function chargePages(routes: Routes, { queries, settings }: PageDeps): void {
-  routes.get(PATH, async ({ account, query, zone: readers, now }) => {
+export function chargePages(routes: Routes, { queries }: PageDeps): void {
+  routes.get(PATH, async ({ account, query, zone: readers, now, settings }) => {
     const isCommunity = account.kind === 'Community';
     const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || readers;
     const asked = query.text('month');
@@ -46,20 +46,12 @@ ${chargeTable(bookings, isCommunity, `${heading} for ${monthName(month)}, earlie
   });
 }
 
-const empty = (isCommunity: boolean, month: string): Html =>
-  isCommunity
-    ? emptyState(
-        'charge',
-        `No earnings for ${monthName(month)}`,
-        'Earnings appear here as soon as you approve a request.',
-        buttonLink('/console/inbox', 'View requests'),
-      )
-    : emptyState(
-        'charge',
-        `No charges for ${monthName(month)}`,
-        'Charges appear here as soon as a community approves your request.',
-        buttonLink('/console/find', 'Find a space'),
-      );
+function empty(isCommunity: boolean, month: string): Html {
+  const [what, text, href, label] = isCommunity
+    ? ['earnings', 'Earnings appear here as soon as you approve a request.', '/console/inbox', 'View requests']
+    : ['charges', 'Charges appear here as soon as a community approves your request.', '/console/find', 'Find a space'];
+  return emptyState('charge', `No ${what} for ${monthName(month)}`, text, buttonLink(href, label));
+}
 
 function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {
   const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0), paid: cents(0) };

@@ -97,20 +97,14 @@ function summary({ byRating }: ReviewOverview): Html | undefined {
 }
 
 function empty({ kind }: Account, filter: Filter): Html {
-  if (Object.keys(filter).length > 0)
-    return emptyState(
-      'star',
-      'No reviews match',
-      'Choose another space or rating.',
-      buttonLink(PATH, 'Show all reviews'),
-    );
+  if (Object.keys(filter).length > 0) {
+    const all = buttonLink(PATH, 'Show all reviews');
+    return emptyState('star', 'No reviews match', 'Choose another space or rating.', all);
+  }
   const past = buttonLink('/console/bookings?when=past', 'View past bookings', 'quiet');
-  return kind === 'Community'
-    ? emptyState(
-        'star',
-        'No reviews yet',
-        'Brands can review your spaces after their events. New reviews appear here right away.',
-        past,
-      )
-    : emptyState('star', 'You have not written a review yet', 'After an event, open the booking to write one.', past);
+  const [heading, text] =
+    kind === 'Community'
+      ? ['No reviews yet', 'Brands can review your spaces after their events. New reviews appear here right away.']
+      : ['You have not written a review yet', 'After an event, open the booking to write one.'];
+  return emptyState('star', heading, text, past);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Refusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
+import type { Flags } from '../../domain/limits.ts';
 import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
@@ -161,6 +162,10 @@ export const choices = (
 
 export const hiddenField = (name: string, value: string | number): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
+
+/** The sum of the flags whose checkboxes are ticked. */
+export const maskOf = (ticked: readonly string[], flags: Flags): number =>
+  Object.entries(flags).reduce((mask, [name, value]) => (ticked.includes(name) ? mask | value : mask), 0);
 
 /** The CSRF token, which every form that changes something must carry. */
 export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html => hiddenField('csrf', csrf);

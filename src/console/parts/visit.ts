@@ -12,6 +12,16 @@ import type { Flash } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 
+/** What pages show of this installation. */
+export type Settings = {
+  readonly publicUrl: string;
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly serviceFeePercent: number;
+  /** Approvals of a higher total must be confirmed. Undefined: none must. */
+  readonly approveConfirmAbove: Cents | undefined;
+};
+
 /** The commands and queries that pages use. */
 export type PageDeps = {
   readonly commands: Commands;
@@ -21,14 +31,7 @@ export type PageDeps = {
   readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
   readonly connectedApps: AuthorizationServer['connectedApps'];
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
-  readonly settings: {
-    readonly publicUrl: string;
-    /** ISO 4217. */
-    readonly currency: string;
-    readonly serviceFeePercent: number;
-    /** Approvals of a higher total must be confirmed. Undefined: none must. */
-    readonly approveConfirmAbove: Cents | undefined;
-  };
+  readonly settings: Settings;
 };
 
 /** The fields of a form or query string, as submitted. */
@@ -91,6 +94,7 @@ export type Visit<A extends Account = Account> = {
   readonly via?: string;
   /** The CSRF token, which every form of the page must carry. */
   readonly csrf: string;
+  readonly settings: Settings;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** The reader's time zone, for moments that no space has a clock for; UTC if it is not known. */

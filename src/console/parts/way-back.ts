@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type Html, html } from '../../html/html.ts';
+import type { Html } from '../../html/html.ts';
 import { hiddenField } from './forms.ts';
 import { labelOf } from './frame.ts';
 import { addressOf } from './links.ts';

@@ -5,7 +5,7 @@ import type { Queries } from '../../queries/queries.ts';
 import { amount, hours, longDate, shortDate, shortened, zoneName } from '../parts/formats.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import type { PageDeps, Shown, Visit } from '../parts/visit.ts';
+import type { Shown, Visit } from '../parts/visit.ts';
 import { keeping, viaField } from '../parts/way-back.ts';
 import { listFieldsOf } from './decision-forms.ts';
 import { requestsBeside } from './reading.ts';
@@ -46,9 +46,8 @@ export async function onwards(
 
 /** Asks for confirmation before approving a request whose total is above the amount of the setting. */
 export function confirmApproval(
-  visit: Pick<Visit, 'csrf' | 'form' | 'via'>,
+  visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'>,
   request: BookingDocument,
-  { approveConfirmAbove }: PageDeps['settings'],
 ): Shown {
   const { bookingId, totalPrice, currency } = request;
   const price = amount(totalPrice, currency);
@@ -56,7 +55,7 @@ export function confirmApproval(
   const back = { href: keeping(visit, path), label: `Booking #${bookingId}` };
   const content = html`${listFieldsOf(visit.form)}${viaField(visit)}${hiddenField('confirmed', totalPrice)}
 ${summaryOf(request, request.brandName, request.spaceName)}
-<p>This is above ${amount(approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
+<p>This is above ${amount(visit.settings.approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
 <div class="row"><button class="button">Approve for ${price}</button>${buttonLink(back.href, 'Do not approve yet', 'quiet')}</div>`;
   return {
     title: 'Approve this request',

@@ -35,18 +35,16 @@ type Outcome = { readonly request: BookingDocument; readonly refused?: string };
 type CommunityVisit = Visit<AccountOf<'Community'>>;
 
 /** Deciding several requests: each on its own, and the message names each that was refused. */
-export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
+export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   for (const step of ['approve', 'decline'])
     community.get(`/console/inbox/${step}`, async () => ({ go: '/console/inbox' }));
 
   community.post('/console/inbox/approve', async (visit) => {
     const picked = await selectedIn(visit, 'approved');
     if ('go' in picked) return picked;
-    const { selected, list } = picked;
     const confirmed = new Set(visit.form.all('confirmed'));
-    const above = selected.filter((one) => one.status === 'Pending' && needsConfirmation(settings, one));
-    if (above.some(({ bookingId }) => !confirmed.has(String(bookingId))))
-      return confirmAll(visit, list, selected, above, settings);
+    const above = picked.selected.filter((one) => one.status === 'Pending' && needsConfirmation(visit, one));
+    if (above.some(({ bookingId }) => !confirmed.has(String(bookingId)))) return confirmAll(visit, picked, above);
     return decideAll(visit, picked, 'approved', ({ bookingId }) =>
       commands.bookings.approve({ bookingId, communityId: visit.account.id }, visit.context),
     );
@@ -165,13 +163,7 @@ const idFields = (requests: readonly BookingDocument[]): Html =>
   html`${requests.map(({ bookingId }) => hiddenField('id', bookingId))}`;
 
 /** Asks for confirmation when some of the selected requests are above the amount of the setting. */
-function confirmAll(
-  visit: Visit,
-  list: RequestList,
-  selected: readonly BookingDocument[],
-  above: readonly BookingDocument[],
-  { approveConfirmAbove }: PageDeps['settings'],
-): Shown {
+function confirmAll(visit: Visit, { selected, list }: Picked, above: readonly BookingDocument[]): Shown {
   const [first] = above;
   const others = selected.filter((one) => !above.includes(one));
   const back = { href: inboxPath(list, list), label: 'Requests' };
@@ -180,7 +172,7 @@ function confirmAll(
     const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${look}">${button}</button>`;
     return postForm(visit, '/console/inbox/approve', '', content);
   };
-  const limit = amount(approveConfirmAbove ?? 0, first?.currency ?? '');
+  const limit = amount(visit.settings.approveConfirmAbove ?? 0, first?.currency ?? '');
   return {
     title: 'Approve these requests',
     heading: `Approve ${counted(selected.length, 'request')}?`,

@@ -5,14 +5,16 @@ import { REASON } from '../../domain/limits.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
 import { amount } from '../parts/formats.ts';
 import { counter, hiddenField, postForm } from '../parts/forms.ts';
-import type { Form, PageDeps, Visit } from '../parts/visit.ts';
+import type { Form, Settings, Visit } from '../parts/visit.ts';
 
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
   Parameters<typeof expiryOf>[0];
 
+/** What the forms need of a visit. */
+type DecisionVisit = Pick<Visit, 'csrf' | 'now'> & { readonly settings: Pick<Settings, 'approveConfirmAbove'> };
+
 /** The page that the forms are on. */
 export type FormPlace = {
-  readonly settings: Pick<PageDeps['settings'], 'approveConfirmAbove'>;
   /** In the inbox: the query of the list, to which the forms lead back. */
   readonly list?: string;
   /** Fields that the forms carry besides. */
@@ -26,7 +28,7 @@ const REASONS = 'reasons';
 
 /** Whether an approval must be confirmed. */
 export const needsConfirmation = (
-  { approveConfirmAbove }: FormPlace['settings'],
+  { settings: { approveConfirmAbove } }: Pick<DecisionVisit, 'settings'>,
   { totalPrice }: Pick<BookingDocument, 'totalPrice'>,
 ): boolean => approveConfirmAbove !== undefined && totalPrice > approveConfirmAbove;
 
@@ -37,7 +39,7 @@ export const requestName = ({ bookingId }: Pick<Asked, 'bookingId'>): string => 
  * Approve, until the deadline, or decline with a reason. Both open below the buttons, and work without JavaScript: a summary opens
  * the form after it (`requests.css`).
  */
-export const decisionForms = (visit: Pick<Visit, 'csrf' | 'now'>, request: Asked, place: FormPlace): Html => {
+export const decisionForms = (visit: DecisionVisit, request: Asked, place: FormPlace): Html => {
   const approve =
     expiryOf(request) > visit.now
       ? approveForm(visit, request, place)
@@ -52,15 +54,15 @@ type Opener = { readonly button: Html; readonly ask: Html };
 const nameOf = (word: string, request: Asked, { list }: FormPlace): Html =>
   list === undefined ? EMPTY : html` aria-label="${word} ${requestName(request)}"`;
 
-function approveForm(visit: Pick<Visit, 'csrf'>, request: Asked, place: FormPlace): Opener {
-  const { list, settings, fields } = place;
+function approveForm(visit: DecisionVisit, request: Asked, place: FormPlace): Opener {
+  const { list, fields } = place;
   const action = `/console/bookings/${request.bookingId}/approve`;
   const price = amount(request.totalPrice, request.currency);
   // The rows of a list share one form, which knows what is selected.
   const owner = list === undefined ? EMPTY : html` form="${BULK_FORM}" formaction="${action}"`;
   const form = (button: Html) => (list === undefined ? postForm(visit, action, '', html`${fields}${button}`) : button);
   const look = list === undefined ? '' : 'small quiet';
-  if (!needsConfirmation(settings, request))
+  if (!needsConfirmation(visit, request))
     return {
       button: form(html`<button class="button ${look}"${owner}${nameOf('Approve', request, place)}>Approve</button>`),
       ask: EMPTY,

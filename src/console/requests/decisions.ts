@@ -27,15 +27,15 @@ const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 
   keeping(visit, `/console/bookings/${bookingId}`);
 
 /** Answering one request, and cancelling a booking (docs/decisions/console.md). */
-export function decisionPages(routes: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
+export function decisionPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { withBooking } = handlersFor(queries);
 
   routes.community.post(
     '/console/bookings/:id/approve',
     withBooking(async (visit, booking) => {
       const isConfirmed = visit.form.text('confirmed') === String(booking.totalPrice);
-      if (booking.status === 'Pending' && needsConfirmation(settings, booking) && !isConfirmed)
-        return confirmApproval(visit, booking, settings);
+      if (booking.status === 'Pending' && needsConfirmation(visit, booking) && !isConfirmed)
+        return confirmApproval(visit, booking);
       const command = { bookingId: booking.bookingId, communityId: visit.account.id };
       const outcome = await commands.bookings.approve(command, visit.context);
       if (isRefusal(outcome)) return goOn(visit, booking, await tooLate(visit, booking, 'approved', outcome.details));

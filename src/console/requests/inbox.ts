@@ -59,7 +59,7 @@ type Row = {
 };
 
 /** A community's pending requests: many of them, answered one after the other or several at once. */
-export function inboxPages({ community }: ConsoleRoutes, { queries, settings }: PageDeps): void {
+export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
   community.get('/console/inbox', async (visit) => {
     const spaces = await queries.spaces.list(visit.account);
     const list = requestList(visit.query);
@@ -85,7 +85,7 @@ export function inboxPages({ community }: ConsoleRoutes, { queries, settings }: 
     const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
-    const place = { settings, list: inboxQuery(list) };
+    const place = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
     const [count, added, reasons, zone] = await Promise.all([
       countOf(queries, visit.account.id, list, ordered),
