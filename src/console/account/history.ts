@@ -13,7 +13,7 @@ import { dataTable } from '../parts/tables.ts';
 import type { Form, Link, PageDeps, Routes, Visit } from '../parts/visit.ts';
 import { keeping } from '../parts/way-back.ts';
 import { PERMISSION_LABELS } from './permission-labels.ts';
-import { LABELS as SPACE_LABELS } from './space-views.ts';
+import { LABELS as SPACE_LABELS } from './space-list.ts';
 
 const PER_PAGE = 30;
 

@@ -27,8 +27,7 @@ import {
 } from '../parts/visit.ts';
 import { backTo, keeping, viaField } from '../parts/way-back.ts';
 import { historyOf } from './history.ts';
-import { spaceList } from './space-list.ts';
-import { LABELS, openBadge, openOrClose, PATH, shownTerms, type Typed } from './space-views.ts';
+import { LABELS, openBadge, openOrClose, PATH, shownTerms, spaceList, type Typed } from './space-list.ts';
 
 const SENT_BEFORE =
   'This space was already added. Nothing was added this time. To add another one like it, send the form again.';

@@ -4,7 +4,7 @@ import { type Html, html, named } from '../../html/html.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock, hours, longDate } from '../parts/formats.ts';
 import { pager, tabs } from '../parts/links.ts';
-import { entry } from './calendar-entry.ts';
+import { entry } from './calendar-month.ts';
 
 /** Bookings on a page of 60 kB. The column of a space counts as one more. */
 const AT_ONCE = 150;

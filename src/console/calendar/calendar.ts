@@ -19,8 +19,7 @@ import {
   type Problems,
 } from '../parts/visit.ts';
 import { cancelledList, dayTable, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
-import { countsOf } from './calendar-entry.ts';
-import { daysOf, monthTable } from './calendar-month.ts';
+import { countsOf, daysOf, monthTable } from './calendar-month.ts';
 
 const PATH = '/console/calendar';
 

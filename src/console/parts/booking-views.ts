@@ -3,10 +3,10 @@ import type { Account } from '../../domain/account.ts';
 import { isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { BookingStatus } from '../../domain/space-day.ts';
-import { type Html, html, named } from '../../html/html.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import type { BookingCursor, BookingPart } from '../../queries/booking-pages.ts';
-import { amount, hours, shortDate, zoneName } from './formats.ts';
+import { amount, hours, shortDate, shortened, zoneName } from './formats.ts';
 import { addressOf, type Fields, pager } from './links.ts';
 import { dataTable } from './tables.ts';
 import type { Form } from './visit.ts';
@@ -61,6 +61,16 @@ export function onlyZone(list: readonly Pick<BookingDocument, 'timeZone'>[]): st
 /** `All times are Berlin time.`; nothing if there are several zones. */
 export const zoneNote = (zone: string | undefined): Html | undefined =>
   zone === undefined ? undefined : html`<p class="muted small">All times are ${zoneName(zone)}.</p>`;
+
+/** A booking in a message to an account: the other party, space, date and hours. */
+export function briefly(
+  booking: Pick<BookingDocument, 'brandName' | 'spaceName' | 'date' | 'startHour' | 'freeFrom'>,
+  { kind }: Account,
+): string {
+  const names = kind === 'Community' ? [booking.brandName, booking.spaceName] : [booking.spaceName];
+  const named = names.map((name) => namedText(shortened(name)));
+  return [...named, shortDate(booking.date), hours(booking.startHour, booking.freeFrom)].join(', ');
+}
 
 /** The price breakdown, in the words of a community or a brand. */
 export const priceView = (

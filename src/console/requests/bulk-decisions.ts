@@ -5,6 +5,7 @@ import { REASON, wrongText } from '../../domain/limits.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
+import { briefly } from '../parts/booking-views.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
 import { hiddenField, NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
@@ -20,7 +21,6 @@ import {
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
-import { briefly } from './after-decision.ts';
 import { listFieldsOf, needsConfirmation } from './decision-forms.ts';
 import { recentReasons } from './reading.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';

@@ -1,11 +1,14 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import type { Account } from '../../domain/account.ts';
 import { expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { REASON } from '../../domain/limits.ts';
-import { html } from '../../html/html.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import { amount, momentIn, zoneName } from '../parts/formats.ts';
+import type { Queries } from '../../queries/queries.ts';
+import { briefly } from '../parts/booking-views.ts';
+import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { hiddenField, NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import {
@@ -18,9 +21,9 @@ import {
   type Visit,
 } from '../parts/visit.ts';
 import { keeping, viaField } from '../parts/way-back.ts';
-import { briefly, confirmApproval, onwards, refunded, summaryOf } from './after-decision.ts';
-import { listField, needsConfirmation } from './decision-forms.ts';
-import { listOfForm } from './request-list.ts';
+import { listField, listFieldsOf, needsConfirmation } from './decision-forms.ts';
+import { requestsBeside } from './reading.ts';
+import { cursorOf, following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
@@ -159,4 +162,49 @@ ${reason}
     problems,
     main: postForm(visit, `/console/bookings/${bookingId}/${step}`, 'card fields narrow', content),
   };
+}
+
+/** Asks for confirmation before approving a request whose total is above the amount of the setting. */
+function confirmApproval(visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'>, request: BookingDocument): Shown {
+  const { bookingId, totalPrice, currency } = request;
+  const price = amount(totalPrice, currency);
+  const path = `/console/bookings/${bookingId}`;
+  const back = { href: keeping(visit, path), label: `Booking #${bookingId}` };
+  const content = html`${listFieldsOf(visit.form)}${viaField(visit)}${hiddenField('confirmed', totalPrice)}
+${summaryOf(request, request.brandName, request.spaceName)}
+<p>This is above ${amount(visit.settings.approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
+<div class="row"><button class="button">Approve for ${price}</button>${buttonLink(back.href, 'Do not approve yet', 'quiet')}</div>`;
+  return {
+    title: 'Approve this request',
+    heading: `Approve this request for ${price}?`,
+    back,
+    main: postForm(visit, `${path}/approve`, 'card fields narrow', content),
+  };
+}
+
+/** The booking that a question is about. */
+const summaryOf = (booking: BookingDocument, ...names: readonly string[]): Html =>
+  html`<p>${names.map((name) => html`${named(name)}, `)}${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>`;
+
+const refunded = (
+  { totalPrice, currency }: Pick<BookingDocument, 'totalPrice' | 'currency'>,
+  account: Account,
+  verb: 'was' | 'will be',
+): string => `${amount(totalPrice, currency)} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
+
+/** The page of the list to show after a request was answered: at the next request. */
+async function onwards(
+  queries: Pick<Queries, 'requests'>,
+  { account, form }: Pick<Visit, 'account' | 'form'>,
+  list: RequestList,
+  answered: BookingDocument,
+): Promise<string> {
+  // An open page finds the next request itself.
+  if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
+  const ordered = await requestsBeside(queries, account.id, list, cursorOf(list, answered), { orFirst: true });
+  const next = following(list, ordered, answered);
+  if (next === undefined) return inboxPath({ ...list, after: undefined });
+  // Keeps the selection.
+  const picked = form.all('id').filter((id) => id !== String(answered.bookingId));
+  return `${inboxPath(pageWith(list, ordered, next), { picked })}#request-${next.bookingId}`;
 }
