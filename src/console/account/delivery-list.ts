@@ -1,8 +1,9 @@
 import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../contract/delivery.ts';
 import type { DeliveryKind } from '../../contract/webhook-payload.ts';
+import { momentOf, toTimestamp } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
-import { timestamp, type WebhookId } from '../../domain/ids.ts';
+import type { WebhookId } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -195,8 +196,10 @@ const asOption = (value: string) => ({ value, label: value });
 function filterOf(query: Form): Filter {
   const text = query.text('q').slice(0, 200);
   const deliveryId = query.text('id');
-  const cursorAt = (moment: string): DeliveryCursor | undefined =>
-    isMoment(moment) ? { createdAt: timestamp(moment), deliveryId } : undefined;
+  const cursorAt = (text: string): DeliveryCursor | undefined => {
+    const moment = momentOf(text);
+    return moment === undefined ? undefined : { createdAt: toTimestamp(moment), deliveryId };
+  };
   const webhookId = query.text('webhook') || undefined;
   return {
     text,
@@ -219,9 +222,6 @@ function wantedIn(text: string): Filter['wanted'] {
   return id === null ? 'unclear' : { id: `${id[1]?.toLowerCase()}${id[2] ?? ''}` };
 }
 
-const isMoment = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}T[\d:.]{5,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));
-
 const rowOf = (delivery: DeliveryDocument): Row => ({
   webhookId: delivery.webhookId,
   event: delivery.event,
@@ -242,21 +242,14 @@ function nothing(filter: Filter, isLater: boolean, lookedBackTo: string | undefi
   const empty = (heading: string, text: string) => emptyState('webhook', heading, text);
   if (isLater && lookedBackTo === undefined) return empty(`No more ${kind}`, 'There is nothing further back.');
   if (typeof wanted === 'object') {
-    const heading = `No ${kind} ${'id' in wanted ? 'with this webhook-id' : `for booking ${wanted.bookingId}`}`;
-    if (state !== undefined || event !== undefined)
-      return empty(
-        heading,
-        'Choose “All” as event and outcome to see everything, including events that were never sent.',
-      );
-    return 'id' in wanted
-      ? empty(
-          heading,
-          'A delivery is kept for 30 days after it has ended, and shown only to the account whose webhook it was sent to.',
-        )
-      : empty(
-          heading,
-          'This account has no such booking, or nothing has happened to it since a webhook was registered for such events.',
-        );
+    const which = 'id' in wanted ? 'with this webhook-id' : `for booking ${wanted.bookingId}`;
+    const reason =
+      state !== undefined || event !== undefined
+        ? 'Choose “All” as event and outcome to see everything, including events that were never sent.'
+        : 'id' in wanted
+          ? 'A delivery is kept for 30 days after it has ended, and shown only to the account whose webhook it was sent to.'
+          : 'This account has no such booking, or nothing has happened to it since a webhook was registered for such events.';
+    return empty(`No ${kind} ${which}`, reason);
   }
   if (lookedBackTo !== undefined)
     return empty(`No ${kind} so far`, 'Only the newest deliveries have been searched, not yet all of them.');

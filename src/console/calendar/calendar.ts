@@ -67,7 +67,6 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(account)]);
     const chosen = chosenOf(spaces, query);
     const bookings = await queries.bookings.between(account, date, date, chosen.space?.spaceId);
-    const held = bookings.filter(isHeld);
     const space = chosen.space?.spaceId.toString();
     const href = (day: string) => addressOf(`${PATH}/${day}`, { space });
     const dayLink = (word: string, day: string) =>
@@ -76,7 +75,7 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     const month = date.slice(0, 7);
     return {
       title: longDate(date),
-      lead: html`${!isWrong && html`${countsOf(held) ?? 'No bookings'}, `}${zoneName(zone)}`,
+      lead: html`${!isWrong && html`${countsOf(bookings) ?? 'No bookings'}, `}${zoneName(zone)}`,
       back: { href: addressOf(PATH, { month, space }), label: monthName(month) },
       actions: neighbours('Day', dayLink('Previous', daysLater(date, -1)), dayLink('Next', daysLater(date, 1))),
       problems: chosen.problems,
@@ -84,15 +83,7 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
 ${
   isWrong
     ? noSuchSpace(href(date))
-    : schedule({
-        date,
-        spaces,
-        only: chosen.space,
-        bookings,
-        held,
-        group: query.text('group') === 'all' ? 'all' : idOf(query.text('group')),
-        hourNow: hourOn(date, now, zone),
-      })
+    : schedule(date, spaces, chosen.space, bookings, query.text('group'), hourOn(date, now, zone))
 }`,
     };
   });
@@ -112,32 +103,28 @@ function hourOn(date: string, now: number, zone: string): number | undefined {
   return local.toPlainDate().toString() === date ? local.hour : undefined;
 }
 
-type Day = {
-  readonly date: string;
-  readonly spaces: readonly Space[];
-  /** The space that alone is shown. */
-  readonly only: Space | undefined;
-  readonly bookings: readonly BookingDocument[];
-  /** Those that are not cancelled. */
-  readonly held: readonly BookingDocument[];
-  /** From 1; or all, of which a page may be long. */
-  readonly group: number | 'all' | undefined;
-  readonly hourNow: number | undefined;
-};
-
-/** The schedule of a day, of one group of spaces at a time if there is too much for a page. */
-function schedule({ date, spaces, only, bookings, held, group: asked = 1, hourNow }: Day): Html {
+/**
+ * The schedule of a day, of one group of spaces at a time if there is too much for a page.
+ * @param only the space that alone is shown
+ * @param asked the number of a group, from 1, or `all`
+ */
+function schedule(
+  date: string,
+  spaces: readonly Space[],
+  only: Space | undefined,
+  bookings: readonly BookingDocument[],
+  asked: string,
+  hourNow: number | undefined,
+): Html {
   const whole = only === undefined ? spaces : [only];
+  const held = bookings.filter(isHeld);
   const groups = asked === 'all' ? [{ spaces: whole, bookings: held }] : groupsOf(whole, held);
-  const current = asked === 'all' ? 0 : Math.min(asked, groups.length) - 1;
+  const current = asked === 'all' ? 0 : Math.min(idOf(asked) ?? 1, groups.length) - 1;
   const group = groups[current];
-  if (group === undefined)
-    return emptyState(
-      'space',
-      'No spaces yet',
-      'Add your first space, and brands can find it right away.',
-      buttonLink('/console/spaces/new', 'Add a space'),
-    );
+  if (group === undefined) {
+    const add = buttonLink('/console/spaces/new', 'Add a space');
+    return emptyState('space', 'No spaces yet', 'Add your first space, and brands can find it right away.', add);
+  }
   const shown = new Set(group.spaces.map(({ spaceId }) => spaceId));
   const cancelled = bookings.filter((booking) => !isHeld(booking) && shown.has(booking.spaceId));
   const href = (group: number | 'all') => addressOf(`${PATH}/${date}`, { group: String(group) });
@@ -161,13 +148,15 @@ function chosenOf(spaces: readonly Space[], query: Form): Chosen {
 /** Whether there are too many spaces for tabs. */
 const isList = (spaces: readonly Space[]): boolean => spaces.length > MOST_TABS;
 
-const noSuchSpace = (all: string): Html =>
-  emptyState(
+function noSuchSpace(href: string): Html {
+  const all = buttonLink(href, 'Show all spaces', 'quiet');
+  return emptyState(
     'warning',
     'Nothing to show',
     'The address of this page asks for a space that you do not have.',
-    buttonLink(all, 'Show all spaces', 'quiet'),
+    all,
   );
+}
 
 /**
  * All spaces or one: tabs for a few, a list to choose from for more.
