@@ -18,7 +18,10 @@ export type Checkpoints = ReturnType<typeof prepareCheckpoints>;
 /** The checkpoints of the collections in a file. They are written in the transaction of the documents they cover. */
 export function prepareCheckpoints(database: DatabaseSync) {
   const select = database.prepare(`SELECT position, events FROM ${TABLE} WHERE collection = ?`);
-  const upsert = database.prepare(`INSERT OR REPLACE INTO ${TABLE} VALUES (?, ?, ?)`);
+  const upsert = database.prepare(
+    // An update writes one page; a replacement would also write one of the index.
+    `INSERT INTO ${TABLE} VALUES (?1, ?2, ?3) ON CONFLICT (collection) DO UPDATE SET position = ?2, events = ?3`,
+  );
   const remove = database.prepare(`DELETE FROM ${TABLE} WHERE collection = ?`);
 
   function read(collection: string): Checkpoint | undefined {
