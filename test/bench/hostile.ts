@@ -62,16 +62,18 @@ export async function measureHostile(setting: {
       });
       for (const name of NAMES)
         await withService(async (victim) => {
-          const before = receiver.arrivals.length;
           if (name === 'webhooks') await registerWebhook(victim.service, receiver.url, key);
           const end = startAttack({ ...attacker, name, url: victim.service.url });
           // Until the attacker has loaded its modules, and the service those that it loads when they are first needed.
           await p99Of(victim, 1);
+          const startedAt = Date.now();
           figures[name] = await p99Of(victim, seconds);
           console.error(`  ${name}: ${Math.round(figures[name])} ms; the attacker was answered ${await end()}`);
           if (name === 'requests') attacker.places.nextDay += DAYS_PER_ATTACK;
           if (name === 'webhooks')
-            figures.delivery = p99(receiver.arrivals.slice(before).map(({ at, eventAt }) => at - eventAt));
+            figures.delivery = p99(
+              receiver.arrivals.filter(({ eventAt }) => eventAt >= startedAt).map(({ at, eventAt }) => at - eventAt),
+            );
         });
     },
     { bookings },
