@@ -1,5 +1,5 @@
 /** How long a computation may hold the event loop, in milliseconds. */
-const SLICE_MS = 5;
+const SLICE_MS = 1;
 
 const waiting: (() => void)[] = [];
 
