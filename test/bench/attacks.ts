@@ -15,6 +15,9 @@ export type Attack = {
   readonly places: Places;
 };
 
+/** What the process of an attack prints before it begins. */
+export const BEGUN = 'begun\n';
+
 /** More bookings than an attack makes. */
 const SLOTS = 24_000;
 
@@ -219,5 +222,6 @@ if (import.meta.main) {
   });
   // Sockets that are not read keep no process alive.
   setInterval(() => {}, 60_000);
+  process.stdout.write(BEGUN);
   await ATTACKS[attack.name](attack, answers);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { type Attack, requestAndCancel, tokenOf } from './attacks.ts';
+import { type Attack, BEGUN, requestAndCancel, tokenOf } from './attacks.ts';
 import { type Checkout, registerWebhook, type Service } from './checkout.ts';
 import type { Figure } from './figure.ts';
 import type { Receiver } from './receiver.ts';
@@ -63,8 +63,8 @@ export async function measureHostile(setting: {
       for (const name of NAMES)
         await withService(async (victim) => {
           if (name === 'webhooks') await registerWebhook(victim.service, receiver.url, key);
-          const end = startAttack({ ...attacker, name, url: victim.service.url });
-          // Until the attacker has loaded its modules, and the service those that it loads when they are first needed.
+          const end = await startAttack({ ...attacker, name, url: victim.service.url });
+          // Until the service has loaded the modules that it loads when they are first needed.
           await p99Of(victim, 1);
           const startedAt = Date.now();
           figures[name] = await p99Of(victim, seconds);
@@ -109,16 +109,18 @@ async function makePairs(attacker: Omit<Attack, 'name'>, pairs: number): Promise
     if (!(await requestAndCancel(attacker, {}, token))) throw new Error('The hour cannot be requested and cancelled');
 }
 
-/** Attacks from a process of its own. @returns ends the attack and says how it was answered */
-function startAttack(attack: Attack): () => Promise<string> {
+/** Attacks from a process of its own. Resolves once that runs. @returns ends the attack and says how it was answered */
+async function startAttack(attack: Attack): Promise<() => Promise<string>> {
   const attacker = spawn(process.execPath, [new URL('attacks.ts', import.meta.url).pathname], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   attacker.stdin.end(JSON.stringify(attack));
   const ended = Promise.all([text(attacker.stdout), once(attacker, 'close')]);
+  await once(attacker.stdout, 'data');
   return async () => {
     attacker.kill('SIGTERM');
-    const [answers] = await ended;
+    const [printed] = await ended;
+    const answers = printed.replace(BEGUN, '');
     if (answers === '') throw new Error(`The attack ${attack.name} ended by itself`);
     return answers.trim();
   };
