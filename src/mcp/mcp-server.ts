@@ -56,6 +56,8 @@ export function mcpRoutes(deps: {
       done(null, body),
     );
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
+      // Otherwise an event stream that failed before its first byte would leave its own type.
+      reply.type('application/json; charset=utf-8');
       if (isUnavailable(error)) {
         request.log.warn({ err: error, reqId: request.id }, 'unavailable');
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
@@ -103,6 +105,8 @@ export function mcpRoutes(deps: {
         if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
         const hasGone = () => reply.raw.destroyed;
         const call = { caller, correlationId: request.id, answerBy: request.answerBy, hasGone };
+        // From here on the tool answers in time, in the event stream that the SDK sends at once: a 503 would come too late.
+        request.answerBy = Number.POSITIVE_INFINITY;
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
     });
