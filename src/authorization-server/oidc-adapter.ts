@@ -22,7 +22,7 @@ export type OidcAdapter = {
   adapter(model: string): Adapter;
   /** Checks whether a record still exists. */
   asker(model: string, id: string): () => Promise<boolean>;
-  /** Records that the request that consumed a code or refresh token was answered. Another use from then on is a replay. */
+  /** Records that the request that consumed a code or refresh token was answered. A later use is a replay. */
   answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
   /** Sets the expiry of a grant to this many seconds from now, unless it has ended. Writes at most once a month. */
   prolong(grantId: string, seconds: number): Promise<void>;
@@ -107,6 +107,13 @@ export async function createOidcAdapter(deps: {
   // An answer is recorded before it is sent. Without a record no client has received tokens, so a second use proves no theft.
   const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
 
+  /** Whether a second use of the token now may be a client that had not received the answer to the first when it sent the second. */
+  const mayBeParallel = (record: OidcRecord) =>
+    isUnanswered(record) ||
+    (record.model === 'RefreshToken' &&
+      record.consumedAt !== undefined &&
+      clock() - Date.parse(record.consumedAt) < PARALLEL_MS);
+
   /** Number of requests waiting for each token in use. */
   const waiting = new Map<string, number>();
 
@@ -139,9 +146,9 @@ export async function createOidcAdapter(deps: {
         const key = oidcRecordKey(model, id);
         const record = (await records.get(key))?.document;
         if (!isThere(record)) return undefined;
-        // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
-        // tabs, a retry), one is served and the other refused (docs/decisions/oauth.md).
-        if (isUnanswered(record) && (await route()) === 'token') return refuseInTurn(key);
+        // A second use revokes the grant, but not at once: if a client sends a request twice at the same time (two tabs, a retry), one
+        // is served and the other refused (docs/decisions/oauth.md).
+        if (mayBeParallel(record) && (await route()) === 'token') return refuseInTurn(key);
         const payload = open(key, record);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
@@ -263,6 +270,8 @@ const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'Autho
 /** The time limit of the first request, after which the second stops waiting, because the process of the first may have died. */
 const MAX_WAIT_MS = 2_000;
 const POLL_MS = 20;
+/** How long after the first use of a refresh token a second one may have been sent at the same time, however slow client and network. */
+const PARALLEL_MS = 10_000;
 /** Time for the client to receive and store the answer, and for the next request to be answered. */
 const TURN_MS = 250;
 const ALREADY_USED = 'already used';

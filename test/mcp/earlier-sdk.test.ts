@@ -30,6 +30,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 afterEach(() => {
   vi.useRealTimers();
+  refusedTogether = 1;
   service.time.now = NOON;
 });
 
@@ -57,12 +58,30 @@ const idle = async () => {
   while (underWay.size > 0) await Promise.allSettled(underWay);
 };
 
+/** How many calls are refused before one of them refreshes its token. */
+let refusedTogether = 1;
+const waiting: (() => void)[] = [];
+/**
+ * Holds a refusal back until the other calls have theirs. A transport of this SDK gives up on a call that is refused while another has
+ * refreshed the token and not yet been answered, whatever the server does.
+ */
+async function together(answer: Response): Promise<Response> {
+  if (answer.status !== 401) return answer;
+  const { status, headers } = answer;
+  const body = await answer.text();
+  const all = Promise.withResolvers<void>();
+  waiting.push(all.resolve);
+  if (waiting.length === refusedTogether) for (const release of waiting.splice(0)) release();
+  await all.promise;
+  return new Response(body, { status, headers });
+}
+
 function earlierClient(memory: EarlierMemory) {
   const client = new Client({ name: 'earlier', version: '1' });
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     authProvider: memory,
     fetch(to, init) {
-      const answer = fetch(to, init);
+      const answer = fetch(to, init).then(together);
       underWay.add(answer);
       const settled = () => underWay.delete(answer);
       answer.then(settled, settled);
@@ -105,6 +124,7 @@ test('an app on the 1.x SDK works for a week without asking its user again', asy
 test('calls that run in parallel are all answered when the token has expired, though each refreshes it', async () => {
   const memory = new EarlierMemory();
   const client = await connectEarlier(memory);
+  refusedTogether = 2;
   for (let round = 0; round < 5; round += 1) {
     await idle();
     moveClock(2 * HOUR_MS);
