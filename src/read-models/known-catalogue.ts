@@ -27,7 +27,7 @@ export function createKnownCatalogue(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'checkpoints'>;
   readonly projections: readonly AnyProjection[];
   readonly catalogue: Pick<CatalogueStore, 'read'>;
-  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'lastSeen'>;
+  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'lastSeen' | 'living'>;
   /** Called after each change, and once every process knows of a failure. */
   readonly onChange: () => void;
 }) {
@@ -81,6 +81,8 @@ export function createKnownCatalogue(deps: {
       refreshing ??= (async () => {
         const at = performance.now();
         await changed(await catalogue.read());
+        // Heartbeats show which of the other releases' read models are kept up to date.
+        if (entriesOf(known.document).some(([id]) => !ids.has(id))) await heartbeats.living();
         refreshedAt = at;
       })().finally(() => {
         refreshing = undefined;

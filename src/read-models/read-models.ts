@@ -57,8 +57,10 @@ export type LiveReadModels = ReadModels & {
   close(): Promise<void>;
 };
 
-/** How often the catalogue is read. */
+/** A read refreshes the catalogue once it is older than this. */
 const REFRESH_MS = 500;
+/** How often to check whether the read models have caught up after a start. */
+const CHECK_START_MS = 500;
 /** Documents of a list between two checks of its collection. */
 const PAGE = 256;
 
@@ -109,7 +111,10 @@ export async function openReadModels(deps: {
   function trusted<D extends object>(projection: Projection<D>, id = idOf(projection)): Documents<D> | undefined {
     const model = known.get(id);
     if (model?.documents === undefined || isUnreadable(model.entry)) return undefined;
-    if (performance.now() - known.refreshedAt() > TRUST_MS) return undefined;
+    const age = performance.now() - known.refreshedAt();
+    if (age > TRUST_MS) return undefined;
+    // In the background, so that reads in quick succession never wait for the catalogue.
+    if (age > REFRESH_MS) known.refresh().catch(() => {});
     // The name implies the type, as it does in the document store.
     return model.documents as Documents<D>;
   }
@@ -217,8 +222,11 @@ export async function openReadModels(deps: {
   }
 
   await known.refresh();
-  const look = () => (gate.areAllOpen() ? known.refresh() : gate.look());
-  void inRounds(REFRESH_MS, closing.signal, () => look().catch(() => {}));
+  const starting = new AbortController();
+  void inRounds(CHECK_START_MS, AbortSignal.any([starting.signal, closing.signal]), async () => {
+    await gate.look().catch(() => {});
+    if (gate.areAllOpen()) starting.abort();
+  });
 
   return {
     collection,
