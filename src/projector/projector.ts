@@ -54,6 +54,8 @@ export type Projector = {
 };
 
 const TICK_MS = 250;
+/** How many ticks to wait while this process holds every lease: there is nothing to take over then. */
+const TICKS_WHILE_HOLDING = 4;
 const RETIRE_AFTER_MS = 24 * 3_600_000;
 /** Much longer than a reader may consider a swapped-out collection live (`TRUST_MS`). */
 const GRACE_MS = 10_000;
@@ -96,7 +98,8 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
         if (!failing) logger.error({ err: error }, 'The read models cannot be kept up to date; retrying');
         failing = true;
       }
-      await untilNext(tickMs, signal);
+      const ticks = failing || !supervisor.holdsAll() ? 1 : TICKS_WHILE_HOLDING;
+      await untilNext(ticks * tickMs, signal);
     }
     await supervisor.stop();
   }

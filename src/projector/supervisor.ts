@@ -120,6 +120,11 @@ export class ProjectionSupervisor {
     await this.#cleanup.tick(catalogue, [...this.#held.keys()]);
   }
 
+  /** Whether this process holds the lease of every read model, and none is to be retried. */
+  holdsAll(): boolean {
+    return this.#held.size === this.#projections.size && this.#retryAt.size === 0;
+  }
+
   /** Stops, so that other processes can take over at once. */
   async stop(): Promise<void> {
     await Promise.all([this.#runner.stop(), this.#cleanup.stop()]);
