@@ -84,6 +84,9 @@ export async function openFoundation(
   }
 }
 
+/** How often the main thread beats, in milliseconds: together with its other jobs, since its worker holds the leases. */
+const BEAT_OF_MAIN_MS = 1_000;
+
 /** Names the setting of a wrong secret key. */
 export const inOneLine = (error: unknown): unknown =>
   error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
@@ -92,7 +95,7 @@ async function buildFoundation(
   given: Config,
   logger: Logger,
   clock: Clock,
-  { kind = 'service', link, ended }: FoundationOptions,
+  { kind = 'service', inThread = false, link, ended }: FoundationOptions,
   stores: Stores,
 ): Promise<Foundation> {
   const { events, documents, logThread } = stores;
@@ -103,7 +106,11 @@ async function buildFoundation(
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
-  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
+  const heartbeats = await startHeartbeats<NodeStatus>({
+    documents,
+    status,
+    ...(inThread && { beatMs: BEAT_OF_MAIN_MS }),
+  });
   for (const session of ended ?? []) await heartbeats.markDead(session);
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },

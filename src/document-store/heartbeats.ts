@@ -52,8 +52,10 @@ export async function startHeartbeats<S extends object>(deps: {
   readonly status: S;
   /** How long a process may be silent before others consider it dead, in milliseconds. Default 3 s. */
   readonly silenceMs?: number;
+  /** The interval between two beats, in milliseconds. Default: four beats in the time it may be silent. */
+  readonly beatMs?: number;
 }): Promise<Heartbeats<S>> {
-  const { silenceMs = SILENCE_MS } = deps;
+  const { silenceMs = SILENCE_MS, beatMs = silenceMs / BEATS_PER_SILENCE } = deps;
   const session = randomUUID();
   const heartbeats = await deps.documents.open(collection<S>());
   const stopping = new AbortController();
@@ -105,7 +107,7 @@ export async function startHeartbeats<S extends object>(deps: {
 
   await beat();
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
-  const running = inRounds(silenceMs / BEATS_PER_SILENCE, stopping.signal, () => beat().catch(() => {}));
+  const running = inRounds(beatMs, stopping.signal, () => beat().catch(() => {}));
 
   /** Counts only up to the last look, so that a pause of this process does not count as silence of another. */
   const silence = ({ since }: Seen<S>): number => lookedAt - since;
