@@ -25,6 +25,8 @@ export type Scheduler = {
 };
 
 const PERIOD_MS = 1_000;
+/** Only every so many rounds ask for bookings: those that fall due in between are known by then. */
+const LOOK_EVERY_ROUNDS = 5;
 /** How often to check whether changed time-zone rules make a booking due before its stored moment. */
 const LOOK_AROUND_EVERY_MS = 60_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
@@ -69,24 +71,34 @@ export function createScheduler(deps: {
   const documents = readModels.collection(bookings);
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
+  /** When the first booking that the last look has found falls due, in milliseconds since the epoch. */
+  let nextDue = Number.NEGATIVE_INFINITY;
 
   async function runOnce(lookAround = true): Promise<number> {
     const now = clock();
+    nextDue = Number.NEGATIVE_INFINITY;
     // Check the clock after reading it, so that the reading is covered.
     if ((await clockProblem()) !== undefined) return 0;
-    const until = toTimestamp(lookAround ? now + MAX_RULE_CHANGE_MS : now);
+    const until = toTimestamp(now + (lookAround ? MAX_RULE_CHANGE_MS : LOOK_EVERY_ROUNDS * periodMs));
     const due = [
       { query: expiring(until), dueAt: expiryOf, act: deps.bookings.expire },
       { query: ending(until), dueAt: endOf, act: deps.bookings.complete },
     ];
     let changed = 0;
+    let next = Number.POSITIVE_INFINITY;
     const failures: unknown[] = [];
     for (const { query, dueAt, act } of due) {
       let handled = 0;
       for await (const { document } of documents.find(query)) {
         if (stopping.signal.aborted) return changed;
-        if (dueAt(document) > now) continue;
-        if (handled === ROUND) break;
+        if (handled === ROUND) {
+          next = now;
+          break;
+        }
+        if (dueAt(document) > now) {
+          next = Math.min(next, dueAt(document));
+          continue;
+        }
         handled += 1;
         const context: CommandContext = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
         try {
@@ -99,13 +111,17 @@ export function createScheduler(deps: {
       }
     }
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} bookings could not be changed`);
+    nextDue = next;
     return changed;
   }
 
   /** Why the last round failed, if it did. */
   let failure: string | undefined;
   let lookedAroundAt = Number.NEGATIVE_INFINITY;
+  let rounds = 0;
   async function round(): Promise<void> {
+    rounds += 1;
+    if (rounds % LOOK_EVERY_ROUNDS !== 0 && clock() < nextDue) return;
     const lookAround = performance.now() - lookedAroundAt >= LOOK_AROUND_EVERY_MS;
     if (lookAround) lookedAroundAt = performance.now();
     try {

@@ -101,6 +101,48 @@ test('bookings fall due by the time-zone rules in force, not by the moments stor
   expect(await at('2027-02-10T13:00:00Z')).toEqual(expected('Cancelled', 'Completed'));
 });
 
+test('a booking that falls due between two looks does not wait for the next one', async () => {
+  const { core } = service;
+  const [community, brand] = [await service.community(), await service.brand()];
+  const space = await service.space(community, { answerHours: 24 });
+  const body = { spaceId: space, startTime: '2027-03-20', startHour: 10 };
+  const due = service.time.now + 24 * 3_600_000;
+  const id = (await service.post('/bookings', { key: brand.key, body })).json().id;
+  let now = due - 1;
+  /** Readings of the clock: one per round, whether or not it looks for bookings. */
+  let rounds = 0;
+  const looks: number[] = [];
+  const { bookings } = core.commands;
+  const expired: number[] = [];
+  const scheduler = createScheduler({
+    bookings: {
+      ...bookings,
+      expire(booking, context) {
+        if (booking === id) expired.push(rounds);
+        return bookings.expire(booking, context);
+      },
+    },
+    readModels: core.projector.readModels,
+    clock() {
+      rounds += 1;
+      return now;
+    },
+    async clockProblem() {
+      looks.push(rounds);
+      if (looks.length === 3) now = due;
+      return undefined;
+    },
+    logger: core.logger,
+    periodMs: 20,
+  });
+  scheduler.start();
+  await eventually(() => expect(expired).not.toEqual([]));
+  await scheduler.stop();
+  const [, , last = 0] = looks;
+  // A round that looks reads the clock twice at most.
+  expect((expired[0] ?? 0) - last).toBeLessThanOrEqual(2);
+});
+
 test('logs once that rounds fail, and once that they work again', async () => {
   const { core } = service;
   const logger = { info: vi.fn(), error: vi.fn() };
