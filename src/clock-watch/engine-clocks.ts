@@ -48,6 +48,7 @@ export function createEngineClocks(deps: {
 
   return {
     async look() {
+      if (engines.length === 0) return undefined;
       const at = steady.now();
       const offset = offsetOf(wall, steady);
       const isSet = last === undefined || Math.abs(offset - last.offset) > SET_MS;

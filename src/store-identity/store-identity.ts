@@ -6,7 +6,7 @@ import { lastEvent, type Position, type StoredEvent } from '../event-store/event
 import type { Clock } from '../runtime/clock.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { ensureLogId } from './log-id.ts';
-import { isFenced, standstillProblem } from './standstill.ts';
+import { standstillProblem } from './standstill.ts';
 import { type CheckDeps, checkStoresMatch } from './store-check.ts';
 import { MEMORY_KEY, newMemory, READ_MODELS_MEMORY, RECORDS_MEMORY, type StoreMemory, seenOf } from './store-memory.ts';
 
@@ -40,7 +40,8 @@ export async function openStoreIdentity(deps: IdentityDeps) {
 
   /** Stores the last seen event in both memories, unless another process is further ahead. */
   async function remember(): Promise<void> {
-    if (await isFenced(documents)) fenced(standstillProblem({ kind: 'fence' }, locations));
+    const standstill = (await records.get(MEMORY_KEY))?.document.standstill;
+    if (standstill?.kind === 'fence') fenced(standstillProblem(standstill, locations));
     // Store the groups first, because later reads of the records show what the groups have handled.
     await noteGroups();
     const last = await lastEvent(events);
