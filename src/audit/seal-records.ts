@@ -1,7 +1,7 @@
-import type { Collection, DocumentStore, Documents, Find } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { HASH_BYTES, type Hash } from './merkle-tree.ts';
-import type { ReadTile, Tile } from './tree-tiles.ts';
+import type { Tile } from './tree-tiles.ts';
 
 /** Identifies an event on every engine, because positions differ between engines. */
 export type EventName = { readonly stream: string; readonly revision: number; readonly eventId: string };
@@ -62,27 +62,12 @@ const largerThan = declareQuery(
   [0],
 );
 
-export type SealRecords = {
-  /** The checkpoint of the largest tree. */
-  head(): Promise<SealRecord | undefined>;
-  /** The checkpoints of larger trees than that, smallest first. */
-  after(size: number): AsyncIterable<SealRecord>;
-  /** @returns false if there is one of this size */
-  add(record: SealRecord): Promise<boolean>;
-  /** The hashes of a tile; none if it is not stored. */
-  tile: ReadTile;
-  /** The event of the first leaf of a tile of leaves. */
-  firstOf(index: number): Promise<EventName | undefined>;
-  /** Stores tiles. Does not overwrite a tile that has grown meanwhile. */
-  keep(tiles: readonly KeptTile[]): Promise<void>;
-  key: Pick<Documents<SealKeyRecord>, 'get' | 'insert' | 'update'>;
-  sent: Pick<Documents<SentRecord>, 'get' | 'insert' | 'update'>;
-};
-
 type KeptTile = Tile & { readonly first?: EventName };
 
+export type SealRecords = Awaited<ReturnType<typeof openSealRecords>>;
+
 /** Opens the collections. */
-export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): Promise<SealRecords> {
+export async function openSealRecords(documents: Pick<DocumentStore, 'open'>) {
   const seals = await documents.open(SEALS);
   const tiles = await documents.open(SEAL_TILES);
 
@@ -98,17 +83,25 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): P
   }
 
   return {
-    async head() {
+    /** The checkpoint of the largest tree. */
+    async head(): Promise<SealRecord | undefined> {
       for await (const { document } of seals.find(newest())) return document;
       return undefined;
     },
-    async *after(size) {
+    /** The checkpoints of larger trees than that, smallest first. */
+    async *after(size: number): AsyncGenerator<SealRecord> {
       for await (const { document } of seals.find(largerThan(size))) yield document;
     },
-    add: (record) => seals.insert(sealKey(record.size), record),
-    tile: async (level, index) => hashesIn((await tiles.get(tileKey(level, index)))?.document),
-    firstOf: async (index) => (await tiles.get(tileKey(0, index)))?.document.first,
-    async keep(all) {
+    /** @returns false if there is one of this size */
+    add: (record: SealRecord): Promise<boolean> => seals.insert(sealKey(record.size), record),
+    /** The hashes of a tile; none if it is not stored. */
+    tile: async (level: number, index: number): Promise<readonly Hash[]> =>
+      hashesIn((await tiles.get(tileKey(level, index)))?.document),
+    /** The event of the first leaf of a tile of leaves. */
+    firstOf: async (index: number): Promise<EventName | undefined> =>
+      (await tiles.get(tileKey(0, index)))?.document.first,
+    /** Stores tiles. Does not overwrite a tile that has grown meanwhile. */
+    async keep(all: readonly KeptTile[]): Promise<void> {
       // In parallel, so that they share commits.
       await Promise.all(all.map(keepOne));
     },

@@ -37,26 +37,15 @@ type SealOptions = {
   readonly onProgress?: (progress: { readonly done: number }) => void;
 };
 
-/** Seals the log, one process at a time, and publishes the checkpoints if configured. */
-export type Sealing = {
-  /**
-   * Seals what is new.
-   * @returns the newest checkpoint; undefined if the log is empty, or if another process is sealing
-   * @throws {Unsealable} if the log differs from what was sealed; then nothing is published
-   */
-  seal(options?: SealOptions): Promise<SealRecord | undefined>;
-  /** The same, and waits for another process that is sealing. */
-  sealInTurn(options?: SealOptions): Promise<SealRecord | undefined>;
-  /** The last errors of publishing checkpoints, by setting. */
-  readonly copyProblems: ReadonlyMap<string, string>;
-};
-
 /** How long a sealing process may be silent before another takes over. Both would write the same. */
 const LEASE_MS = 15_000;
 const POLL_MS = 100;
 const LEASE = 'seals';
 
-export async function openSealing(deps: SealingDeps): Promise<Sealing> {
+export type Sealing = Awaited<ReturnType<typeof openSealing>>;
+
+/** Seals the log, one process at a time, and publishes the checkpoints if configured. */
+export async function openSealing(deps: SealingDeps) {
   const { events, documents, settings, logger } = deps;
   const records = await openSealRecords(documents);
   const leases = await openLeases({ ...deps, collection: 'sealLeases', durationMs: LEASE_MS });
@@ -105,12 +94,21 @@ export async function openSealing(deps: SealingDeps): Promise<Sealing> {
   }
 
   return {
+    /** The last errors of publishing checkpoints, by setting. */
     copyProblems,
-    async seal(options = {}) {
+
+    /**
+     * Seals what is new.
+     * @returns the newest checkpoint; undefined if the log is empty, or if another process is sealing
+     * @throws {Unsealable} if the log differs from what was sealed; then nothing is published
+     */
+    async seal(options: SealOptions = {}): Promise<SealRecord | undefined> {
       const lease = await leases.tryAcquire(LEASE);
       return lease && sealWith(lease, options);
     },
-    async sealInTurn(options = {}) {
+
+    /** The same, and waits for another process that is sealing. */
+    async sealInTurn(options: SealOptions = {}): Promise<SealRecord | undefined> {
       const { signal } = options;
       return sealWith(await leases.acquire(LEASE, { pollMs: POLL_MS, ...(signal && { signal }) }), options);
     },

@@ -25,15 +25,6 @@ export type VerifiedToken = {
   readonly expiresAt: number;
 };
 
-export type AccessTokens = {
-  /** @returns undefined for anything but a valid token that is bound to an account */
-  verify(token: string): Promise<VerifiedToken | undefined>;
-  /** The caller of the REST API, given a valid token with audience `api` (docs/decisions/oauth.md). */
-  authenticate(token: string): Promise<Caller | undefined>;
-  /** The id under which a token is stored, even if it was revoked; undefined if it is not ours or has expired. */
-  storedId(token: string): Promise<string | undefined>;
-};
-
 /** The tokens that are issued and not revoked. Implemented by the authorization server. */
 export type IssuedTokens = {
   /** Checks whether a token is still valid, on every use. */
@@ -58,6 +49,8 @@ type Signed = {
   readonly expiresAt: number;
 };
 
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
+
 /**
  * Verifies access tokens against the key set, without calling the authorization server. Every call looks up the token's record,
  * so that a revoked token stops working at once in every process (docs/decisions/credentials.md).
@@ -69,7 +62,7 @@ export function createAccessTokens(deps: {
   secretKey: SecretKey;
   /** The machine's clock, regardless of CLOCK_SHIFT: oidc-provider dates its tokens by it. */
   clock: Clock;
-}): AccessTokens {
+}) {
   const { issuer, signingKeys, issuedTokens, clock } = deps;
   const idOf = storedTokenIds(deps.secretKey);
   const cached = createLruCache<string, Signed>(MAX_CACHED_TOKENS);
@@ -115,10 +108,15 @@ export function createAccessTokens(deps: {
   };
 
   return {
+    /** @returns undefined for anything but a valid token that is bound to an account */
     verify,
-    authenticate: (token) =>
+
+    /** The caller of the REST API, given a valid token with audience `api` (docs/decisions/oauth.md). */
+    authenticate: (token: string): Promise<Caller | undefined> =>
       verify(token).then((verified) => (verified?.audience === 'api' ? verified.caller : undefined)),
-    async storedId(token) {
+
+    /** The id under which a token is stored, even if it was revoked; undefined if it is not ours or has expired. */
+    async storedId(token: string): Promise<string | undefined> {
       return (known(token) ?? (await check(token)))?.storedId;
     },
   };

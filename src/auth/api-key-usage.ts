@@ -11,19 +11,14 @@ const collection: Collection<KeyUse> = { name: 'apiKeyUses', kind: 'record', ind
 
 const MINUTE_MS = 60_000;
 
-export type ApiKeyUsage = {
-  /** Wraps an authentication so that it records the use of API keys, without delaying the call. */
-  trackUsage(authenticate: Authenticate): Authenticate;
-  /** When each of these keys was last used, to the minute. Keys that were never used are absent. */
-  lastUsed(apiKeyIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>>;
-};
+export type ApiKeyUsage = Awaited<ReturnType<typeof createApiKeyUsage>>;
 
 /** Records when API keys were last used, which helps to revoke unused ones. At most one write per key and minute. */
 export async function createApiKeyUsage(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
   readonly logger: { debug(details: object, text: string): void };
-}): Promise<ApiKeyUsage> {
+}) {
   const { clock, logger } = deps;
   const uses = await deps.documents.open(collection);
   /** The keys that this process has recorded for the current minute. */
@@ -52,9 +47,14 @@ export async function createApiKeyUsage(deps: {
   }
 
   return {
-    trackUsage: (authenticate) => async (token) => used(await authenticate(token)),
+    /** Wraps an authentication so that it records the use of API keys, without delaying the call. */
+    trackUsage:
+      (authenticate: Authenticate): Authenticate =>
+      async (token) =>
+        used(await authenticate(token)),
 
-    async lastUsed(apiKeyIds) {
+    /** When each of these keys was last used, to the minute. Keys that were never used are absent. */
+    async lastUsed(apiKeyIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>> {
       const found = await uses.getMany(apiKeyIds);
       return new Map(found.map(({ key, document }) => [key, document.usedAt]));
     },

@@ -26,18 +26,6 @@ export type KeySet = {
   readonly keys: readonly [SigningKey, ...SigningKey[]];
 };
 
-export type SigningKeys = {
-  /** Throws if the stored keys were sealed with another secret key. Does not wait for a key that is being created. */
-  check(): Promise<void>;
-  /** The current key set, including changes by other processes. Cheap enough to call every time. */
-  current(): Promise<KeySet>;
-  /**
-   * Creates a new key. It is published at once and signs ten minutes later; older keys stay until the tokens they signed have
-   * expired (docs/decisions/credentials.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
-   */
-  rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }>;
-};
-
 type StoredKey = {
   readonly kid: string;
   readonly sealedJwk: string;
@@ -52,15 +40,12 @@ const KEY = 'tokens';
 
 const generateKeyPair = promisify(generate);
 
+export type SigningKeys = Awaited<ReturnType<typeof createSigningKeys>>;
+
 /**
- * The keys that sign tokens, sealed in the document store. The first process to start creates one: {@link SigningKeys.current} waits for
- * it, and fails if it could not be made.
+ * The keys that sign tokens, sealed in the document store. The first process to start creates one: `current` waits for it, and fails if it could not be made.
  */
-export async function createSigningKeys(deps: {
-  documents: DocumentStore;
-  secretKey: SecretKey;
-  clock: Clock;
-}): Promise<SigningKeys> {
+export async function createSigningKeys(deps: { documents: DocumentStore; secretKey: SecretKey; clock: Clock }) {
   const { secretKey, clock } = deps;
   const documents = await deps.documents.open(SIGNING_KEYS);
   let opened: KeySet | undefined;
@@ -90,6 +75,7 @@ export async function createSigningKeys(deps: {
     return found;
   }
 
+  /** The current key set, including changes by other processes. Cheap enough to call every time. */
   async function current(): Promise<KeySet> {
     const { document } = await stored();
     const ordered = inOrder(document.keys, clock());
@@ -104,12 +90,17 @@ export async function createSigningKeys(deps: {
   return {
     current,
 
-    async check() {
+    /** Throws if the stored keys were sealed with another secret key. Does not wait for a key that is being created. */
+    async check(): Promise<void> {
       // A key being created is sealed with this secret key.
       if (isThere) await current();
     },
 
-    async rotate() {
+    /**
+     * Creates a new key. It is published at once and signs ten minutes later; older keys stay until the tokens they signed have
+     * expired (docs/decisions/credentials.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
+     */
+    async rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }> {
       const known = await stored();
       const key = await generateKey(clock() + PUBLISHED_BEFORE_SIGNING_MS);
       await documents.update(KEY, (set) => ({ keys: [...inOrder(set?.keys ?? [], clock()), key] }), { stored: known });

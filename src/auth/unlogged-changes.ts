@@ -44,16 +44,6 @@ const withUnlogged = <D extends WithUnlogged>(record: D, unlogged: readonly Unlo
 
 const idOf = ({ change }: Unlogged): string => change.data.changeId;
 
-export type Recorder = {
-  /**
-   * Finishes the unlogged changes of a record and appends them to the log. If the log is unavailable, the change still holds and stays in
-   * the record for the next time.
-   */
-  finish(key: string): Promise<void>;
-  /** The same for every record: finishes changes of processes that died or could not reach the log. */
-  finishAll(): Promise<void>;
-};
-
 /** Appends the unlogged changes of one collection to the log. */
 export function createRecorder<D extends WithUnlogged>(deps: {
   readonly records: Documents<D>;
@@ -64,7 +54,7 @@ export function createRecorder<D extends WithUnlogged>(deps: {
   readonly settle: (record: D, change: MembershipEvent, context: ChangeContext) => Promise<void>;
   /** Whether the record exists only until the event of its end is in the log. */
   readonly isEnded: (record: D) => boolean;
-}): Recorder {
+}) {
   const { records, log, logger, settle, isEnded } = deps;
 
   /** Updates or removes these unlogged changes of a record. Changes added meanwhile stay. */
@@ -85,6 +75,10 @@ export function createRecorder<D extends WithUnlogged>(deps: {
     );
   }
 
+  /**
+   * Finishes the unlogged changes of a record and appends them to the log. If the log is unavailable, the change still holds and stays in
+   * the record for the next time.
+   */
   async function finish(key: string): Promise<void> {
     for (;;) {
       const stored = await records.get(key);
@@ -109,7 +103,8 @@ export function createRecorder<D extends WithUnlogged>(deps: {
 
   return {
     finish,
-    async finishAll() {
+    /** The same for every record: finishes changes of processes that died or could not reach the log. */
+    async finishAll(): Promise<void> {
       const keys = await Array.fromAsync(records.find(deps.unlogged()), ({ key }) => key);
       const failures: unknown[] = [];
       // A record that fails must not block the others.

@@ -30,34 +30,6 @@ export type User = {
   readonly passwordChangedAt: string;
 };
 
-export type Users = {
-  /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
-  add(
-    user: { email: string; password: string; accounts: readonly Account[] },
-    context: ChangeContext,
-  ): Promise<User | Refusal>;
-  get(id: string): Promise<User | undefined>;
-  byEmail(email: string): Promise<User | undefined>;
-  /** The users who belong to the account, or all users, ordered by e-mail. */
-  list(account?: Account): Promise<User[]>;
-  /** Whether any user exists, or has existed since this process first found one. */
-  exist(): Promise<boolean>;
-  /** Takes equally long for an unknown e-mail and a wrong password. */
-  verifyPassword(email: string, password: string): Promise<User | undefined>;
-  /** Also signs the user out of every browser. Connected apps stay connected. */
-  changePassword(id: string, password: string, context: ChangeContext): Promise<User | Refusal>;
-  addAccount(id: string, account: Account, context: ChangeContext): Promise<User | Refusal>;
-  /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
-  removeAccount(id: string, account: Account, context: ChangeContext): Promise<User | Refusal>;
-  /**
-   * Also ends the user's sessions, disconnects the user's apps, and leaves nothing of the user in the files, if the engine lets it.
-   * @returns false if there was no such user
-   */
-  remove(id: string, context: ChangeContext): Promise<boolean>;
-  /** Finishes interrupted changes, and appends those that are not in the log yet. */
-  finishChanges(): Promise<void>;
-};
-
 /** Revokes what was issued to a user. Implemented by the authorization server. */
 export type UserRevocation = {
   /** Signs the user out of every browser. Connected apps stay connected. */
@@ -87,6 +59,8 @@ const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ 
 
 const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
 
+export type Users = Awaited<ReturnType<typeof createUsers>>;
+
 /** Users are records in the document store. The log records changes to them without personal data (docs/decisions/accounts.md). */
 export async function createUsers(deps: {
   readonly documents: OperatedDocumentStore;
@@ -94,7 +68,7 @@ export async function createUsers(deps: {
   readonly log: MembershipLog;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
-}): Promise<Users> {
+}) {
   const { documents, revocation, clock } = deps;
   const users = await documents.open(USERS);
   const now = () => new Date(clock()).toISOString();
@@ -142,7 +116,8 @@ export async function createUsers(deps: {
   let haveExisted = false;
 
   return {
-    async exist() {
+    /** Whether any user exists, or has existed since this process first found one. */
+    async exist(): Promise<boolean> {
       if (haveExisted) return true;
       for await (const { document } of users.find(everyDocument())) {
         if (!isUser(document)) continue;
@@ -152,7 +127,11 @@ export async function createUsers(deps: {
       return haveExisted;
     },
 
-    async add({ email, password, accounts }, context) {
+    /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
+    async add(
+      { email, password, accounts }: { email: string; password: string; accounts: readonly Account[] },
+      context: ChangeContext,
+    ): Promise<User | Refusal> {
       const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
@@ -174,17 +153,18 @@ export async function createUsers(deps: {
       return withoutHash(user);
     },
 
-    async get(id) {
+    async get(id: string): Promise<User | undefined> {
       const stored = await users.get(id);
       return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
     },
 
-    async byEmail(email) {
+    async byEmail(email: string): Promise<User | undefined> {
       const stored = await find(email);
       return stored && withoutHash(stored.document);
     },
 
-    async list(account) {
+    /** The users who belong to the account, or all users, ordered by e-mail. */
+    async list(account?: Account): Promise<User[]> {
       const key = account && accountKey(account);
       const found: User[] = [];
       for await (const { document } of users.find(everyDocument()))
@@ -193,14 +173,16 @@ export async function createUsers(deps: {
       return found.sort((a, b) => (a.email < b.email ? -1 : 1));
     },
 
-    async verifyPassword(email, password) {
+    /** Takes equally long for an unknown e-mail and a wrong password. */
+    async verifyPassword(email: string, password: string): Promise<User | undefined> {
       const stored = await find(email);
       if (!hasLength(password, { ...PASSWORD, min: 0 })) return undefined;
       const right = await isPassword(password, stored?.document.passwordHash);
       return right && stored !== undefined ? withoutHash(stored.document) : undefined;
     },
 
-    async changePassword(id, password, context) {
+    /** Also signs the user out of every browser. Connected apps stay connected. */
+    async changePassword(id: string, password: string, context: ChangeContext): Promise<User | Refusal> {
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
       const passwordHash = await hashPassword(password);
@@ -214,7 +196,7 @@ export async function createUsers(deps: {
       );
     },
 
-    addAccount: (id, account, context) =>
+    addAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
       change(
         id,
         (user) =>
@@ -224,7 +206,8 @@ export async function createUsers(deps: {
         context,
       ),
 
-    removeAccount: (id, account, context) =>
+    /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
+    removeAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
       change(
         id,
         (user) => {
@@ -237,7 +220,11 @@ export async function createUsers(deps: {
         context,
       ),
 
-    async remove(id, context) {
+    /**
+     * Also ends the user's sessions, disconnects the user's apps, and leaves nothing of the user in the files, if the engine lets it.
+     * @returns false if there was no such user
+     */
+    async remove(id: string, context: ChangeContext): Promise<boolean> {
       const { isChanged } = await users.update(id, (user) => {
         if (user === undefined || !isUser(user)) return undefined;
         const changes = user.accounts.map((account) => memberRemoved(user, account));
@@ -248,6 +235,7 @@ export async function createUsers(deps: {
       return isChanged;
     },
 
+    /** Finishes interrupted changes, and appends those that are not in the log yet. */
     finishChanges: finishAll,
   };
 }

@@ -10,37 +10,31 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 /** The number of attempts allowed in a window of this many milliseconds, which starts at the first. */
 type AttemptLimit = { readonly max: number; readonly windowMs: number };
 
-/**
- * Counts attempts of unauthenticated clients across all processes (docs/decisions/accounts.md). The counted address or e-mail cannot be
- * read from the record.
- */
-export type AttemptCounts = {
-  /** Counts one more attempt, unless there were too many. @returns 0 if counted, otherwise the wait in milliseconds */
-  add(of: readonly string[], limit: AttemptLimit): Promise<number>;
-  /** Removes one attempt from the count. */
-  takeBack(of: readonly string[]): Promise<void>;
-  /** Resets the count. */
-  forget(of: readonly string[]): Promise<void>;
-};
-
 /** The number of attempts in a window, and its end. */
 type Counted = { readonly count: number; readonly until: Timestamp };
 
 /** Named after the attempts that were counted first. */
 const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record', ttl: 'until', indexes: [] };
 
+export type AttemptCounts = Awaited<ReturnType<typeof openAttemptCounts>>;
+
+/**
+ * Counts attempts of unauthenticated clients across all processes (docs/decisions/accounts.md). The counted address or e-mail cannot be
+ * read from the record.
+ */
 export async function openAttemptCounts(deps: {
   readonly documents: DocumentStore;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
-}): Promise<AttemptCounts> {
+}) {
   const { clock } = deps;
   const counts = await deps.documents.open(COLLECTION);
   const key = derivedKey(deps.secretKey, purposes.signInAttempts);
   const keyOf = (of: readonly string[]) => createHmac('sha256', key).update(of.join(' ')).digest('base64url');
 
   return {
-    async add(of, { max, windowMs }) {
+    /** Counts one more attempt, unless there were too many. @returns 0 if counted, otherwise the wait in milliseconds */
+    async add(of: readonly string[], { max, windowMs }: AttemptLimit): Promise<number> {
       let waitMs = 0;
       await counts.update(keyOf(of), (counted) => {
         const now = clock();
@@ -52,13 +46,15 @@ export async function openAttemptCounts(deps: {
       return waitMs;
     },
 
-    async takeBack(of) {
+    /** Removes one attempt from the count. */
+    async takeBack(of: readonly string[]): Promise<void> {
       await counts.update(keyOf(of), (counted) =>
         counted === undefined || counted.count === 0 ? undefined : { ...counted, count: counted.count - 1 },
       );
     },
 
-    async forget(of) {
+    /** Resets the count. */
+    async forget(of: readonly string[]): Promise<void> {
       await counts.delete(keyOf(of));
     },
   };

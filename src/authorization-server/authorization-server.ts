@@ -80,7 +80,7 @@ export async function createAuthorizationServer(deps: {
     secretKey,
     clock: systemClock(),
   });
-  const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
+  const rewrite = createRequestRewriting({ issuer, resources, accessTokens });
 
   const endWithSession: ((cookie: string) => Promise<void>)[] = [];
   const signedOut = async (cookie: string) => {
@@ -133,7 +133,7 @@ export async function createAuthorizationServer(deps: {
         limits,
         counts,
         attempts,
-        rewriting,
+        rewrite,
         current,
         keepClient: (clientId) => Promise.all([clients.keep(clientId), copies.keep(clientId)]),
         accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
@@ -148,7 +148,7 @@ export async function createAuthorizationServer(deps: {
       const { provider } = await current();
       // Rewritten, so that cookie attributes follow the issuer's protocol and not a proxy's headers.
       const body = Buffer.alloc(0);
-      await endSession(provider, await rewriting.rewrite({ method: 'GET', url: '/', headers, body }), raw);
+      await endSession(provider, await rewrite({ method: 'GET', url: '/', headers, body }), raw);
     },
     onSignOut: (end) => void endWithSession.push(end),
     resources,

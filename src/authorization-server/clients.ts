@@ -34,31 +34,6 @@ type ConfidentialClient = {
   readonly createdAt: string;
 };
 
-export type Clients = {
-  /**
-   * Adds a client; its secret is returned only here. Refuses a name that is empty, too long, or has invisible characters
-   * (`ValidationError`; docs/decisions/rest-api.md).
-   */
-  addClient(
-    client: { account: Account; grant: 'client_credentials'; name: string },
-    context: ChangeContext,
-  ): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal>;
-  /** The confidential clients of an account, or of all accounts. */
-  listClients(account?: Account): Promise<ConfidentialClient[]>;
-  /** Removes a client; with an account, only one that belongs to it. @returns false if there was none */
-  removeClient(clientId: string, context: ChangeContext, account?: Account): Promise<boolean>;
-  /** Finishes interrupted removals, and records changes that are not in the log yet. */
-  finishChanges(): Promise<void>;
-  /** A client's display name. One with a metadata document is named by its host, the only thing that was verified. */
-  nameOf(clientId: string): Promise<string | undefined>;
-  /** Keeps a registered client that a user has allowed. The others are removed a day after their registration. */
-  keep(clientId: string): Promise<void>;
-  /** Whether a client is registered and a user has allowed it. */
-  isAllowed(clientId: string): Promise<boolean>;
-  /** Clients as oidc-provider sees them. */
-  readonly adapter: Adapter;
-};
-
 /** Metadata field of a confidential client: the account it acts for. */
 export const ACCOUNT_OF_CLIENT = 'account_id';
 
@@ -89,6 +64,8 @@ const ofAccount = declareQuery(CLIENTS, (account: AccountKey): Find<ClientDocume
 
 const unlogged = declareQuery(CLIENTS, (): Find<ClientDocument> => UNLOGGED, []);
 
+export type Clients = Awaited<ReturnType<typeof createClients>>;
+
 export async function createClients(deps: {
   documents: DocumentStore;
   secretKey: SecretKey;
@@ -96,7 +73,7 @@ export async function createClients(deps: {
   revocation: Revocation;
   log: MembershipLog;
   logger: Pick<Logger, 'error'>;
-}): Promise<Clients> {
+}) {
   const { secretKey, clock, revocation } = deps;
   const clients = await deps.documents.open(CLIENTS);
 
@@ -123,7 +100,7 @@ export async function createClients(deps: {
     },
   });
 
-  /** @param account removes only a client that belongs to it */
+  /** Removes a client; with an account, only one that belongs to it. @returns false if there was none */
   async function remove(id: string, context: ChangeContext, account?: Account): Promise<boolean> {
     const found = (await get(id))?.document;
     if (found !== undefined && account !== undefined && found.account !== accountKey(account)) return false;
@@ -142,8 +119,40 @@ export async function createClients(deps: {
     return isChanged;
   }
 
+  /** Clients as oidc-provider sees them. */
+  const adapter: Adapter = {
+    async find(id) {
+      const stored = await get(id);
+      return stored && open(id, stored.document);
+    },
+    async upsert(id, metadata) {
+      const now = clock();
+      const registered: ClientDocument = {
+        name: metadata.client_name ?? id,
+        sealed: sealed(id, metadata),
+        createdAt: new Date(now).toISOString(),
+        expiresAt: new Date(now + UNUSED_TTL_MS).toISOString(),
+      };
+      if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} already exists`);
+    },
+    async destroy(id) {
+      await remove(id, { actor: AUTHORIZATION_SERVER, correlationId: correlationId() });
+    },
+    findByUid: () => Promise.resolve(undefined),
+    findByUserCode: () => Promise.resolve(undefined),
+    consume: () => Promise.resolve(),
+    revokeByGrantId: () => Promise.resolve(),
+  };
+
   return {
-    async addClient({ account, name: given }, context) {
+    /**
+     * Adds a client; its secret is returned only here. Refuses a name that is empty, too long, or has invisible characters
+     * (`ValidationError`; docs/decisions/rest-api.md).
+     */
+    async addClient(
+      { account, name: given }: { account: Account; grant: 'client_credentials'; name: string },
+      context: ChangeContext,
+    ): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal> {
       const name = toAppName('name', given, LABEL);
       if (typeof name !== 'string') return name;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
@@ -168,7 +177,8 @@ export async function createClients(deps: {
       return { clientId, clientSecret, name, account: document.account, createdAt };
     },
 
-    async listClients(account) {
+    /** The confidential clients of an account, or of all accounts. */
+    async listClients(account?: Account): Promise<ConfidentialClient[]> {
       const found: ConfidentialClient[] = [];
       const wanted = account === undefined ? everyDocument<ClientDocument>() : ofAccount(accountKey(account));
       for await (const { key, document } of clients.find(wanted)) {
@@ -179,13 +189,16 @@ export async function createClients(deps: {
     },
 
     removeClient: remove,
+    /** Finishes interrupted removals, and records changes that are not in the log yet. */
     finishChanges: recorder.finishAll,
 
-    async nameOf(clientId) {
+    /** A client's display name. One with a metadata document is named by its host, the only thing that was verified. */
+    async nameOf(clientId: string): Promise<string | undefined> {
       return (await get(clientId))?.document.name ?? URL.parse(clientId)?.host;
     },
 
-    async keep(clientId) {
+    /** Keeps a registered client that a user has allowed. The others are removed a day after their registration. */
+    async keep(clientId: string): Promise<void> {
       await clients.update(clientId, (document) => {
         if (document?.expiresAt === undefined || !isThere(document)) return undefined;
         const { expiresAt: _, ...kept } = document;
@@ -193,34 +206,13 @@ export async function createClients(deps: {
       });
     },
 
-    async isAllowed(clientId) {
+    /** Whether a client is registered and a user has allowed it. */
+    async isAllowed(clientId: string): Promise<boolean> {
       const stored = await get(clientId);
       return stored !== undefined && stored.document.expiresAt === undefined;
     },
 
-    adapter: {
-      async find(id) {
-        const stored = await get(id);
-        return stored && open(id, stored.document);
-      },
-      async upsert(id, metadata) {
-        const now = clock();
-        const registered: ClientDocument = {
-          name: metadata.client_name ?? id,
-          sealed: sealed(id, metadata),
-          createdAt: new Date(now).toISOString(),
-          expiresAt: new Date(now + UNUSED_TTL_MS).toISOString(),
-        };
-        if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} already exists`);
-      },
-      async destroy(id) {
-        await remove(id, { actor: AUTHORIZATION_SERVER, correlationId: correlationId() });
-      },
-      findByUid: () => Promise.resolve(undefined),
-      findByUserCode: () => Promise.resolve(undefined),
-      consume: () => Promise.resolve(),
-      revokeByGrantId: () => Promise.resolve(),
-    },
+    adapter,
   };
 }
 

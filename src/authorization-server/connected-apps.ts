@@ -27,15 +27,6 @@ type ConnectedApp = {
 
 type Owner = { readonly account: Account } | { readonly userId: string };
 
-export type ConnectedApps = {
-  /** The apps connected to an account by any user, or by one user to any account. Oldest first. */
-  grantsOf(owner: Owner): Promise<ConnectedApp[]>;
-  /** Disconnects an app; its tokens stop working at once. @returns false if it is not connected to that owner */
-  revokeGrant(grantId: string, owner: Owner, context: ChangeContext): Promise<boolean>;
-  /** Whether a client may act for an account: it belongs to the account, or a user connected it. */
-  isConnected(clientId: string, account: Account): Promise<boolean>;
-};
-
 /** Connected apps and clients, for a process that runs no authorization server. */
 export async function openConnectedApps(deps: {
   readonly publicUrl: string;
@@ -53,14 +44,17 @@ export async function openConnectedApps(deps: {
   return { clients, connectedApps: createConnectedApps({ oidcAdapter, clients, revocation, resources }) };
 }
 
+export type ConnectedApps = ReturnType<typeof createConnectedApps>;
+
 export function createConnectedApps(deps: {
   oidcAdapter: OidcAdapter;
   clients: Clients;
   resources: Resources;
   revocation: Revocation;
-}): ConnectedApps {
+}) {
   const { oidcAdapter, clients, resources, revocation } = deps;
 
+  /** The apps connected to an account by any user, or by one user to any account. Oldest first. */
   async function grantsOf(owner: Owner): Promise<ConnectedApp[]> {
     const grants = await oidcAdapter.grantsOf(
       'account' in owner ? { account: accountKey(owner.account) } : { userId: owner.userId },
@@ -87,11 +81,15 @@ export function createConnectedApps(deps: {
 
   return {
     grantsOf,
-    async revokeGrant(grantId, owner, context) {
+
+    /** Disconnects an app; its tokens stop working at once. @returns false if it is not connected to that owner */
+    async revokeGrant(grantId: string, owner: Owner, context: ChangeContext): Promise<boolean> {
       const owned = (await grantsOf(owner)).some((app) => app.grantId === grantId);
       return owned ? revocation.endGrant(grantId, context) : false;
     },
-    async isConnected(clientId, account) {
+
+    /** Whether a client may act for an account: it belongs to the account, or a user connected it. */
+    async isConnected(clientId: string, account: Account): Promise<boolean> {
       const grants = await oidcAdapter.grantsOf({ account: accountKey(account) });
       if (grants.some(({ payload }) => payload.clientId === clientId)) return true;
       return (await clients.listClients(account)).some((client) => client.clientId === clientId);

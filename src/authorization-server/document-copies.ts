@@ -6,23 +6,6 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 
-/**
- * Copies of the metadata documents of clients that users have allowed, so that a publisher's outage does not disconnect its users
- * (docs/decisions/oauth.md).
- */
-export type DocumentCopies = {
-  get(url: string): Promise<string | undefined>;
-  /** Caches a document. It is stored once a user has allowed its client. */
-  fetched(url: string, text: string): Promise<void>;
-  /**
-   * Call when a user has allowed the client: stores a copy of its document, if it has one. If another process fetched it, the copy is
-   * stored at its next fetch.
-   */
-  keep(url: string): Promise<void>;
-  /** Whether a user has allowed the client. */
-  isAllowed(url: string): Promise<boolean>;
-};
-
 type Copy = {
   /** Absent until it is fetched again. */
   readonly text?: string;
@@ -40,10 +23,13 @@ const STORED_AGAIN_AFTER_MS = DAY_MS;
 /** Documents cached until a user allows their clients. */
 const REMEMBERED = 1_000;
 
-export async function openDocumentCopies(deps: {
-  readonly documents: DocumentStore;
-  readonly clock: Clock;
-}): Promise<DocumentCopies> {
+export type DocumentCopies = Awaited<ReturnType<typeof openDocumentCopies>>;
+
+/**
+ * Copies of the metadata documents of clients that users have allowed, so that a publisher's outage does not disconnect its users
+ * (docs/decisions/oauth.md).
+ */
+export async function openDocumentCopies(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const { clock } = deps;
   const copies = await deps.documents.open(COLLECTION);
   const lastFetched = createLruCache<string, string>(REMEMBERED);
@@ -60,10 +46,13 @@ export async function openDocumentCopies(deps: {
   }
 
   return {
-    get: async (url) => (await current(url))?.text,
-    isAllowed: async (url) => (await current(url)) !== undefined,
+    get: async (url: string): Promise<string | undefined> => (await current(url))?.text,
 
-    async fetched(url, text) {
+    /** Whether a user has allowed the client. */
+    isAllowed: async (url: string): Promise<boolean> => (await current(url)) !== undefined,
+
+    /** Caches a document. It is stored once a user has allowed its client. */
+    async fetched(url: string, text: string): Promise<void> {
       lastFetched.set(url, text);
       const stored = await copies.get(keyOf(url));
       if (stored === undefined) return;
@@ -71,7 +60,11 @@ export async function openDocumentCopies(deps: {
       if (isOld || stored.document.text !== text) await store(url, text, stored);
     },
 
-    async keep(url) {
+    /**
+     * Call when a user has allowed the client: stores a copy of its document, if it has one. If another process fetched it, the copy is
+     * stored at its next fetch.
+     */
+    async keep(url: string): Promise<void> {
       const text = lastFetched.get(url);
       const stored = await copies.get(keyOf(url));
       if (text !== undefined || (stored === undefined && URL.canParse(url))) await store(url, text, stored);

@@ -17,19 +17,6 @@ import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } 
 import { correlationId } from './request-id.ts';
 import type { Revocation } from './revocation.ts';
 
-export type OidcAdapter = {
-  /** The adapter with which oidc-provider reads and writes a model. */
-  adapter(model: string): Adapter;
-  /** Checks whether a record still exists. */
-  asker(model: string, id: string): () => Promise<boolean>;
-  /** Records that the request that consumed a code or refresh token was answered. A later use is a replay. */
-  answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
-  /** Sets the expiry of a grant to this many seconds from now, unless it has ended. Writes at most once a month. */
-  prolong(grantId: string, seconds: number): Promise<void>;
-  /** Oldest first. */
-  grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
-};
-
 type StoredGrant = {
   readonly id: string;
   /** ISO 8601, UTC. */
@@ -37,13 +24,15 @@ type StoredGrant = {
   readonly payload: AdapterPayload;
 };
 
+export type OidcAdapter = Awaited<ReturnType<typeof createOidcAdapter>>;
+
 /** Stores oidc-provider's sessions, codes, tokens and grants. */
 export async function createOidcAdapter(deps: {
   documents: DocumentStore;
   revocation: Revocation;
   secretKey: SecretKey;
   clock: Clock;
-}): Promise<OidcAdapter> {
+}) {
   const { revocation, secretKey, clock } = deps;
   const records = await deps.documents.open(OIDC_RECORDS);
 
@@ -53,6 +42,7 @@ export async function createOidcAdapter(deps: {
     ...defined({ consumed: consumedAt === undefined ? undefined : true }),
   });
 
+  /** Checks whether a record still exists. */
   function asker(model: string, id: string): () => Promise<boolean> {
     const key = oidcRecordKey(model, id);
     return async () => isThere((await records.get(key))?.document);
@@ -139,7 +129,8 @@ export async function createOidcAdapter(deps: {
   return {
     asker,
 
-    adapter: (model) => ({
+    /** The adapter with which oidc-provider reads and writes a model. */
+    adapter: (model: string): Adapter => ({
       upsert: (id, payload, expiresIn) => upsert(model, id, payload, expiresIn ?? 0),
 
       async find(id) {
@@ -185,11 +176,13 @@ export async function createOidcAdapter(deps: {
       findByUserCode: () => Promise.resolve(undefined),
     }),
 
-    async answered(model, id) {
+    /** Records that the request that consumed a code or refresh token was answered. A later use is a replay. */
+    async answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void> {
       await records.update(oidcRecordKey(model, id), (record) => record && { ...record, answered: true });
     },
 
-    async prolong(grantId, seconds) {
+    /** Sets the expiry of a grant to this many seconds from now, unless it has ended. Writes at most once a month. */
+    async prolong(grantId: string, seconds: number): Promise<void> {
       const key = oidcRecordKey('Grant', grantId);
       await records.update(key, (record) => {
         if (!isThere(record)) return undefined;
@@ -203,7 +196,8 @@ export async function createOidcAdapter(deps: {
       });
     },
 
-    async grantsOf(owner) {
+    /** Oldest first. */
+    async grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]> {
       const query = 'account' in owner ? withField('account', owner.account) : withField('userId', owner.userId);
       const found: StoredGrant[] = [];
       for await (const stored of records.find(query)) {

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
+import { isObject } from '../domain/is-object.ts';
 import { withKnownGrants } from './known-grants.ts';
 import { PATHS } from './paths.ts';
 
@@ -15,10 +16,8 @@ type Incoming = {
   readonly body: Buffer;
 };
 
-export type RequestRewriting = {
-  /** Returns the request for oidc-provider. */
-  rewrite(incoming: Incoming): Promise<IncomingMessage>;
-};
+/** Returns the request for oidc-provider. */
+export type RewriteRequest = (incoming: Incoming) => Promise<IncomingMessage>;
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -31,7 +30,7 @@ export function createRequestRewriting(deps: {
   issuer: string;
   resources: Resources;
   accessTokens: AccessTokens;
-}): RequestRewriting {
+}): RewriteRequest {
   const issuer = new URL(deps.issuer);
   const { resources, accessTokens } = deps;
 
@@ -68,31 +67,29 @@ export function createRequestRewriting(deps: {
     return match?.[1] === undefined ? authorization : `Bearer ${await storedId(match[1])}`;
   }
 
-  return {
-    async rewrite({ method, url, headers: originalHeaders, body: originalBody }) {
-      const [path = '', query] = split(url);
-      const headers = withoutForwarding(originalHeaders);
-      headers.host = issuer.host;
-      headers['x-forwarded-proto'] = issuer.protocol.slice(0, -1);
-      if (path === PATHS.userinfo && headers.authorization !== undefined)
-        headers.authorization = await bearer(headers.authorization);
+  return async ({ method, url, headers: originalHeaders, body: originalBody }) => {
+    const [path = '', query] = split(url);
+    const headers = withoutForwarding(originalHeaders);
+    headers.host = issuer.host;
+    headers['x-forwarded-proto'] = issuer.protocol.slice(0, -1);
+    if (path === PATHS.userinfo && headers.authorization !== undefined)
+      headers.authorization = await bearer(headers.authorization);
 
-      let target = url;
-      if (path === PATHS.authorization && query !== undefined) {
-        const parameters = new URLSearchParams(query);
-        resolveResources(parameters);
-        target = `${path}?${parameters}`;
-      }
-      let body = originalBody;
-      if (isForm(headers['content-type'])) {
-        body = await rewriteForm(path, originalBody);
-      } else if (path === PATHS.registration) body = rewriteRegistration(originalBody);
-      if (body !== originalBody) {
-        headers['content-length'] = String(body.length);
-        delete headers['transfer-encoding'];
-      }
-      return message({ method, url: target, headers, body });
-    },
+    let target = url;
+    if (path === PATHS.authorization && query !== undefined) {
+      const parameters = new URLSearchParams(query);
+      resolveResources(parameters);
+      target = `${path}?${parameters}`;
+    }
+    let body = originalBody;
+    if (isForm(headers['content-type'])) {
+      body = await rewriteForm(path, originalBody);
+    } else if (path === PATHS.registration) body = rewriteRegistration(originalBody);
+    if (body !== originalBody) {
+      headers['content-length'] = String(body.length);
+      delete headers['transfer-encoding'];
+    }
+    return message({ method, url: target, headers, body });
   };
 }
 
@@ -104,8 +101,7 @@ function rewriteRegistration(body: Buffer): Buffer {
     // oidc-provider refuses it.
     return body;
   }
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return body;
-  return Buffer.from(JSON.stringify(withKnownGrants({ ...metadata })));
+  return isObject(metadata) ? Buffer.from(JSON.stringify(withKnownGrants(metadata))) : body;
 }
 
 /** An id that no token has: introspection answers inactive, revocation does nothing, userinfo refuses. */

@@ -7,39 +7,27 @@ import {
   UNLOGGED,
   withChanges,
 } from '../auth/unlogged-changes.ts';
-import type { UserRevocation } from '../auth/users.ts';
 import type { DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { accountOfKey } from '../domain/account.ts';
+import { type AccountKey, accountOfKey } from '../domain/account.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
-
-/** Revokes tokens and grants at once in every process: a token is valid only while its record exists. */
-export type Revocation = UserRevocation & {
-  /** Ends a grant and everything issued under it. @returns false if there was none */
-  endGrant(grantId: string, context: ChangeContext): Promise<boolean>;
-  /** Ends a client's grants and everything issued to it. */
-  endAllOfClient(clientId: string, context: ChangeContext): Promise<void>;
-  /** Deletes the records of one model that were issued under a grant. The grant stays. */
-  deleteIssued(grantId: string, model: string): Promise<void>;
-  /** Appends the unlogged changes of a grant to the log. */
-  finishGrant(grantId: string): Promise<void>;
-  /** Finishes interrupted changes to grants, and appends those that are not in the log yet. */
-  finishChanges(): Promise<void>;
-};
 
 const unlogged = declareQuery(OIDC_RECORDS, (): Find<OidcRecord> => UNLOGGED, []);
 
 /** The longest time that an ended grant's record is kept for the log. */
 const ENDED_GRANT_TTL_MS = 365 * 24 * 3_600_000;
 
+export type Revocation = Awaited<ReturnType<typeof createRevocation>>;
+
+/** Revokes tokens and grants at once in every process: a token is valid only while its record exists. */
 export async function createRevocation(deps: {
   readonly documents: DocumentStore;
   readonly log: MembershipLog;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
-}): Promise<Revocation> {
+}) {
   const { clock } = deps;
   const records = await deps.documents.open(OIDC_RECORDS);
   const recorder = createRecorder({
@@ -59,6 +47,7 @@ export async function createRevocation(deps: {
     for (const { key } of await found('grantId', grantId)) await records.delete(key);
   }
 
+  /** Ends a grant and everything issued under it. @returns false if there was none */
   async function endGrant(grantId: string, context: ChangeContext): Promise<boolean> {
     const key = oidcRecordKey('Grant', grantId);
     // Delete the grant first, so that nothing new is issued under it.
@@ -87,19 +76,25 @@ export async function createRevocation(deps: {
 
   return {
     endGrant,
-    endAllOfClient: (clientId, context) => endAllOf('clientId', clientId, context),
-    async deleteIssued(grantId, model) {
+    /** Ends a client's grants and everything issued to it. */
+    endAllOfClient: (clientId: string, context: ChangeContext): Promise<void> =>
+      endAllOf('clientId', clientId, context),
+    /** Deletes the records of one model that were issued under a grant. The grant stays. */
+    async deleteIssued(grantId: string, model: string): Promise<void> {
       for (const { key, document } of await found('grantId', grantId))
         if (document.model === model) await records.delete(key);
     },
-    finishGrant: (grantId) => recorder.finish(oidcRecordKey('Grant', grantId)),
+    /** Appends the unlogged changes of a grant to the log. */
+    finishGrant: (grantId: string): Promise<void> => recorder.finish(oidcRecordKey('Grant', grantId)),
+    /** Finishes interrupted changes to grants, and appends those that are not in the log yet. */
     finishChanges: recorder.finishAll,
-    async endSessionsOf(userId) {
+    /** See `UserRevocation` in `auth/users.ts`. */
+    async endSessionsOf(userId: string): Promise<void> {
       for (const { key, document } of await found('userId', userId))
         if (document.model === 'Session') await records.delete(key);
     },
-    endAllOfUser: (userId, context) => endAllOf('userId', userId, context),
-    async endGrantsOf(userId, account, context) {
+    endAllOfUser: (userId: string, context: ChangeContext): Promise<void> => endAllOf('userId', userId, context),
+    async endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void> {
       for (const { document } of await found('account', account))
         if (document.userId === userId && document.grantId !== undefined) await endGrant(document.grantId, context);
     },

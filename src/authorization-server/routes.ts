@@ -7,7 +7,7 @@ import { type InteractionDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
 import { runAsRequest } from './request-id.ts';
-import type { RequestRewriting } from './request-rewriting.ts';
+import type { RewriteRequest } from './request-rewriting.ts';
 import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
 import { sendUnavailable } from './unavailable.ts';
 
@@ -31,7 +31,7 @@ export type CurrentProvider = {
 type Deps = Omit<InteractionDeps, 'provider'> & {
   readonly limits: Limits;
   readonly counts: AttemptCounts;
-  readonly rewriting: RequestRewriting;
+  readonly rewrite: RewriteRequest;
   readonly current: () => Promise<CurrentProvider>;
 };
 
@@ -97,7 +97,7 @@ function sendError(error: { statusCode?: number; message: string }, request: Fas
 }
 
 async function forwardTo(
-  { current, rewriting }: Deps,
+  { current, rewrite }: Deps,
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -105,7 +105,7 @@ async function forwardTo(
   const { provider, handle } = await current();
   if (provider.listenerCount('server_error') === 0)
     provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server error'));
-  const rewritten = await rewriting.rewrite({
+  const rewritten = await rewrite({
     method: request.method,
     url: request.url,
     headers: request.headers,

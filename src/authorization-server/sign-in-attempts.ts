@@ -7,24 +7,13 @@ export type SignInLimits = { readonly perEmail: number; readonly perNetwork: num
 
 const WINDOW_MS = 15 * 60_000;
 
+export type SignInAttempts = ReturnType<typeof createSignInAttempts>;
+
 /**
  * Counts wrong passwords across all processes, for existing and unknown users alike (docs/decisions/accounts.md). Attempts from one
  * network never count against another, so an attacker cannot lock a user out everywhere.
  */
-export type SignInAttempts = {
-  /**
-   * Counts an attempt as failed before its password is compared, so that concurrent attempts count too.
-   * @returns 0 if allowed, otherwise the wait in milliseconds; a refused attempt is not counted
-   */
-  begin(email: string, address: string): Promise<number>;
-  /** Call when the password was right: resets the count of the e-mail, and removes this attempt from the count of the network. */
-  succeeded(email: string, address: string): Promise<void>;
-};
-
-export function createSignInAttempts(deps: {
-  readonly counts: AttemptCounts;
-  readonly limits: SignInLimits;
-}): SignInAttempts {
+export function createSignInAttempts(deps: { readonly counts: AttemptCounts; readonly limits: SignInLimits }) {
   const { counts, limits } = deps;
   const within = (max: number) => ({ max, windowMs: WINDOW_MS });
   const countedFor = (email: string, address: string) => {
@@ -33,7 +22,11 @@ export function createSignInAttempts(deps: {
   };
 
   return {
-    async begin(email, address) {
+    /**
+     * Counts an attempt as failed before its password is compared, so that concurrent attempts count too.
+     * @returns 0 if allowed, otherwise the wait in milliseconds; a refused attempt is not counted
+     */
+    async begin(email: string, address: string): Promise<number> {
       const { ofNetwork, ofEmail } = countedFor(email, address);
       const wait = await counts.add(ofNetwork, within(limits.perNetwork));
       if (wait > 0) return wait;
@@ -42,7 +35,8 @@ export function createSignInAttempts(deps: {
       return waitForEmail;
     },
 
-    async succeeded(email, address) {
+    /** Call when the password was right: resets the count of the e-mail, and removes this attempt from the count of the network. */
+    async succeeded(email: string, address: string): Promise<void> {
       const { ofNetwork, ofEmail } = countedFor(email, address);
       await Promise.all([counts.forget(ofEmail), counts.takeBack(ofNetwork)]);
     },

@@ -1,10 +1,10 @@
-import { CommanderError } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
 import { type Cell, table } from './print.ts';
+import { wrongUsage } from './subcommand.ts';
 
 /** The options `--community ID` and `--brand ID`. */
 type AccountOptions = { readonly community?: number | undefined; readonly brand?: number | undefined };
@@ -24,8 +24,6 @@ export function requiredAccount(options: AccountOptions): Account {
   if (account === undefined) throw wrongUsage('either --community ID or --brand ID is required');
   return account;
 }
-
-const wrongUsage = (message: string) => new CommanderError(2, 'venue.account', message);
 
 export const accountText = ({ kind, id }: Account): string => `${kind} ${id}`;
 

@@ -1,4 +1,4 @@
-import { type Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { toOperatorAccountChange } from '../contract/account-change.ts';
 import { AUDITED_TYPES, type NamedChange, TOPICS, type Topic } from '../domain/account-change.ts';
 import { isRefusal } from '../domain/decision.ts';
@@ -8,8 +8,9 @@ import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { csvLine } from './csv.ts';
 import { actorText, changesText, wantsCsv } from './history.ts';
-import { CommandFailed, type Invoked, isJson, operate, writerOf } from './operation.ts';
+import { CommandFailed, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
+import { wrongUsage } from './subcommand.ts';
 
 export function auditCommand(venue: Command): void {
   venue
@@ -41,25 +42,25 @@ Examples:
     )
     .action(({ from, to, actor, kind, request, csv, ...named }, command) => {
       const account = request === undefined ? requiredAccount(named) : namedAccount(named);
-      if (from !== undefined && to !== undefined && from >= to)
-        throw new CommanderError(2, 'venue.range', '--from must be before --to');
-      const format = wantsCsv(command, { csv }) ? CSV : isJson(command) ? JSON_LINES : TEXT;
+      if (from !== undefined && to !== undefined && from >= to) throw wrongUsage('--from must be before --to');
+      const format: Format = wantsCsv(command, { csv }) ? asCsv : isJson(command) ? asJson : asText;
       return operate(command, async (core) => {
         const owner = account && (await nameOf(core, account));
         if (owner !== undefined && isRefusal(owner)) return owner;
-        const tell = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
         let unknown = 0;
         const found = core.queries.accountHistory.audit(
           account,
           defined({ from: from && Date.parse(from), to: to && Date.parse(to), actor, request, ...kind }),
           {
-            progress: ({ read, at }) => tell(`${read.toLocaleString('en')} events read, up to ${at.slice(0, 10)}`),
+            progress: ({ read, at }) =>
+              tell(command, `${read.toLocaleString('en')} events read, up to ${at.slice(0, 10)}`),
             unknown: () => {
               unknown += 1;
             },
           },
         );
-        await print(command, found, format);
+        const write = writerOf(command);
+        for await (const text of format(found)) await write(text);
         if (unknown > 0)
           throw new CommandFailed({
             error: 'NewerRelease',
@@ -83,60 +84,41 @@ function kinds(text: string): Kinds {
   return { topics, types };
 }
 
-/** Prints changes one by one, so that memory does not grow with their number. */
-type Format = {
-  readonly before: string;
-  readonly between: string;
-  readonly after: string;
-  /** Printed if there are no changes. */
-  readonly none?: string;
-  one(change: NamedChange): string;
-};
+/** The text of the changes, piece by piece, so that memory does not grow with their number. */
+type Format = (changes: AsyncIterable<NamedChange>) => AsyncGenerator<string>;
 
-const JSON_LINES: Format = {
-  before: '[\n',
-  between: ',\n',
-  after: '\n]\n',
-  none: '[]\n',
-  one: (change) => JSON.stringify(toOperatorAccountChange(change)),
-};
+async function* asJson(changes: AsyncIterable<NamedChange>): AsyncGenerator<string> {
+  let before = '[\n';
+  for await (const change of changes) {
+    yield before + JSON.stringify(toOperatorAccountChange(change));
+    before = ',\n';
+  }
+  yield before === '[\n' ? '[]\n' : '\n]\n';
+}
 
-const CSV: Format = {
-  before: csvLine([
+async function* asCsv(changes: AsyncIterable<NamedChange>): AsyncGenerator<string> {
+  yield csvLine([
     ...['id', 'at', 'event', 'topic', 'ofKind', 'ofId', 'ofName', 'actorKind', 'actorId', 'actorName', 'account'],
     ...['changes', 'stream', 'revision'],
-  ]),
-  between: '',
-  after: '',
-  one(change) {
-    const { id, at, event, topic, of, actor, changes, stream, revision } = toOperatorAccountChange(change);
+  ]);
+  for await (const change of changes) {
+    const { id, at, event, topic, of, actor, changes: made, stream, revision } = toOperatorAccountChange(change);
     const account = actor.account && `${actor.account.kind} ${actor.account.id}`;
-    return csvLine([
+    yield csvLine([
       ...[id, at, event, topic, of.kind, of.id, of.name, actor.kind, actor.id, actor.name, account],
-      ...[changesText(changes), stream, revision],
+      ...[changesText(made), stream, revision],
     ]);
-  },
-};
-
-const TEXT: Format = {
-  before: '',
-  between: '',
-  after: '',
-  none: 'None.\n',
-  one(change) {
-    const { at, event, of, actor, changes } = toOperatorAccountChange(change);
-    const what = `${of.kind} ${of.id}${of.name === undefined ? '' : ` (${of.name})`}`;
-    const made = changesText(changes);
-    return `${toText(`${at}  ${event}  ${what}  by ${actorText(actor)}${made === '' ? '' : `: ${made}`}`)}\n`;
-  },
-};
-
-async function print(command: Invoked, found: AsyncIterable<NamedChange>, format: Format): Promise<void> {
-  const write = writerOf(command);
-  let count = 0;
-  for await (const change of found) {
-    await write(`${count === 0 ? format.before : format.between}${format.one(change)}`);
-    count += 1;
   }
-  await write(count > 0 ? format.after : (format.none ?? format.before));
+}
+
+async function* asText(changes: AsyncIterable<NamedChange>): AsyncGenerator<string> {
+  let isEmpty = true;
+  for await (const change of changes) {
+    isEmpty = false;
+    const { at, event, of, actor, changes: fields } = toOperatorAccountChange(change);
+    const what = `${of.kind} ${of.id}${of.name === undefined ? '' : ` (${of.name})`}`;
+    const made = changesText(fields);
+    yield `${toText(`${at}  ${event}  ${what}  by ${actorText(actor)}${made === '' ? '' : `: ${made}`}`)}\n`;
+  }
+  if (isEmpty) yield 'None.\n';
 }

@@ -128,13 +128,10 @@ async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Ans
   // Before the files are opened, because damaged read models must not prevent a restore.
   await discardReadModels(config);
   const { lost, fork } = await onStores(config, (stores, deps) =>
-    adoptStore({
-      ...{ ...stores, ...deps, ...finishingOf(config, options) },
-      locations: locationsOf(config),
-    }),
+    adoptStore({ ...stores, ...deps, ...finishingOf(config, options), locations: locationsOf(config) }),
   );
   return {
-    json: { adopted: true, skippedIds: skipIds, lost, ...forkJson(fork) },
+    json: { adopted: true, skippedIds: skipIds, lost, fork },
     text: ['Log and records now form one store.', ...afterwards(skipIds, lost), ...forkText(fork)].join('\n'),
   };
 }
@@ -160,19 +157,11 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
     bar.end();
     return finish({ ...stores, ...deps, ...finishingOf(config, options) }, groups);
   });
-  const moved = aside === undefined ? [] : [`The former files are in ${aside}.`];
   return {
-    json: {
-      dir,
-      ...summaryOf(manifest),
-      skippedIds: skipIds,
-      ...(aside !== undefined && { aside }),
-      lost,
-      ...forkJson(fork),
-    },
+    json: { dir, ...summaryOf(manifest), skippedIds: skipIds, aside, lost, fork },
     text: [
       `Restored ${textOf(manifest)} of ${manifest.startedAt}.`,
-      ...moved,
+      ...(aside === undefined ? [] : [`The former files are in ${aside}.`]),
       ...afterwards(skipIds, lost),
       ...forkText(fork),
     ].join('\n'),
@@ -258,8 +247,6 @@ const summaryOf = ({ logId, startedAt, records, log }: Manifest) => ({
 
 const textOf = ({ records, log }: Manifest): string =>
   `${countOf(log).toLocaleString('en')} events and ${countOf(records).toLocaleString('en')} records`;
-
-const forkJson = (fork: Fork | undefined) => (fork === undefined ? {} : { fork });
 
 const forkText = (fork: Fork | undefined): string[] =>
   fork === undefined

@@ -1,4 +1,4 @@
-import { type Command, CommanderError, Option, type OptionValues } from '@commander-js/extra-typings';
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { toOperatorBooking } from '../contract/booking.ts';
 import { type OperatorHistoryEntry, operatorHistoryEntries } from '../contract/history-entry.ts';
 import type { PublicActor } from '../contract/schemas/history-entry.ts';
@@ -11,6 +11,7 @@ import { bookingFacts, price } from './booking-text.ts';
 import { csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
+import { wrongUsage } from './subcommand.ts';
 
 /** Adds the options for the point in time and the output format. */
 const withUntil = <Arguments extends unknown[], Options extends OptionValues>(command: Command<Arguments, Options>) =>
@@ -109,7 +110,7 @@ Examples:
 
 /** Whether the caller wants CSV. CSV with JSON is wrong usage. */
 export function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly csv?: boolean | undefined }): boolean {
-  if (isWanted && isJson(command)) throw new CommanderError(2, 'venue.format', 'use either --csv or --json, not both');
+  if (isWanted && isJson(command)) throw wrongUsage('use either --csv or --json, not both');
   return isWanted;
 }
 

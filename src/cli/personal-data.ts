@@ -1,4 +1,4 @@
-import { type Command, CommanderError } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -7,6 +7,7 @@ import { type Subject, subjectInWords, subjectOf, subjectOfUser } from '../domai
 import { namedAccount, nameOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, type OperatorCore, operate, tell } from './operation.ts';
+import { wrongUsage } from './subcommand.ts';
 
 export function personalDataCommands(venue: Command): void {
   venue
@@ -86,8 +87,6 @@ function requiredSubject({ user, ...named }: Named): Account | string {
   if (found === undefined) throw wrongUsage('one of --brand ID, --user ID and --community ID is required');
   return found;
 }
-
-const wrongUsage = (message: string) => new CommanderError(2, 'venue.subject', message);
 
 type Found = {
   readonly whom: Account | string;

@@ -1,4 +1,4 @@
-import { type Command, CommanderError } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { toOperatorSpace } from '../contract/space.ts';
 import type { Refusal } from '../domain/decision.ts';
@@ -9,7 +9,7 @@ import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields } from './print.ts';
-import { answer, subcommand } from './subcommand.ts';
+import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
 /** Descriptions of options that `add` requires and `change` allows. */
 const TERMS = {
@@ -62,8 +62,7 @@ function changeCommand(space: Command): void {
     .option('--answer-hours <hours>', TERMS.answerHours, decimal)
     .action((id, { name, window, duration, fee, answerHours }, command) => {
       const terms = { ...window, ...defined({ name, durationHours: duration, eventFee: fee, answerHours }) };
-      if (Object.keys(terms).length === 0)
-        throw new CommanderError(2, 'venue.nothing', 'nothing to change: use at least one option');
+      if (Object.keys(terms).length === 0) throw wrongUsage('nothing to change: use at least one option');
       return operate(command, async (core, context) =>
         answer(await core.commands.catalogue.changeSpace({ spaceId: id, terms }, context), () => shown(core, id)),
       );

@@ -1,4 +1,4 @@
-import type { Command, OptionValues } from '@commander-js/extra-typings';
+import { type Command, CommanderError, type OptionValues } from '@commander-js/extra-typings';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 
@@ -14,6 +14,9 @@ export const withAccount = <Arguments extends unknown[], Options extends OptionV
   command: Command<Arguments, Options>,
   { community, brand }: Record<'community' | 'brand', string>,
 ) => command.option('--community <id>', community, wholeNumber).option('--brand <id>', brand, wholeNumber);
+
+/** The options contradict each other, or lack one. */
+export const wrongUsage = (message: string): CommanderError => new CommanderError(2, 'venue.usage', message);
 
 /** Applies `answerOf` to an outcome, unless it is a refusal. */
 export const answer = <Outcome, A>(outcome: Outcome | Refusal, answerOf: (outcome: Outcome) => A): A | Refusal =>

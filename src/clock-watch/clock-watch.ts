@@ -6,23 +6,12 @@ import { machineTime, type SteadyClock } from '../runtime/steady-clock.ts';
 import { createEngineClocks } from './engine-clocks.ts';
 import { openMachineClock } from './machine-clock.ts';
 
-/** Whether the clock of this machine can be trusted (docs/decisions/time.md). */
-export type ClockWatch = {
-  /** Checks the clock. Resolves to a sentence with the problem, if there is one. */
-  look(): Promise<string | undefined>;
-  /** The result of the last check. */
-  problem(): string | undefined;
-  /** Declares the clock to be right for every process on this machine. Resolves to false if the clocks of remote engines decide. */
-  accept(): Promise<boolean>;
-  /** Checks now and every few seconds. */
-  start(): Promise<void>;
-  stop(): void;
-};
-
 const CHECK_EVERY_MS = 5_000;
 
+export type ClockWatch = Awaited<ReturnType<typeof openClockWatch>>;
+
 /**
- * The comparison ignores `CLOCK_SHIFT`.
+ * Whether the clock of this machine can be trusted (docs/decisions/time.md). The comparison ignores `CLOCK_SHIFT`.
  * @param deps.clockShift the shift of this process, in milliseconds; stored, because its events lie ahead
  */
 export async function openClockWatch(deps: {
@@ -34,9 +23,9 @@ export async function openClockWatch(deps: {
   readonly logger: Pick<BaseLogger, 'error' | 'warn'>;
   readonly wall?: Clock;
   readonly steady?: SteadyClock;
-}): Promise<ClockWatch> {
+}) {
   const { events, documents, clockShift, sameMachine, logger, wall = systemClock(), steady = machineTime } = deps;
-  const engines = createEngineClocks({
+  const compareWithEngines = createEngineClocks({
     engines: [
       { name: 'EventStoreDB', now: () => events.now() },
       { name: 'MongoDB', now: () => documents.now() },
@@ -55,7 +44,7 @@ export async function openClockWatch(deps: {
   async function lookNow(): Promise<string | undefined> {
     const before = problem;
     try {
-      const compared = await engines.look();
+      const compared = await compareWithEngines();
       if (compared === undefined) problem = (await machine.look()).problem;
       else if (compared.problem !== undefined || !sameMachine) problem = compared.problem;
       else problem = (await machine.look({ lastEvent: false })).problem;
@@ -71,7 +60,10 @@ export async function openClockWatch(deps: {
     return problem;
   }
 
-  /** Checks run one after another and are never shared, because each caller needs a result from after its call. */
+  /**
+   * Checks the clock. Resolves to a sentence with the problem, if there is one. Checks run one after another and are never shared, because each caller
+   * needs a result from after its call.
+   */
   function look(): Promise<string | undefined> {
     const next = looking.then(lookNow);
     looking = next;
@@ -80,16 +72,19 @@ export async function openClockWatch(deps: {
 
   return {
     look,
-    problem: () => problem,
-    async accept() {
-      if (!sameMachine && (await engines.look()) !== undefined) return false;
+    /** The result of the last check. */
+    problem: (): string | undefined => problem,
+    /** Declares the clock to be right for every process on this machine. Resolves to false if the clocks of remote engines decide. */
+    async accept(): Promise<boolean> {
+      if (!sameMachine && (await compareWithEngines()) !== undefined) return false;
       await machine.accept();
       return true;
     },
-    async start() {
+    /** Checks now and every few seconds. */
+    async start(): Promise<void> {
       await look();
       timer = setInterval(look, CHECK_EVERY_MS).unref();
     },
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 }

@@ -9,11 +9,6 @@ export type Engine = { readonly name: string; now(): Promise<number | undefined>
 /** The result of a check: a sentence with the problem, if there is one. */
 export type Finding = { readonly problem: string | undefined };
 
-export type EngineClocks = {
-  /** Compares this machine's clock with those of the engines, if due. Undefined if no engine has a clock. */
-  look(): Promise<Finding | undefined>;
-};
-
 /** The interval while the clocks agree and have not been set. */
 const COMPARE_EVERY_MS = 10 * 60_000;
 /** The interval while they disagree, because the engine's clock may be the wrong one. */
@@ -23,12 +18,13 @@ const ANSWER_WITHIN_MS = 3_000;
 /**
  * Compares this machine's clock with those of the engines. Comparisons are rare; in between, the monotonic clock reveals whether
  * this clock has been set, which triggers a comparison.
+ * @returns compares them, if due; undefined if no engine has a clock
  */
 export function createEngineClocks(deps: {
   readonly engines: readonly Engine[];
   readonly wall: Clock;
   readonly steady: SteadyClock;
-}): EngineClocks {
+}): () => Promise<Finding | undefined> {
   const { wall, steady } = deps;
   let engines = deps.engines;
   let last: (Finding & { readonly at: number; readonly offset: number }) | undefined;
@@ -46,40 +42,38 @@ export function createEngineClocks(deps: {
     }
   }
 
-  return {
-    async look() {
-      if (engines.length === 0) return undefined;
-      const at = steady.now();
-      const offset = offsetOf(wall, steady);
-      const isSet = last === undefined || Math.abs(offset - last.offset) > SET_MS;
-      const pause = last?.problem === undefined ? COMPARE_EVERY_MS : COMPARE_AGAIN_MS;
-      if (last !== undefined && !isSet && at - last.at < pause) return last;
+  return async () => {
+    if (engines.length === 0) return undefined;
+    const at = steady.now();
+    const offset = offsetOf(wall, steady);
+    const isSet = last === undefined || Math.abs(offset - last.offset) > SET_MS;
+    const pause = last?.problem === undefined ? COMPARE_EVERY_MS : COMPARE_AGAIN_MS;
+    if (last !== undefined && !isSet && at - last.at < pause) return last;
 
-      const problems: string[] = [];
-      const withClock: Engine[] = [];
-      for (const engine of engines) {
-        let deviation: number | undefined;
-        try {
-          deviation = await deviationFrom(engine);
-        } catch {
-          // Keep the last result if the engine is unreachable and the clock has not been set since.
-          if (last !== undefined && !isSet) return last;
-          return {
-            problem: `The clock of this machine cannot be compared with that of ${engine.name}, which does not answer`,
-          };
-        }
-        if (deviation === undefined) continue;
-        withClock.push(engine);
-        if (isOff(deviation)) {
-          const where = deviation > 0 ? 'ahead of' : 'behind';
-          problems.push(`The clock of this machine is ${lengthOf(deviation)} ${where} that of ${engine.name}`);
-        }
+    const problems: string[] = [];
+    const withClock: Engine[] = [];
+    for (const engine of engines) {
+      let deviation: number | undefined;
+      try {
+        deviation = await deviationFrom(engine);
+      } catch {
+        // Keep the last result if the engine is unreachable and the clock has not been set since.
+        if (last !== undefined && !isSet) return last;
+        return {
+          problem: `The clock of this machine cannot be compared with that of ${engine.name}, which does not answer`,
+        };
       }
-      engines = withClock;
-      if (engines.length === 0) return undefined;
-      last = { problem: problems.length === 0 ? undefined : problems.join('. '), at, offset };
-      return last;
-    },
+      if (deviation === undefined) continue;
+      withClock.push(engine);
+      if (isOff(deviation)) {
+        const where = deviation > 0 ? 'ahead of' : 'behind';
+        problems.push(`The clock of this machine is ${lengthOf(deviation)} ${where} that of ${engine.name}`);
+      }
+    }
+    engines = withClock;
+    if (engines.length === 0) return undefined;
+    last = { problem: problems.length === 0 ? undefined : problems.join('. '), at, offset };
+    return last;
   };
 }
 

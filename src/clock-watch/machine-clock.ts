@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
-import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, lastEvent, logEnd, type Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SteadyClock } from '../runtime/steady-clock.ts';
 import { isOff, lengthOf, offsetOf, SET_MS, TOLERANCE_MS } from './deviation.ts';
@@ -25,18 +25,6 @@ const COLLECTION: Collection<ClockRecord> = { name: 'machineClock', kind: 'recor
 const KEY = 'machine';
 const IF_RIGHT = 'If it is right now, run: venue clock accept';
 
-export type MachineClock = {
-  /**
-   * Compares the clock with the stored state.
-   * @param options.lastEvent whether an event ahead of the clock counts. Default true
-   */
-  look(options?: { readonly lastEvent: boolean }): Promise<Finding>;
-  /** Declares the clock to be right. */
-  accept(): Promise<void>;
-  /** Records that events are deliberately written with a clock this far ahead, in milliseconds. */
-  noteShift(shift: number): Promise<void>;
-};
-
 /**
  * Judges a clock without another one to compare it with. No event may be ahead of it when it is first trusted. From then on it must
  * keep pace with the steady clock while the machine runs, across restarts of the service.
@@ -46,7 +34,7 @@ export async function openMachineClock(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly wall: Clock;
   readonly steady: SteadyClock;
-}): Promise<MachineClock> {
+}) {
   const { events, wall, steady } = deps;
   const records = await deps.documents.open(COLLECTION);
   /** The state that this process trusts; undefined until the clock has been trusted. */
@@ -64,15 +52,17 @@ export async function openMachineClock(deps: {
 
   /** How far the last event lies ahead, in milliseconds. */
   async function lastEventAhead({ acceptedAt = LOG_START, longestShift = 0 }: ClockRecord): Promise<number> {
-    for await (const { position, metadata } of events.readAll({ direction: 'backward', limit: 1 })) {
-      if (position <= acceptedAt || typeof metadata.at !== 'string') return 0;
-      return Date.parse(metadata.at) - longestShift - wall();
-    }
-    return 0;
+    const last = await lastEvent(events);
+    if (last === undefined || last.position <= acceptedAt || typeof last.metadata.at !== 'string') return 0;
+    return Date.parse(last.metadata.at) - longestShift - wall();
   }
 
   return {
-    async look({ lastEvent } = { lastEvent: true }) {
+    /**
+     * Compares the clock with the stored state.
+     * @param options.lastEvent whether an event ahead of the clock counts. Default true
+     */
+    async look({ lastEvent: counts } = { lastEvent: true }): Promise<Finding> {
       const now = offsetOf(wall, steady);
       if (trusted !== undefined && !isOff(now - trusted.offset)) {
         // Follow small corrections, because they add up over months.
@@ -90,14 +80,15 @@ export async function openMachineClock(deps: {
           problem: `The clock of this machine was set ${direction} by ${lengthOf(moved)} while the machine was running. ${IF_RIGHT}`,
         };
       }
-      const ahead = lastEvent ? await lastEventAhead(record) : 0;
+      const ahead = counts ? await lastEventAhead(record) : 0;
       if (ahead <= TOLERANCE_MS) return trust(now, record.accepted);
       return {
         problem: `The clock of this machine is ${lengthOf(ahead)} behind the last event in the log. ${IF_RIGHT}`,
       };
     },
 
-    async accept() {
+    /** Declares the clock to be right. */
+    async accept(): Promise<void> {
       await change(
         defined({
           since: steady.since,
@@ -108,7 +99,8 @@ export async function openMachineClock(deps: {
       );
     },
 
-    async noteShift(shift) {
+    /** Records that events are deliberately written with a clock this far ahead, in milliseconds. */
+    async noteShift(shift: number): Promise<void> {
       const longest = (await records.get(KEY))?.document.longestShift ?? 0;
       if (shift > longest) await change({ longestShift: shift });
     },

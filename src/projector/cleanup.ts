@@ -1,13 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStoreOperations } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
-import {
-  type Catalogue,
-  type CatalogueEvent,
-  type CatalogueStore,
-  entriesOf,
-  type ReadModelId,
-} from '../read-models/catalogue.ts';
+import { type Catalogue, type CatalogueEvent, entriesOf, type ReadModelId } from '../read-models/catalogue.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 
 /** The shortest interval between two cleanups. */
@@ -17,7 +11,6 @@ const LATE_WRITE_MS = 1_000;
 
 type CleanupDeps = {
   readonly documents: Pick<DocumentStoreOperations, 'drop' | 'names'>;
-  readonly catalogue: Pick<CatalogueStore, 'read'>;
   readonly heartbeats: Heartbeats<NodeStatus>;
   readonly retireAfterMs: number;
   /** How long a collection is kept up to date after it was swapped out. */

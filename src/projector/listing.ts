@@ -1,9 +1,8 @@
 import { defined } from '../domain/defined.ts';
 import type { ProjectionEventSkipped } from '../domain/events.ts';
-import { streamOf } from '../domain/streams.ts';
-import { upcast } from '../domain/upcast.ts';
 import { type Failure, idOf, isUnreadable, openCatalogue } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
+import { skippings } from './skipped-events.ts';
 
 /** A read model in the operator's listing. */
 export type ReadModelListing = {
@@ -32,13 +31,11 @@ export async function listReadModels({
       const { name, version } = projection;
       const { live, building, failure } = models[idOf(projection)] ?? {};
       const isFailing = isUnreadable(defined({ live, failure }));
-      const skipped: Skipped[] = [];
-      for await (const stored of events.readStream(streamOf.readModel(name))) {
-        const event = upcast(stored);
-        if (event.type !== 'ProjectionEventSkipped' || event.data.version !== version) continue;
-        const { at, actor } = event.metadata;
-        skipped.push({ ...event.data, at, by: `${actor.kind} ${actor.id}` });
-      }
+      const skipped = await Array.fromAsync(skippings(events, projection), ({ data, metadata: { at, actor } }) => ({
+        ...data,
+        at,
+        by: `${actor.kind} ${actor.id}`,
+      }));
       const current = live ?? building;
       const state = isFailing
         ? 'failing'

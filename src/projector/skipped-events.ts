@@ -1,20 +1,23 @@
 import type { AnyProjection } from '../../projections/projection.ts';
+import type { Recorded } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
-/** The ids of the events that an operator has excluded from a read model (docs/decisions/read-models.md). */
-export async function readSkippedEvents(
+/** The events by which an operator has excluded events from a read model (docs/decisions/read-models.md). */
+export async function* skippings(
   events: Pick<EventStore, 'readStream'>,
   { name, version }: Pick<AnyProjection, 'name' | 'version'>,
-): Promise<ReadonlySet<string>> {
-  const skipped = new Set<string>();
+): AsyncGenerator<Extract<Recorded, { readonly type: 'ProjectionEventSkipped' }>> {
   for await (const stored of events.readStream(streamOf.readModel(name))) {
     const event = upcast(stored);
-    if (event.type === 'ProjectionEventSkipped' && event.data.version === version) skipped.add(event.data.eventId);
+    if (event.type === 'ProjectionEventSkipped' && event.data.version === version) yield event;
   }
-  return skipped;
 }
+
+/** The ids of the excluded events. */
+export const readSkippedEvents = async (...of: Parameters<typeof skippings>): Promise<ReadonlySet<string>> =>
+  new Set(await Array.fromAsync(skippings(...of), ({ data }) => data.eventId));
 
 /** Whether an event is skipped. Checks the size first: the set is nearly always empty, and a lookup makes V8 internalise the id. */
 export const isSkipped = (skipped: ReadonlySet<string>, { id }: { readonly id: string }): boolean =>

@@ -52,14 +52,18 @@ export type SupervisorDeps = {
   readonly leases: Leases;
   readonly catalogue: CatalogueStore;
   readonly readModels: Pick<LiveReadModels, 'reached' | 'changed'>;
+  /** A `tool`, such as the command line, keeps read models up to date only while no service runs. Default `service`. */
   readonly kind: NodeStatus['kind'];
+  /** How long an unused read model is kept, in milliseconds. Default 24 h. */
   readonly retireAfterMs: number;
+  /** How long a collection is kept up to date after it was swapped out, in milliseconds. Default 10 s. */
   readonly graceMs: number;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+  /** The length of the log from which read models are built in bulk, default 5,000 events, and the size of the steps. */
   readonly bulk: BulkOptions;
 };
 
-export type BulkOptions = { readonly fromEvents?: number } & StepOptions;
+type BulkOptions = { readonly fromEvents?: number } & StepOptions;
 
 /**
  * Manages this process's read models (docs/decisions/read-models.md): acquires free leases for those of its release, keeps them up
@@ -80,8 +84,7 @@ export class ProjectionSupervisor {
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
     this.#projections = new Map(deps.projections.map((projection) => [idOf(projection), projection]));
-    const { events, documents, heartbeats, catalogue, logger, bulk, retireAfterMs, graceMs } = deps;
-    const apply = (...changes: readonly CatalogueEvent[]) => this.#apply(...changes);
+    const { events, logger, bulk } = deps;
     this.#runner = new ProjectionRunner({
       events,
       logger,
@@ -95,15 +98,7 @@ export class ProjectionSupervisor {
       opened: ({ id, projection, collection }, at) => this.#member(id, projection, collection, at),
       joined: (members) => this.#joined(members),
     });
-    this.#cleanup = new CollectionCleanup({
-      documents,
-      heartbeats,
-      catalogue,
-      logger,
-      retireAfterMs,
-      graceMs,
-      apply,
-    });
+    this.#cleanup = new CollectionCleanup({ ...deps, apply: (...changes) => this.#apply(...changes) });
   }
 
   /** Checks for changes, and acquires or releases leases. */

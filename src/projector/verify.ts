@@ -9,6 +9,7 @@ import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { collectionOf, idOf, isUnreadable, openCatalogue, START } from '../read-models/catalogue.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { createTarget, fold, type Target } from './fold.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
@@ -83,7 +84,7 @@ async function comparable(
     });
     // Wait for first builds, as after a restore.
     const isBuilding = entries.some(({ live, building, failure }) => live === undefined && building && !failure);
-    if (!isBuilding) checkpoint ??= readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
+    if (!isBuilding) checkpoint ??= furthest(readable);
     const isBehind = readable.some(({ at }) => at.position < (checkpoint ?? START).position);
     if (!isBuilding && !isBehind) break;
     const now = JSON.stringify([...checkpoints]);
@@ -91,7 +92,7 @@ async function comparable(
     progress = now;
     if (performance.now() >= deadline) break;
   }
-  const end = checkpoint ?? readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
+  const end = checkpoint ?? furthest(readable);
   const targets: Compared[] = [];
   for (const { projection, live } of readable.filter(({ at }) => at.position >= end.position)) {
     const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
@@ -102,6 +103,9 @@ async function comparable(
   const notVerified = projections.filter((each) => !verified.has(each)).map(({ name }) => name);
   return { targets, checkpoint: end, notVerified };
 }
+
+const furthest = (readable: readonly { readonly at: Checkpoint }[]): Checkpoint =>
+  readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
 
 async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
   const { events, onProgress, limit = 10 } = deps;
@@ -184,11 +188,5 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
 }
 
 async function* chunksOf(documents: Documents<Row>): AsyncGenerator<string[]> {
-  let keys: string[] = [];
-  for await (const { key } of documents.find(everyDocument())) {
-    if (keys.push(key) < CHUNK) continue;
-    yield keys;
-    keys = [];
-  }
-  if (keys.length > 0) yield keys;
+  for await (const page of inPages(documents.find(everyDocument()), CHUNK)) yield page.map(({ key }) => key);
 }

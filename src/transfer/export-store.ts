@@ -40,7 +40,7 @@ export type ExportStore = {
  */
 export async function exportStore(deps: ExportStore): Promise<Trailer> {
   const { events, header, lines, begun, records, onProgress } = deps;
-  if (begun === undefined) await lines.begin({ export: header });
+  if (begun === undefined) lines.begin({ export: header });
   const last = begun?.last;
   const written = last === undefined ? LOG_START : await positionOf(events, last);
   const wanted = records === undefined ? [] : await positionsOf(records.documents);

@@ -13,17 +13,13 @@ export const nothingWritten = (): Written => ({
   counts: { events: 0, groups: 0, records: 0 },
 });
 
-/** Writes the lines of an export: buffers, counts and hashes them. */
-export type Lines = {
-  /** The first line, unless it has been written. */
-  begin(header: Extract<Line, { readonly export: unknown }>): Promise<void>;
-  add(kind: keyof Counts, line: Line): Promise<void>;
-  /** Writes the last line. */
-  end(): Promise<Trailer>;
-};
+export type Lines = ReturnType<typeof createLines>;
 
-/** @param write resolves when more can be written */
-export function createLines(write: (chunk: Buffer) => Promise<void>, { hash, counts: before }: Written): Lines {
+/**
+ * Writes the lines of an export: buffers, counts and hashes them.
+ * @param write resolves when more can be written
+ */
+export function createLines(write: (chunk: Buffer) => Promise<void>, { hash, counts: before }: Written) {
   const counts = { ...before };
   let pending = '';
 
@@ -35,15 +31,17 @@ export function createLines(write: (chunk: Buffer) => Promise<void>, { hash, cou
   }
 
   return {
-    async begin(header) {
+    /** The first line, unless it has been written. */
+    begin(header: Extract<Line, { readonly export: unknown }>): void {
       pending += `${canonicalForm(header)}\n`;
     },
-    async add(kind, line) {
+    async add(kind: keyof Counts, line: Line): Promise<void> {
       counts[kind] += 1;
       pending += `${canonicalForm(line)}\n`;
       if (pending.length > CHUNK) await flush();
     },
-    async end() {
+    /** Writes the last line. */
+    async end(): Promise<Trailer> {
       await flush();
       const trailer: Trailer = { ...counts, sha256: hash.digest('hex') };
       await write(Buffer.from(`${canonicalForm({ trailer })}\n`));

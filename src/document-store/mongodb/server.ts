@@ -1,15 +1,7 @@
 import type { MongoClient } from 'mongodb';
 
-/** What kind of server a client is connected to. */
-export type Server = {
-  /** Whether it is a replica set or a sharded cluster. */
-  readonly isReplicated: () => boolean;
-  /** Whether it supports retryable writes. */
-  readonly repeatsWrites: () => boolean;
-};
-
 /** Tracks the driver's knowledge of the servers. Call it before the client connects. */
-export function watchServer(client: MongoClient): Server {
+export function watchServer(client: MongoClient) {
   let isReplicated = false;
   let hasSessions = false;
   client.on('topologyDescriptionChanged', ({ newDescription }) => {
@@ -20,7 +12,9 @@ export function watchServer(client: MongoClient): Server {
     hasSessions = known.some(({ logicalSessionTimeoutMinutes }) => logicalSessionTimeoutMinutes !== null);
   });
   return {
-    isReplicated: () => isReplicated,
-    repeatsWrites: () => client.options.retryWrites && isReplicated && hasSessions,
+    /** Whether it is a replica set or a sharded cluster. */
+    isReplicated: (): boolean => isReplicated,
+    /** Whether it supports retryable writes. */
+    repeatsWrites: (): boolean => client.options.retryWrites && isReplicated && hasSessions,
   };
 }
