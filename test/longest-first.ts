@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take long, longest first. Started last, one of them would occupy a single core at the end. */
+/** Files that take more than ten seconds, longest first. Started last, one of them would occupy a single core at the end. */
 const LONGEST = [
   'service/export-import.test.ts',
   'ci/running-service.test.ts',
@@ -59,9 +59,15 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return index === -1 ? LONGEST.length : index;
 };
 
-/** The longest files first, then Vitest's own order, which knows no durations on a fresh clone. */
+const PROJECTS = ['system', 'integration', 'unit'];
+
+/**
+ * The longest files of each project first, then Vitest's own order, which knows no durations on a fresh clone. One project after the
+ * other, because a worker ends, with all modules it has loaded, when the next file is of another project.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+    const order = ({ project }: TestSpecification) => PROJECTS.indexOf(project.name);
+    return (await super.sort(files)).toSorted((one, other) => order(one) - order(other) || rank(one) - rank(other));
   }
 }
