@@ -21,7 +21,7 @@ import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createBookingTexts } from './booking-texts.ts';
 import { takeTurn } from './caller-turns.ts';
-import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
+import { CacheHeaders, cacheable, digestOf, entityTagsOf, sendTagged } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { createResponseCache } from './response-cache.ts';
@@ -110,7 +110,7 @@ export const bookingRoutes =
         const entries = historyEntries(found.steps);
         // Hash the answer itself: it contains names, which change without an event of the booking.
         const entityTag = historyTagOf(request, digestOf(entries));
-        return isHeld(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(entries);
+        return sendTagged(request, reply, entityTag, entries);
       },
     );
   };

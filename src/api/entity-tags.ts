@@ -44,6 +44,10 @@ export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
 export const sendNotModified = (reply: FastifyReply, entityTag: string): FastifyReply =>
   tagged(reply, entityTag).code(304).send();
 
+/** Answers with a body and its entity tag, or with 304 if the client has it. */
+export const sendTagged = (request: FastifyRequest, reply: FastifyReply, entityTag: string, body: unknown) =>
+  isHeld(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(body);
+
 /** `If-None-Match` compares weakly: `W/` does not count (RFC 9110, section 13.1.2). */
 function isAmong(held: string, entityTag: string): boolean {
   const opaque = withoutWeakness(entityTag);

@@ -9,16 +9,7 @@ import { isRefusal } from '../domain/decision.ts';
 import type { NamedSpace } from '../domain/space.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createAvailabilityAnswers } from './availability-answers.ts';
-import {
-  CacheHeaders,
-  cacheable,
-  digest,
-  digestOf,
-  entityTagsOf,
-  isHeld,
-  sendNotModified,
-  tagged,
-} from './entity-tags.ts';
+import { CacheHeaders, cacheable, digest, digestOf, entityTagsOf, sendTagged } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { serializerOf } from './serializer.ts';
@@ -85,8 +76,7 @@ export const spaceRoutes =
         const found = await queries.spaces.getNamed(request.caller.account, spaceId);
         if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
         const entityTag = spaceTagOf(request, digest(versionOf(found)));
-        if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-        return tagged(reply, entityTag).send(toSpaceDto(found, settings));
+        return sendTagged(request, reply, entityTag, toSpaceDto(found, settings));
       },
     );
 
@@ -103,17 +93,12 @@ export const spaceRoutes =
         },
       },
       async (request, reply) => {
-        const { params, query, caller } = request;
-        const found = await queries.availability({
-          account: caller.account,
-          spaceId: params.spaceId,
-          date: query.date,
-        });
+        const { account } = request.caller;
+        const found = await queries.availability({ account, ...request.params, ...request.query });
         if (isRefusal(found)) return sendRefusal(reply, found);
         const { version, text } = answerOf(found);
-        const entityTag = availabilityTagOf(request, version);
-        if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-        return tagged(reply, entityTag).type('application/json; charset=utf-8').send(text);
+        reply.type('application/json; charset=utf-8');
+        return sendTagged(request, reply, availabilityTagOf(request, version), text);
       },
     );
   };

@@ -46,14 +46,14 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       shown: Shown,
       live: string | undefined,
     ): Promise<FastifyReply> {
-      const { account, accountName, csrf, user, now } = visit;
+      const { account, accountName, now } = visit;
       const status = shown.status ?? (hasProblems(shown.problems ?? {}) ? 422 : 200);
       const [community, others, pending] = await Promise.all([
         account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
         othersOf(visit),
         pendingOf(account),
       ]);
-      const frame = rail({ account, accountName, email: user.email, others, pending, path: url, csrf });
+      const frame = rail(visit, { others, pending, path: url });
       const counted = shown.isCounted && pending ? `(${pending}) ${shown.title}` : shown.title;
       const title = status === 422 ? `Error: ${shown.title}` : counted;
       const main = html`${printedHead(accountName, now, community?.timeZone ?? visit.zone)}${contentOf(shown)}`;

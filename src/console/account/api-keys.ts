@@ -22,7 +22,7 @@ const CHOOSE = { permissions: { field: 'permission', text: 'Choose at least one 
 
 /** API keys: creating one with chosen permissions, which shows it once, listing and revoking them. */
 export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: PageDeps): void {
-  routes.get(PATH, (visit) => listPage(visit));
+  routes.get(PATH, listPage);
 
   routes.post(PATH, async (visit) => {
     const { account, form, context } = visit;

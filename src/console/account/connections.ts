@@ -40,7 +40,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
       : missing('connected app'),
   );
 
-  routes.get('/console/clients', (visit) => clientsPage(visit));
+  routes.get('/console/clients', clientsPage);
 
   routes.post('/console/clients', async (visit) => {
     const { account, form, context } = visit;

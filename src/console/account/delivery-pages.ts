@@ -4,15 +4,24 @@ import { isRefusal } from '../../domain/decision.ts';
 import { html, named } from '../../html/html.ts';
 import { type DeliveryDocument, RETENTION_MS } from '../../webhooks/webhooks.ts';
 import { addressOf } from '../parts/links.ts';
-import { type Form, idOf, missing, notDone, type PageDeps, type Routes, type Visit } from '../parts/visit.ts';
+import {
+  type Form,
+  handlersFor,
+  idOf,
+  missing,
+  notDone,
+  type PageDeps,
+  type Routes,
+  type Visit,
+} from '../parts/visit.ts';
 import { keeping } from '../parts/way-back.ts';
 import { deliveryList } from './delivery-list.ts';
 import { attemptsShown, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
-import { DELIVERIES, WEBHOOKS, webhookHandlers } from './webhooks.ts';
+import { DELIVERIES, WEBHOOKS } from './webhooks.ts';
 
 /** The log of the deliveries to all webhooks of an account, and each delivery. */
 export function deliveryPages(routes: Routes, { queries, webhooks }: PageDeps): void {
-  const withWebhook = webhookHandlers(queries);
+  const { withWebhook } = handlersFor(queries);
 
   routes.get(DELIVERIES, async (visit) => {
     const registered = await queries.webhooks.listOfAccount(visit.account);

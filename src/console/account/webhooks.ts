@@ -28,7 +28,7 @@ import { readMoment } from '../parts/typed-dates.ts';
 import {
   type Answer,
   done,
-  type Handler,
+  handlersFor,
   missing,
   notDone,
   nothingToDo,
@@ -63,20 +63,11 @@ const SECRET_ADVICE =
 /** A webhook with the health of its receiver. */
 type Registered = WebhookDocument & { readonly receiver: ReceiverHealth };
 
-/** Handlers of pages about one webhook of the account. */
-export const webhookHandlers =
-  ({ webhooks }: Pick<PageDeps['queries'], 'webhooks'>) =>
-  (handler: (visit: Visit, webhook: WebhookDocument) => Promise<Answer>): Handler =>
-  async (visit) => {
-    const webhook = await webhooks.get(visit.account, visit.params.id ?? '');
-    return webhook === undefined ? missing('webhook') : handler(visit, webhook);
-  };
-
 /** The webhooks of an account. */
 export function webhookPages(routes: Routes, { commands, queries, webhooks }: PageDeps): void {
-  const withWebhook = webhookHandlers(queries);
+  const { withWebhook } = handlersFor(queries);
 
-  routes.get(PATH, (visit) => listPage(visit));
+  routes.get(PATH, listPage);
 
   routes.post(PATH, async (visit) => {
     const { account, form, context, user } = visit;
@@ -88,10 +79,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
     return secretPage({ title: 'Webhook registered', back, secret: outcome.signingSecret, advice: SECRET_ADVICE });
   });
 
-  routes.get(
-    `${PATH}/:id`,
-    withWebhook((visit, webhook) => webhookPage(visit, webhook)),
-  );
+  routes.get(`${PATH}/:id`, withWebhook(webhookPage));
 
   routes.post(
     `${PATH}/:id/rotate`,

@@ -32,10 +32,7 @@ import { canReview, reviewForm } from './review-form.ts';
 export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { withBooking } = handlersFor(queries);
 
-  routes.get(
-    '/console/bookings/:id',
-    withBooking((visit, booking) => bookingPage(visit, booking)),
-  );
+  routes.get('/console/bookings/:id', withBooking(bookingPage));
 
   routes.brand.post(
     '/console/bookings/:id/review',

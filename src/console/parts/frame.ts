@@ -4,7 +4,7 @@ import { type IconName, icon, mark } from '../../html/layout.ts';
 import { counted, momentIn, zoneName } from './formats.ts';
 import { postForm } from './forms.ts';
 import { linkItem } from './links.ts';
-import type { Link, Problems, Shown } from './visit.ts';
+import type { Link, Problems, Shown, Visit } from './visit.ts';
 
 /** The frame of every console page: the navigation rail, the heading, and the errors of its form. */
 
@@ -52,22 +52,20 @@ const sectionOf = (path: string): string | undefined => path.split(/[/?]/)[2];
 
 export type NamedAccount = { readonly account: Account; readonly name: string };
 
+/** What the rail shows besides the visit. */
 export type Frame = {
-  readonly account: Account;
-  readonly accountName: string;
-  readonly email: string;
   /** The user's other accounts. */
   readonly others: readonly NamedAccount[];
   /** How many requests are pending; undefined while that cannot be read. */
   readonly pending: number | undefined;
   /** The address of the page, whose entry in the menu is marked. */
   readonly path: string;
-  readonly csrf: string;
 };
 
 /** The navigation rail of every console page: the account, the navigation, the user who is signed in. */
-export function rail(frame: Frame): Html {
-  const { account, accountName, email, others } = frame;
+export function rail(visit: Visit, frame: Frame): Html {
+  const { account, accountName, user } = visit;
+  const { others } = frame;
   const switches = html`${others.map((other) => html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`)}`;
   return html`<header class="rail">
 ${mark()}
@@ -76,11 +74,11 @@ ${mark()}
 <button class="menu-close" type="button" popovertarget="menu" popovertargetaction="hide">${icon('close')}Close</button>
 <div class="account"><span class="kind">${account.kind}</span><span class="name">${named(accountName)}</span>${
     others.length > 0 &&
-    html`<details><summary>Switch account</summary>${postForm(frame, '/console/account', 'switch', switches)}</details>`
+    html`<details><summary>Switch account</summary>${postForm(visit, '/console/account', 'switch', switches)}</details>`
   }</div>
 <nav aria-label="Console">${menu(BOOKINGS[account.kind], frame)}</nav>
 <nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, frame)}</nav>
-<div class="rail-foot"><span>${named(email)}</span>${postForm(frame, '/console/sign-out', '', html`<button class="rail-button">${icon('leave')} Sign out</button>`)}</div>
+<div class="rail-foot"><span>${named(user.email)}</span>${postForm(visit, '/console/sign-out', '', html`<button class="rail-button">${icon('leave')} Sign out</button>`)}</div>
 </div>
 </header>`;
 }

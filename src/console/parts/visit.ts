@@ -1,4 +1,3 @@
-import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { ApiKeyUsage } from '../../auth/api-key-usage.ts';
 import type { User, Users } from '../../auth/users.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
@@ -6,7 +5,6 @@ import type { CommandContext } from '../../commands/command-handler.ts';
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Cents } from '../../domain/ids.ts';
-import type { Space } from '../../domain/space.ts';
 import type { Html, Interpolated } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -174,19 +172,28 @@ export const idOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 
 /** Handlers of pages about one thing, whose id is in their address. It is missing if the account may not see it. */
-export const handlersFor = ({ bookings, spaces }: Pick<Queries, 'bookings' | 'spaces'>) => ({
-  withBooking: about<ReadableBooking>('booking', (account, id) => bookings.get(account, id)),
-  withSpace: about<Space>('space', (account, id) => spaces.get(account, id)),
+export const handlersFor = ({ bookings, spaces, webhooks }: Pick<Queries, 'bookings' | 'spaces' | 'webhooks'>) => ({
+  withBooking: about('booking', withNumber(bookings.get)),
+  withSpace: about('space', withNumber(spaces.get)),
+  withWebhook: about('webhook', webhooks.get),
 });
 
-function about<T>(what: string, get: (account: Account, id: number) => Promise<T | undefined>) {
-  return <A extends Account>(handler: (visit: Visit<A>, one: T) => Promise<Answer>): Handler<A> =>
-    async (visit) => {
-      const id = idOf(visit.params.id);
-      const one = id === undefined ? undefined : await get(visit.account, id);
-      return one === undefined ? missing(what) : handler(visit, one);
-    };
-}
+type Get<I, T> = (account: Account, id: I) => Promise<T | undefined>;
+
+const withNumber =
+  <T>(get: Get<number, T>): Get<string, T> =>
+  async (account, text) => {
+    const id = idOf(text);
+    return id === undefined ? undefined : get(account, id);
+  };
+
+const about =
+  <T>(what: string, get: Get<string, T>) =>
+  <A extends Account>(handler: (visit: Visit<A>, one: T) => Promise<Answer>): Handler<A> =>
+  async (visit) => {
+    const one = await get(visit.account, visit.params.id ?? '');
+    return one === undefined ? missing(what) : handler(visit, one);
+  };
 
 /** The problem of a list or calendar whose address names a space that the account does not have. */
 export const NO_SUCH_SPACE = 'There is no such space any more. Choose another one, or all of them.';

@@ -7,7 +7,7 @@ import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
-import { hiddenField, NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { hiddenField, NO_PROBLEMS, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import {
   type AccountOf,
@@ -21,7 +21,7 @@ import {
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
-import { listFieldsOf, needsConfirmation } from './decision-forms.ts';
+import { listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { recentReasons } from './reading.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
@@ -196,15 +196,8 @@ function declineAll(
     (text) =>
       html`<li><button type="button" class="button quiet small" data-reason="${text}" hidden>${named(text)}</button></li>`,
   );
-  const reason = textArea({
-    name: 'reason',
-    label: 'Reason',
-    hint: selected.length === 1 ? 'The brand will see it.' : 'Every brand will see it.',
-    value: visit.form.text('reason'),
-    required: true,
-    problems,
-    attributes: { maxlength: REASON.max, rows: 3 },
-  });
+  const hint = selected.length === 1 ? 'The brand will see it.' : 'Every brand will see it.';
+  const reason = reasonField(visit, { label: 'Reason', hint, required: true, problems });
   const content = html`${listFieldsOf(visit.form)}${idFields(selected)}
 ${listed(selected)}
 <p>Declining is final. The times become available to others again.</p>

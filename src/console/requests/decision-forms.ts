@@ -4,7 +4,7 @@ import type { BookingId } from '../../domain/ids.ts';
 import { REASON } from '../../domain/limits.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
 import { amount } from '../parts/formats.ts';
-import { counter, hiddenField, postForm } from '../parts/forms.ts';
+import { counter, type Field, hiddenField, postForm, textArea } from '../parts/forms.ts';
 import type { Form, Settings, Visit } from '../parts/visit.ts';
 
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
@@ -91,6 +91,12 @@ const COLLAPSE = html`<button type="button" class="button quiet small" data-coll
 /** Reasons that were given before, to choose from while typing. */
 export const reasonSuggestions = (reasons: readonly string[]): Html =>
   html`<datalist id="${REASONS}">${reasons.map((reason) => html`<option dir="auto" value="${reason}"></option>`)}</datalist>`;
+
+/** The reason that a page asks for before it ends a booking or request. */
+export const reasonField = (
+  { form }: Pick<Visit, 'form'>,
+  field: Pick<Field, 'label' | 'hint' | 'required' | 'problems'>,
+) => textArea({ name: 'reason', value: form.text('reason'), attributes: { maxlength: REASON.max, rows: 3 }, ...field });
 
 /** Marks a form as sent from a list, with the list. */
 export const listField = (list: string | undefined): Html | undefined =>

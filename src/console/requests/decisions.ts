@@ -3,13 +3,12 @@ import type { Account } from '../../domain/account.ts';
 import { expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
-import { REASON } from '../../domain/limits.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
-import { hiddenField, NO_PROBLEMS, postForm, problemOf, textArea } from '../parts/forms.ts';
+import { hiddenField, NO_PROBLEMS, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import {
   type Answer,
@@ -21,7 +20,7 @@ import {
   type Visit,
 } from '../parts/visit.ts';
 import { keeping, viaField } from '../parts/way-back.ts';
-import { listField, listFieldsOf, needsConfirmation } from './decision-forms.ts';
+import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { requestsBeside } from './reading.ts';
 import { cursorOf, following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
@@ -141,15 +140,10 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO
   const what = isPending ? 'request' : 'booking';
   const step = isCommunity && isPending ? 'decline' : 'cancel';
   const back = { href: pathOf(visit, booking), label: `Booking #${bookingId}` };
-  const reason = textArea({
-    name: 'reason',
-    label: isCommunity ? 'Reason' : 'Reason (optional)',
-    hint: isCommunity ? 'The brand will see it.' : 'The community will see it.',
-    value: form.text('reason'),
-    required: isCommunity,
-    problems,
-    attributes: { maxlength: REASON.max, rows: 3 },
-  });
+  const [label, hint] = isCommunity
+    ? ['Reason', 'The brand will see it.']
+    : ['Reason (optional)', 'The community will see it.'];
+  const reason = reasonField(visit, { label, hint, required: isCommunity, problems });
   const content = html`${listField(form.all('list')[0])}${viaField(visit)}${hiddenField('was', status)}
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
 <p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again. This cannot be undone.</p>
