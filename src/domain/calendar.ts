@@ -176,6 +176,10 @@ export function hourExistsOn(day: WallDay, hour: number): boolean {
 
 const hasEveryHourOnce = ({ start, end }: WallDay): boolean => end - start === 24 * HOUR_MS;
 
+/** The zones where a day begins first and ends last: today is between their dates everywhere. */
+export const FIRST_ZONE = 'Pacific/Kiritimati';
+export const LAST_ZONE = 'Etc/GMT+12';
+
 /**
  * The moment that a text names, in milliseconds since the epoch: ISO 8601 with a time zone (`2026-03-01T12:00:00+01:00`). Undefined
  * if it names none, such as a time without a zone.

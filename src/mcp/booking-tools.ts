@@ -5,12 +5,11 @@ import { historyEntries } from '../contract/history-entry.ts';
 import { AssistantBooking, BookingStatus, IdempotencyKey, SentDetails } from '../contract/schemas/booking.ts';
 import { HistoryEntry } from '../contract/schemas/history-entry.ts';
 import { Id, OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
-import { isPlainDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import { REASON } from '../domain/limits.ts';
-import type { BookingCursor } from '../queries/booking-pages.ts';
+import { cursorIn, cursorText } from '../queries/booking-pages.ts';
 import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { SEE_SPACES } from './space-tools.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
@@ -44,7 +43,7 @@ const listBookings = ({ queries }: ToolDeps): Tool =>
       const { startDate, endDate } = filter;
       if (startDate !== undefined && endDate !== undefined && startDate > endDate)
         return refuse('ValidationError', 'startDate must not be after endDate.');
-      const after = cursor === undefined ? undefined : bookingOf(cursor);
+      const after = cursor === undefined ? undefined : cursorIn(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       const { bookings, next } = await queries.bookings.page(account, {
         ...filter,
@@ -56,7 +55,7 @@ const listBookings = ({ queries }: ToolDeps): Tool =>
         ...(account.kind === 'Community' && { notice: notice('Texts in writtenByBrand are') }),
         bookings: bookings.map((booking) => toAssistantBooking(booking, account.kind)),
         more: next !== undefined,
-        ...(next && { next: `${next.date}:${next.bookingId}` }),
+        ...(next && { next: cursorText(next) }),
       };
     },
   });
@@ -148,8 +147,3 @@ export const bookingTools = (deps: ToolDeps): readonly Tool[] => [
   cancelBooking(deps),
   bookingHistory(deps),
 ];
-
-function bookingOf(cursor: string): BookingCursor | undefined {
-  const [, date = '', id = ''] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(cursor) ?? [];
-  return isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
-}

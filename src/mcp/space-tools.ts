@@ -4,7 +4,7 @@ import { AvailabilityResponse } from '../contract/schemas/availability.ts';
 import { Hour, Id, OneOf, PlainDate } from '../contract/schemas/scalars.ts';
 import { SpaceListing } from '../contract/schemas/space.ts';
 import { toSpaceListing } from '../contract/space.ts';
-import { daysIn, daysLater, isPlainDate, localDate, WEEKDAYS } from '../domain/calendar.ts';
+import { daysIn, daysLater, isPlainDate, LAST_ZONE, localDate, WEEKDAYS } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import type { SpaceId } from '../domain/ids.ts';
 import { NAME } from '../domain/limits.ts';
@@ -124,7 +124,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
       const after = cursor === undefined ? undefined : dayOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       // The earliest date that is today in any zone. Each space skips the days that have passed in its zone.
-      const from = startDate ?? localDate(clock(), FIRST_ZONE);
+      const from = startDate ?? localDate(clock(), LAST_ZONE);
       const to = endDate ?? daysLater(from, DEFAULT_RANGE_DAYS - 1);
       const days = daysIn(from, to);
       if (days < 1) return refuse('ValidationError', 'startDate must not be after endDate.');
@@ -159,9 +159,6 @@ export const spaceTools = (deps: ToolDeps): readonly Tool[] => [
   checkAvailability(deps),
   findOpenDays(deps),
 ];
-
-/** The zone where days begin last. */
-const FIRST_ZONE = 'Etc/GMT+12';
 
 const idOf = (cursor: string) => (/^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined);
 

@@ -17,8 +17,7 @@ const newestOf = declareQuery(
 export function createApiKeyQueries({ readModels }: QueryDeps) {
   return {
     /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
-    async listOfAccount(account: Account): Promise<ApiKeyDocument[]> {
-      return documentsOf(readModels.collection(apiKeys).find(newestOf(accountKey(account))));
-    },
+    listOfAccount: (account: Account): Promise<ApiKeyDocument[]> =>
+      documentsOf(readModels.collection(apiKeys).find(newestOf(accountKey(account)))),
   };
 }

@@ -3,7 +3,7 @@ import type { Condition, Find, Query, Stored } from '../document-store/document-
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { endOf } from '../domain/booking-moments.ts';
-import { localDate } from '../domain/calendar.ts';
+import { FIRST_ZONE, isPlainDate, LAST_ZONE, localDate } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import {
   type BookingId,
@@ -31,6 +31,15 @@ export const visibleByHour = (account: Account, found: readonly BookingDocument[
 
 /** Where a page ends. The hour is looked up: it never changes. */
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
+
+/** A cursor as addresses and MCP clients carry it: `2026-11-20:17`. */
+export const cursorText = ({ date, bookingId }: BookingCursor): string => `${date}:${bookingId}`;
+
+/** Undefined if the text is not a cursor. */
+export function cursorIn(text: string): BookingCursor | undefined {
+  const [, date = '', id] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(text) ?? [];
+  return isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
+}
 
 /** Inclusive at both ends. */
 export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDate };
@@ -151,10 +160,6 @@ export type PartQuery = Dates & {
   readonly holds?: (booking: BookingDocument) => boolean;
 };
 
-/** Zones where a day begins first and ends last: today is between their dates everywhere. */
-const EAST = 'Pacific/Kiritimati';
-const WEST = 'Etc/GMT+12';
-
 /** From this many lists on, each is read in small steps, because most of a large first step would not fit on the page. */
 const MANY_LISTS = 4;
 const SMALL_STEP = 8;
@@ -255,10 +260,10 @@ const isWithin = (date: PlainDate, { startDate, endDate }: Dates): boolean =>
 function datesOf({ startDate, endDate, period }: PartQuery): Dates {
   if (period === undefined) return defined({ startDate, endDate });
   if (period.is === 'upcoming') {
-    const today = localDate(period.now, period.zone ?? WEST);
+    const today = localDate(period.now, period.zone ?? LAST_ZONE);
     return defined({ startDate: startDate === undefined || startDate < today ? today : startDate, endDate });
   }
-  const today = localDate(period.now, period.zone ?? EAST);
+  const today = localDate(period.now, period.zone ?? FIRST_ZONE);
   return defined({ startDate, endDate: endDate === undefined || endDate > today ? today : endDate });
 }
 

@@ -1,4 +1,4 @@
-import { localMonth, localTime } from '../domain/calendar.ts';
+import { FIRST_ZONE, LAST_ZONE, localMonth, localTime } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { BookingApproved, BookingCancelled, BrandAdded, CommunityAdded } from '../domain/events.ts';
 import type { BrandId } from '../domain/ids.ts';
@@ -9,10 +9,6 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 type Reads = Pick<EventStore, 'readStream' | 'readAll'>;
-
-/** The zones where a month begins first and ends last. */
-const EAST = 'Pacific/Kiritimati';
-const WEST = 'Etc/GMT+12';
 
 const PROGRESS_EVERY = 10_000;
 
@@ -63,11 +59,11 @@ export function createCharges({ events, clock }: { readonly events: Reads; reado
       const brand = await brandOf(brandId);
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       const now = clock();
-      if (month > localMonth(now, EAST))
+      if (month > localMonth(now, FIRST_ZONE))
         return refuse('ValidationError', `${month} has not begun yet: nothing was charged in it.`);
       return {
         brand,
-        isOver: month < localMonth(now, WEST),
+        isOver: month < localMonth(now, LAST_ZONE),
         read: (onProgress) => paymentsOf(brand, month, onProgress),
       };
     },

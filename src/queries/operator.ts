@@ -50,9 +50,7 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
     isSubject: (subject: Subject): Promise<boolean> => personalData.isKnown(subject),
 
     /** By id. */
-    async brands(): Promise<Brand[]> {
-      return documentsOf(readModels.collection(brands).find(brandsById()));
-    },
+    brands: (): Promise<Brand[]> => documentsOf(readModels.collection(brands).find(brandsById())),
 
     async space(spaceId: number): Promise<Space | undefined> {
       return (await readModels.collection(spaces).get(String(spaceId)))?.document;
@@ -79,13 +77,11 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
     },
 
     /** Every API key, or those of one account, including revoked ones; by account, oldest first. */
-    async apiKeys(account?: Account): Promise<ApiKeyDocument[]> {
-      return documentsOf(readModels.collection(apiKeys).find(keysByAccount(account)));
-    },
+    apiKeys: (account?: Account): Promise<ApiKeyDocument[]> =>
+      documentsOf(readModels.collection(apiKeys).find(keysByAccount(account))),
 
     /** Every webhook registration, or those of one account; by account, oldest first. */
-    async webhooks(account?: Account): Promise<WebhookDocument[]> {
-      return documentsOf(readModels.collection(webhooks).find(webhooksByAccount(account)));
-    },
+    webhooks: (account?: Account): Promise<WebhookDocument[]> =>
+      documentsOf(readModels.collection(webhooks).find(webhooksByAccount(account))),
   };
 }

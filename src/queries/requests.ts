@@ -91,9 +91,8 @@ const onDays = declareQuery(
 export function createRequestQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** Every pending request of a community, unordered. Texts stay sealed. All are in memory; to show only some, use `byDeadline`. */
-    async pending(community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> {
-      return documentsOf(readModels.collection(bookings).find(pendingOf(community, filter)));
-    },
+    pending: (community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> =>
+      documentsOf(readModels.collection(bookings).find(pendingOf(community, filter))),
 
     /**
      * A community's pending requests around a cursor in the order of deadlines: at most `count` up to and including it, and at most
@@ -117,9 +116,8 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     },
 
     /** A community's pending requests made at this moment or later, unordered. Texts stay sealed. */
-    async since(community: CommunityId, since: Timestamp): Promise<BookingDocument[]> {
-      return documentsOf(readModels.collection(bookings).find(pendingSince(community, since)));
-    },
+    since: (community: CommunityId, since: Timestamp): Promise<BookingDocument[]> =>
+      documentsOf(readModels.collection(bookings).find(pendingSince(community, since))),
 
     /** These bookings, as far as the account may see them, in the order of the ids. Texts stay sealed. */
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {

@@ -24,9 +24,8 @@ const oldestOf = declareQuery(
 export function createWebhookQueries({ readModels }: QueryDeps) {
   return {
     /** The registrations of one credential acting for one account (docs/decisions/webhook-deliveries.md), oldest first. */
-    async listOwned({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> {
-      return documentsOf(readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account))));
-    },
+    listOwned: ({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> =>
+      documentsOf(readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account)))),
 
     /** A registration of the account, or undefined if it has no such registration. */
     async get(account: Account, webhookId: string): Promise<WebhookDocument | undefined> {
@@ -35,8 +34,7 @@ export function createWebhookQueries({ readModels }: QueryDeps) {
     },
 
     /** Every registration of an account, across its credentials, oldest first. For the console. */
-    async listOfAccount(account: Account): Promise<WebhookDocument[]> {
-      return documentsOf(readModels.collection(webhooks).find(oldestOf(accountKey(account))));
-    },
+    listOfAccount: (account: Account): Promise<WebhookDocument[]> =>
+      documentsOf(readModels.collection(webhooks).find(oldestOf(accountKey(account)))),
   };
 }

@@ -1,7 +1,8 @@
-import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { HistoryStep, NamedStep } from '../../domain/booking-history.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import type { BookingHistory } from '../../queries/booking-history.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { statusBadge, statusClass } from '../parts/booking-views.ts';
 import { amount, capitalised, momentIn, zoneName } from '../parts/formats.ts';
@@ -10,9 +11,6 @@ import { momentInField, readMoment } from '../parts/typed-dates.ts';
 import type { Problems, Visit } from '../parts/visit.ts';
 import { viaField } from '../parts/way-back.ts';
 import { verbOf } from '../requests/what-happened.ts';
-
-/** A booking as it was at the time that the page asks for, from the log (docs/decisions/accounts.md). */
-export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
 
 /**
  * The steps of a booking with actors and times, from the log, and the booking at an earlier time.
@@ -23,7 +21,7 @@ export function timeline(
   steps: readonly NamedStep[],
   { timeZone: zone }: Pick<BookingDocument, 'timeZone'>,
   askedFor: string,
-  then: BookingThen | undefined,
+  then: BookingHistory | undefined,
 ): Html {
   const read = readMoment(askedFor);
   const problems: Problems = defined({ at: askedFor === '' ? undefined : read.problem });
@@ -40,7 +38,7 @@ export function timeline(
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
 }
 
-function stateThen({ steps, booking }: BookingThen, zone: string): Html {
+function stateThen({ steps, booking }: BookingHistory, zone: string): Html {
   const last = steps.at(-1);
   if (booking === undefined || last === undefined) return html`It was not requested yet at that time.`;
   const { charge = 0, refund = 0, currency } = booking;

@@ -1,4 +1,4 @@
-import { daysLater, localDate } from '../../domain/calendar.ts';
+import { daysLater, LAST_ZONE, localDate } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
@@ -22,8 +22,8 @@ export type FindFilter = {
   readonly page: number;
 };
 
-/** UTC-12 is the last zone to leave a day: the earliest date that is still today somewhere. */
-export const earliestDate = (now: number): PlainDate => localDate(now, 'Etc/GMT+12');
+/** The earliest date that is still today somewhere. */
+export const earliestDate = (now: number): PlainDate => localDate(now, LAST_ZONE);
 
 /** Reads a filter from the query of its page. The default date is tomorrow. */
 export function readFilter(

@@ -1,11 +1,10 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
-import { isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { BookingStatus } from '../../domain/space-day.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
-import type { BookingCursor, BookingPart } from '../../queries/booking-pages.ts';
+import { type BookingCursor, type BookingPart, cursorIn, cursorText } from '../../queries/booking-pages.ts';
 import { amount, hours, shortDate, shortened, zoneName } from './formats.ts';
 import { addressOf, type Fields, pager } from './links.ts';
 import { dataTable } from './tables.ts';
@@ -128,21 +127,15 @@ export function bookingTable(
 export const cursorsOf = (query: Form): { readonly after?: BookingCursor; readonly before?: BookingCursor } =>
   defined({ after: cursorIn(query.text('after')), before: cursorIn(query.text('before')) });
 
-function cursorIn(text: string): BookingCursor | undefined {
-  const [, date, id] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(text) ?? [];
-  return date !== undefined && isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
-}
-
 /** The links to the pages beside one page of bookings. `fields`: the filter, which they keep. */
 export function bookingPager(
   path: string,
   fields: Fields,
   { previous, next }: Pick<BookingPart, 'previous' | 'next'>,
 ): Html | undefined {
-  const cursor = ({ date, bookingId }: BookingCursor) => `${date}:${bookingId}`;
   return pager({
     first: previous && addressOf(path, fields),
-    previous: previous && addressOf(path, { ...fields, before: cursor(previous) }),
-    next: next && addressOf(path, { ...fields, after: cursor(next) }),
+    previous: previous && addressOf(path, { ...fields, before: cursorText(previous) }),
+    next: next && addressOf(path, { ...fields, after: cursorText(next) }),
   });
 }
