@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { memoized } from '../runtime/memoized.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
 import { registerCompression } from './compression.ts';
 
@@ -37,19 +38,12 @@ export const SCRIPTS = [
 const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'favicon.svg'] as const;
 type AssetName = (typeof NAMES)[number];
 
-const urls = new Map<AssetName, string>();
-
 /** The URL of one of our stylesheets, scripts or images. It changes with the content, so browsers may cache it indefinitely. */
-export function assetUrl(name: AssetName): string {
-  let url = urls.get(name);
-  if (url === undefined) {
-    const content = readFileSync(new URL(name, FOLDER));
-    const version = createHash('sha256').update(content).digest('base64url').slice(0, 10);
-    url = `/assets/${name}?v=${version}`;
-    urls.set(name, url);
-  }
-  return url;
-}
+export const assetUrl = memoized((name: AssetName): string => {
+  const content = readFileSync(new URL(name, FOLDER));
+  const version = createHash('sha256').update(content).digest('base64url').slice(0, 10);
+  return `/assets/${name}?v=${version}`;
+});
 
 /** Serves what pages link to. Nothing is loaded from other hosts. */
 export function registerAssets(app: FastifyInstance): void {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { memoized } from '../runtime/memoized.ts';
 import { assetUrl, SCRIPTS, STYLES } from './assets.ts';
 import { EMPTY, type Html, html, raw } from './html.ts';
 
@@ -46,17 +47,11 @@ const ICONS = [
 ] as const;
 export type IconName = (typeof ICONS)[number];
 
-const icons = new Map<IconName, Html>();
-
 /** A decorative icon beside a word with the same meaning: hidden from screen readers. */
-export function icon(name: IconName): Html {
-  let rendered = icons.get(name);
-  if (rendered === undefined) {
-    rendered = html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`;
-    icons.set(name, rendered);
-  }
-  return rendered;
-}
+export const icon = memoized(
+  (name: IconName) =>
+    html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`,
+);
 
 const FLASH_ICON = { done: 'approved', problem: 'warning', notice: 'info' } as const;
 

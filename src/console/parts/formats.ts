@@ -1,19 +1,13 @@
 import { defined } from '../../domain/defined.ts';
 import { type Html, html } from '../../html/html.ts';
+import { memoized } from '../../runtime/memoized.ts';
 
 /** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
 
-const money = new Map<string, Intl.NumberFormat>();
+const inCurrency = memoized((currency: string) => new Intl.NumberFormat('en', { style: 'currency', currency }));
 
 /** An amount in cents of a currency (ISO 4217): `$1,150.00` */
-export function amount(cents: number, currency: string): string {
-  let format = money.get(currency);
-  if (format === undefined) {
-    format = new Intl.NumberFormat('en', { style: 'currency', currency });
-    money.set(currency, format);
-  }
-  return format.format(cents / 100);
-}
+export const amount = (cents: number, currency: string): string => inCurrency(currency).format(cents / 100);
 
 const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
 const LONG = utc({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
@@ -44,27 +38,22 @@ export const hours = (from: number, until: number): string => `${clock(from)}–
 /** `4 hours`, `1.5 hours` */
 export const duration = (length: number): string => counted(Number(length.toFixed(2)), 'hour');
 
-const moments = new Map<string, Intl.DateTimeFormat>();
+const inZone = (timeStyle?: 'short' | 'medium') =>
+  memoized(
+    (zone: string) =>
+      new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', ...defined({ timeStyle }) }),
+  );
+const [DAY, MINUTE, SECOND] = [inZone(), inZone('short'), inZone('medium')];
 
 /** A moment, in ISO 8601 or milliseconds since the epoch. */
 type Moment = string | number;
 
 /** A moment in a time zone: `20 Nov 2026, 09:30` */
-export const momentIn = (zone: string, moment: Moment): string => formatted(zone, 'short', moment);
+export const momentIn = (zone: string, moment: Moment): string => MINUTE(zone).format(new Date(moment));
 /** A moment in a time zone, to the second: `20 Nov 2026, 09:30:05` */
-const secondIn = (zone: string, moment: Moment): string => formatted(zone, 'medium', moment);
+const secondIn = (zone: string, moment: Moment): string => SECOND(zone).format(new Date(moment));
 /** The day of a moment in a time zone: `20 Nov 2026` */
-export const dayIn = (zone: string, moment: Moment): string => formatted(zone, undefined, moment);
-
-function formatted(zone: string, timeStyle: 'short' | 'medium' | undefined, moment: Moment): string {
-  const known = `${timeStyle} ${zone}`;
-  let format = moments.get(known);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', ...defined({ timeStyle }) });
-    moments.set(known, format);
-  }
-  return format.format(new Date(moment));
-}
+export const dayIn = (zone: string, moment: Moment): string => DAY(zone).format(new Date(moment));
 
 /**
  * The time until or since a moment: `in 47 hours`, `3 days ago`. In the largest unit of which there are several, so that rounding
