@@ -1,6 +1,5 @@
 import type { Rating } from '../../../projections/space-ratings.ts';
 import type { Account } from '../../domain/account.ts';
-import { daysLater } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
@@ -18,6 +17,7 @@ import { ratingText } from '../parts/review-views.ts';
 import type { ConsoleRoutes, PageDeps, Problems, Visit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, findQuery, readFilter } from './find-filter.ts';
 import { spacePath } from './space-page.ts';
+import { nextFreeDay } from './start-times.ts';
 
 const PER_PAGE = 20;
 /** Start times of a space that the list shows; the rest is behind a link. */
@@ -132,9 +132,7 @@ ${
     const { hour: _, ...rest } = filter;
     const spaceIds = all.filter((one) => matches(one, rest)).map(({ space }) => space.spaceId);
     if (spaceIds.length === 0) return undefined;
-    const [from, to] = [daysLater(filter.date, 1), daysLater(filter.date, LOOK_AHEAD_DAYS)];
-    const page = await queries.openDays({ account, spaceIds, from, to, startHour: hour, limit: 1 });
-    return isRefusal(page) ? undefined : page.days[0]?.date;
+    return nextFreeDay(queries, { account, spaceIds, startHour: hour }, filter.date, LOOK_AHEAD_DAYS);
   }
 }
 

@@ -32,7 +32,7 @@ import {
   type Visit,
 } from '../parts/visit.ts';
 import { backToResults } from './find-filter.ts';
-import { CLOSED, isFree, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
+import { CLOSED, isFree, nextFreeDay, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
 
 /** Days in the strip, each with its number of available start times. */
 const DAYS_AHEAD = 7;
@@ -58,21 +58,19 @@ export const spacePath = (
 ): string => addressOf(`/console/find/${spaceId}`, { date, start: start?.toString(), back, again: again?.toString() });
 
 /** A space with its start times and price, and the form that requests a booking. */
-export function requestPages({ brand }: ConsoleRoutes, { commands, queries, settings }: PageDeps): void {
+export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { withSpace } = handlersFor(queries);
-  const { currency, serviceFeePercent } = settings;
-  const priceFor = (space: Space) => ({ ...priceOf(space.eventFee, serviceFeePercent), currency });
 
   brand.get(
     '/console/find/:id',
     withSpace(async (visit, space) => {
       const { query, restored } = visit;
-      if (restored !== undefined) return spacePage(visit, space, restored.text('date'), restored);
-      const before = await bookingToRepeat(visit, space, query);
-      const start = query.integer('start');
-      const startHour = String((Number.isNaN(start) ? before?.startHour : start) ?? '');
-      const date = query.text('date') === '' && before ? await dayFor(visit, space, before) : query.text('date');
-      return spacePage(visit, space, date, new Form({ ...(before && typedIn(before)), startHour }));
+      if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
+      const before = await bookingToRepeat(queries, visit, space, query);
+      const startHour = String(hourIn(query, 'start') ?? before?.startHour ?? '');
+      const asked = query.text('date');
+      const date = asked === '' && before ? await dayToRepeat(queries, visit, space, before) : asked;
+      return spacePage(queries, visit, space, date, new Form({ ...(before && typedIn(before)), startHour }));
     }),
   );
 
@@ -80,137 +78,141 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries, sett
     '/console/find/:id',
     withSpace(async (visit, space) => {
       const { account, form, context } = visit;
-      const read = readRequest(visit, space, priceFor(space).totalPrice);
-      if (read.details === undefined) return spacePage(visit, space, form.text('date'), form, read.problems);
+      const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
+      const read = readRequest(visit, space);
+      if (read.details === undefined) return again(read.problems);
       // Sent twice, the form makes one booking; corrected after a refusal, it is a new request.
       const key = form.text('requestKey');
       const idempotency = key === '' ? {} : { idempotencyKey: `console:${key}` };
       const command = { brandId: account.id, details: read.details, ...idempotency };
       const outcome = await commands.bookings.request(command, context);
-      if (isRefusal(outcome))
-        return spacePage(visit, space, form.text('date'), form, await whyRefused(visit, read.details, outcome));
+      if (isRefusal(outcome)) return again(await whyRefused(queries, visit, read.details, outcome));
       return done(
         `/console/bookings/${outcome.bookingId}`,
         `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
       );
     }),
   );
-
-  /** The booking of this space that the address asks to repeat. */
-  async function bookingToRepeat(
-    { account }: BrandVisit,
-    space: Space,
-    query: Form,
-  ): Promise<ReadableBooking | undefined> {
-    const id = idOf(query.text('again'));
-    const found = id === undefined ? undefined : await queries.bookings.get(account, id);
-    return found?.spaceId === space.spaceId ? found : undefined;
-  }
-
-  /** The day to offer for a booking to repeat: the next such day of the week on which its hour is free, or else any day. */
-  async function dayFor(visit: BrandVisit, space: Space, { date, startHour }: ReadableBooking): Promise<string> {
-    const today = localDate(visit.now, space.timeZone);
-    return (
-      (await nextFree(visit, space, today, startHour, { weekdays: [weekdayOf(date)] })) ??
-      (await nextFree(visit, space, today, startHour)) ??
-      daysLater(today, 1)
-    );
-  }
-
-  /** The next day after a date on which an event can start at an hour. */
-  async function nextFree(
-    { account }: BrandVisit,
-    { spaceId }: Space,
-    date: PlainDate,
-    startHour: number,
-    only: Pick<Parameters<typeof queries.openDays>[0], 'weekdays'> = {},
-  ): Promise<PlainDate | undefined> {
-    const [from, to] = [daysLater(date, 1), daysLater(date, LOOK_AHEAD_DAYS)];
-    const page = await queries.openDays({ account, spaceIds: [spaceId], from, to, startHour, limit: 1, ...only });
-    return isRefusal(page) ? undefined : page.days[0]?.date;
-  }
-
-  async function whyRefused(
-    { account }: BrandVisit,
-    { spaceId, date, startHour }: BookingDetails,
-    refusal: Refusal,
-  ): Promise<Problems> {
-    if (refusal.details === KEY_REUSED.details) return { '': SENT_BEFORE };
-    if (refusal.refused !== 'SlotUnavailable') return problemOf(refusal, DETAIL_LABELS);
-    const { closed } = await startTimes(account, spaceId, date);
-    const kind = closed(startHour);
-    const why = kind === undefined ? '' : `: ${CLOSED[kind].long}`;
-    return { startHour: `${clock(startHour)} is no longer free${why}. Choose another time.` };
-  }
-
-  async function startTimes(account: AccountOf<'Brand'>, spaceId: number, date: PlainDate): Promise<StartTimes> {
-    const found = await queries.availability({ account, spaceId, date });
-    return isRefusal(found)
-      ? { slots: [], closed: () => undefined }
-      : { slots: found.timeSlots(), closed: (hour) => found.closed(hour) };
-  }
-
-  /** The number of free start times on each of the days from a date on. */
-  async function freeTimes(account: AccountOf<'Brand'>, spaceId: number, date: PlainDate) {
-    const to = daysLater(date, DAYS_AHEAD - 1);
-    const open = await queries.openDays({ account, spaceIds: [spaceId], from: date, to, limit: DAYS_AHEAD });
-    return new Map(isRefusal(open) ? [] : open.days.map((day) => [day.date, day.openHours.length]));
-  }
-
-  /** @param asked the date as it was typed */
-  async function spacePage(
-    visit: BrandVisit,
-    space: Space,
-    asked: string,
-    typed: Form,
-    problems: Problems = NO_PROBLEMS,
-  ): Promise<Shown> {
-    const { account, now } = visit;
-    const { spaceId } = space;
-    const { date, problem } = shownDate(asked, localDate(now, space.timeZone));
-    // A form carries in a field what an address carries in its query.
-    const carried = (visit.restored ?? visit.form).text('origin');
-    const query = carried === '' ? visit.query : Form.ofQuery(carried);
-    const [times, communities, before, free, rated] = await Promise.all([
-      startTimes(account, spaceId, date),
-      queries.spaces.communities(),
-      bookingToRepeat(visit, space, query),
-      freeTimes(account, spaceId, date),
-      queries.spaceRatings.ofSpace(account, space),
-    ]);
-    const community = communities.find(({ communityId }) => communityId === space.communityId);
-    const chosen = typed.integer('startHour');
-    const start = Number.isNaN(chosen) ? undefined : chosen;
-    const origin: Origin = { back: query.text('back'), again: before?.bookingId, start };
-    const to = (day: PlainDate) => spacePath(spaceId, { ...origin, date: day });
-    const isMissed = space.active && !problems.startHour && start !== undefined && !isFree(times, start);
-    const next = isMissed ? await nextFree(visit, space, date, start) : undefined;
-    const results = backToResults(query.text('back'), now, communities) ?? `/console/find?date=${date}`;
-    const wrong = problem === undefined ? problems : { ...problems, date: problem };
-    const typedDate = problem === undefined ? date : asked;
-    return {
-      title: namedText(space.name),
-      lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`}`,
-      back: before
-        ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
-        : { href: results, label: 'Find a space' },
-      problems: wrong,
-      main: html`${before && repeatNotice(before)}
-<div class="split to-book"><div>
-${dayForm(space, origin, typedDate, localDate(now, space.timeZone), wrong)}
-<nav aria-label="Days"><ul class="days">${daysFrom(date).map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
-<section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
-<div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) })}${
-        space.active
-          ? startTimeField(space, times, start, problems)
-          : html`<p>This space is not taking bookings at the moment.</p>`
-      }</div></section></div>
-${requestForm(visit, space, origin, date, priceFor(space), typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
-    };
-  }
 }
 
-type Rated = NonNullable<Awaited<ReturnType<PageDeps['queries']['spaceRatings']['ofSpace']>>>;
+/** An hour in a form or address. */
+function hourIn(form: Form, name: string): number | undefined {
+  const hour = form.integer(name);
+  return Number.isNaN(hour) ? undefined : hour;
+}
+
+const priceIn = ({ settings: { serviceFeePercent, currency } }: BrandVisit, { eventFee }: Space) => ({
+  ...priceOf(eventFee, serviceFeePercent),
+  currency,
+});
+
+/** The booking of this space that the address asks to repeat. */
+async function bookingToRepeat({ bookings }: Queries, { account }: BrandVisit, space: Space, query: Form) {
+  const id = idOf(query.text('again'));
+  const found = id === undefined ? undefined : await bookings.get(account, id);
+  return found?.spaceId === space.spaceId ? found : undefined;
+}
+
+/** The day to offer for a booking to repeat: the next such day of the week on which its hour is free, or else any day. */
+async function dayToRepeat(queries: Queries, visit: BrandVisit, space: Space, { date, startHour }: ReadableBooking) {
+  const today = localDate(visit.now, space.timeZone);
+  const wanted = { account: visit.account, spaceIds: [space.spaceId], startHour };
+  return (
+    (await nextFreeDay(queries, { ...wanted, weekdays: [weekdayOf(date)] }, today, LOOK_AHEAD_DAYS)) ??
+    (await nextFreeDay(queries, wanted, today, LOOK_AHEAD_DAYS)) ??
+    daysLater(today, 1)
+  );
+}
+
+async function whyRefused(
+  queries: Queries,
+  { account }: BrandVisit,
+  { spaceId, date, startHour }: BookingDetails,
+  refusal: Refusal,
+): Promise<Problems> {
+  if (refusal.details === KEY_REUSED.details) return { '': SENT_BEFORE };
+  if (refusal.refused !== 'SlotUnavailable') return problemOf(refusal, DETAIL_LABELS);
+  const { closed } = await startTimes(queries, { account, spaceId, date });
+  const kind = closed(startHour);
+  const why = kind === undefined ? '' : `: ${CLOSED[kind].long}`;
+  return { startHour: `${clock(startHour)} is no longer free${why}. Choose another time.` };
+}
+
+async function startTimes(
+  { availability }: Queries,
+  wanted: Parameters<Queries['availability']>[0],
+): Promise<StartTimes> {
+  const found = await availability(wanted);
+  return isRefusal(found)
+    ? { slots: [], closed: () => undefined }
+    : { slots: found.timeSlots(), closed: (hour) => found.closed(hour) };
+}
+
+/** The number of free start times on each of the days from a date on. */
+async function freeTimes({ openDays }: Queries, { account }: BrandVisit, { spaceId }: Space, from: PlainDate) {
+  const to = daysLater(from, DAYS_AHEAD - 1);
+  const open = await openDays({ account, spaceIds: [spaceId], from, to, limit: DAYS_AHEAD });
+  return new Map(isRefusal(open) ? [] : open.days.map((day) => [day.date, day.openHours.length]));
+}
+
+/** @param asked the date as it was typed */
+async function spacePage(
+  queries: Queries,
+  visit: BrandVisit,
+  space: Space,
+  asked: string,
+  typed: Form,
+  problems: Problems = NO_PROBLEMS,
+): Promise<Shown> {
+  const { account, now } = visit;
+  const { spaceId } = space;
+  const today = localDate(now, space.timeZone);
+  const { date, problem } = shownDate(asked, today);
+  // A form carries in a field what an address carries in its query.
+  const carried = (visit.restored ?? visit.form).text('origin');
+  const query = carried === '' ? visit.query : Form.ofQuery(carried);
+  const [times, communities, before, free, rated] = await Promise.all([
+    startTimes(queries, { account, spaceId, date }),
+    queries.spaces.communities(),
+    bookingToRepeat(queries, visit, space, query),
+    freeTimes(queries, visit, space, date),
+    queries.spaceRatings.ofSpace(account, space),
+  ]);
+  const community = communities.find(({ communityId }) => communityId === space.communityId);
+  const start = hourIn(typed, 'startHour');
+  const origin: Origin = { back: query.text('back'), again: before?.bookingId, start };
+  const to = (day: PlainDate) => spacePath(spaceId, { ...origin, date: day });
+  const isMissed = space.active && !problems.startHour && start !== undefined && !isFree(times, start);
+  const next = isMissed
+    ? await nextFreeDay(queries, { account, spaceIds: [spaceId], startHour: start }, date, LOOK_AHEAD_DAYS)
+    : undefined;
+  const results = backToResults(query.text('back'), now, communities) ?? `/console/find?date=${date}`;
+  const wrong = problem === undefined ? problems : { ...problems, date: problem };
+  const typedDate = problem === undefined ? date : asked;
+  const missed = isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) });
+  return {
+    title: namedText(space.name),
+    lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`}`,
+    back: before
+      ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
+      : { href: results, label: 'Find a space' },
+    problems: wrong,
+    main: html`${before && repeatNotice(before)}
+<div class="split to-book"><div>
+${dayForm(space, origin, typedDate, today, wrong)}
+<nav aria-label="Days"><ul class="days">${daysFrom(date).map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
+<section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
+<div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${missed}${
+      space.active
+        ? startTimeField(space, times, start, problems)
+        : html`<p>This space is not taking bookings at the moment.</p>`
+    }</div></section></div>
+${requestForm(visit, space, origin, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
+  };
+}
+
+type Queries = PageDeps['queries'];
+type Rated = NonNullable<Awaited<ReturnType<Queries['spaceRatings']['ofSpace']>>>;
 
 const reviewsOf = ({ rating, latest }: Rated, { timeZone }: Space): Html =>
   html`<section class="card" id="reviews" aria-labelledby="reviews-title"><div class="row apart"><h2 id="reviews-title">${latest.length < rating.count ? 'Latest reviews' : 'Reviews'}</h2>${ratingText(rating)}</div>
@@ -219,12 +221,11 @@ ${latest.map((review) => html`<article class="stack tight">${reviewText(review, 
 const SENT_BEFORE =
   'This form was already sent, and its request is in My bookings. Nothing was sent this time. To request this as well, send it again.';
 
-type ReadRequest =
-  | { readonly details: BookingDetails; readonly problems?: undefined }
-  | { readonly details?: undefined; readonly problems: Problems };
+type ReadRequest = { readonly details: BookingDetails } | { readonly details?: undefined; readonly problems: Problems };
 
 /** Reads a request from its form, or returns its errors. */
-function readRequest({ form, now }: BrandVisit, space: Space, price: number): ReadRequest {
+function readRequest(visit: BrandVisit, space: Space): ReadRequest {
+  const { form, now } = visit;
   const { date, problem } = readDate(form.text('date'));
   const startHour = form.integer('startHour');
   const isHour = !Number.isNaN(startHour);
@@ -240,7 +241,7 @@ function readRequest({ form, now }: BrandVisit, space: Space, price: number): Re
     };
   }
   const shown = form.text('price');
-  if (shown !== '' && shown !== String(price))
+  if (shown !== '' && shown !== String(priceIn(visit, space).totalPrice))
     return {
       problems: { '': 'The price has changed in the meantime. Check the new price, then send your request again.' },
     };
@@ -271,13 +272,14 @@ function dayForm({ spaceId }: Space, origin: Origin, value: string, earliest: Pl
 
 function requestForm(
   visit: BrandVisit,
-  { spaceId, active }: Space,
+  space: Space,
   origin: Origin,
   date: PlainDate,
-  price: Parameters<typeof priceView>[1],
   typed: Form,
   problems: Problems,
 ): Html {
+  const { spaceId, active } = space;
+  const price = priceIn(visit, space);
   const query = spacePath(spaceId, origin).split('?')[1] ?? '';
   return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${hiddenField('origin', query)}
 <h2>Price</h2>${priceView('Brand', price)}

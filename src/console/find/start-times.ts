@@ -1,3 +1,5 @@
+import { daysLater } from '../../domain/calendar.ts';
+import { isRefusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
@@ -6,7 +8,7 @@ import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { clock, duration, shortDate } from '../parts/formats.ts';
 import { errorText } from '../parts/forms.ts';
-import type { Problems } from '../parts/visit.ts';
+import type { PageDeps, Problems } from '../parts/visit.ts';
 
 /** The start times of a space on one day. */
 export type StartTimes = {
@@ -33,6 +35,18 @@ const HELD: ReadonlySet<ClosedKind | undefined> = new Set(['Booked', 'Requested'
 
 export const isFree = ({ slots }: StartTimes, start: number): boolean =>
   slots.some(({ hour, isAvailable }) => hour === start && isAvailable);
+
+/** The next day after a date on which an event can start at an hour, in any of these spaces. */
+export async function nextFreeDay(
+  { openDays }: PageDeps['queries'],
+  wanted: Omit<Parameters<typeof openDays>[0], 'from' | 'to' | 'limit'>,
+  date: PlainDate,
+  lookAheadDays: number,
+): Promise<PlainDate | undefined> {
+  const [from, to] = [daysLater(date, 1), daysLater(date, lookAheadDays)];
+  const page = await openDays({ ...wanted, from, to, limit: 1 });
+  return isRefusal(page) ? undefined : page.days[0]?.date;
+}
 
 /** Why the hour chosen on an earlier page is not free, and the next day on which it is. */
 export function notFreeNotice(
