@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import type { TObject, TSchema } from 'typebox';
 import type { DescribedRoute } from '../description/openapi.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { Settings } from '../description/settings.ts';
@@ -31,14 +30,7 @@ export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   });
 }
 
-type Described = {
-  readonly operationId: OperationId;
-  readonly params?: TObject;
-  readonly querystring?: TObject;
-  readonly headers?: TObject;
-  readonly body?: TSchema;
-  readonly response: DescribedRoute['response'];
-};
+type Described = Omit<DescribedRoute, 'method' | 'url' | 'access'>;
 
 /** Fastify leaves the types of schemas open; ours are TypeBox's. */
 const isDescribed = (schema: FastifySchema | undefined): schema is FastifySchema & Described =>

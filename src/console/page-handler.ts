@@ -40,17 +40,8 @@ const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved
 const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refresh'] !== undefined;
 
 /** Answers requests for pages: session, visit, handler, page. */
-export function createPageHandler({
-  signedIn,
-  sessions,
-  cookies,
-  submitOnce,
-  feed,
-  renderer,
-  clock,
-  publicUrl,
-  settings,
-}: PageHandlerDeps) {
+export function createPageHandler(deps: PageHandlerDeps) {
+  const { signedIn, sessions, cookies, submitOnce, feed, renderer, clock, publicUrl, settings } = deps;
   const turns = createTurns(AT_ONCE);
 
   async function handle(

@@ -10,6 +10,8 @@ import { ownerOf, sealedTextsIn, withTexts } from '../domain/personal-text.ts';
 import type { NamedActor, Viewer } from '../domain/shown-actor.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { documentsOf, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -166,35 +168,40 @@ export function createAccountHistory({ events, readModels, personalData, names }
     async *audit(
       account: Account | undefined,
       filter: AuditFilter,
-      report: { readonly progress?: (at: AuditProgress) => void; readonly unknown?: () => void } = {},
+      report: AuditReport = {},
     ): AsyncGenerator<NamedChange> {
       const named = naming('operator');
-      const states = createSpaces();
-      let found: Found[] = [];
-      let read = 0;
-      const matching = async function* () {
+      for await (const found of inPages(auditedChanges(events, account, filter, report), BATCH))
         for (const change of await named(found)) if (isBy(change.by, filter.actor)) yield change;
-        found = [];
-      };
-      for await (const stored of events.readAll()) {
-        read += 1;
-        if (read % PROGRESS_EVERY === 0) report.progress?.({ read, at: String(stored.metadata.at) });
-        const isOfRequest = filter.request === undefined || stored.metadata.correlationId === filter.request;
-        if (!isKnown(stored)) {
-          if (isOfRequest) report.unknown?.();
-          continue;
-        }
-        const event = upcast(stored);
-        const change = accountChange(event);
-        if (change === undefined || !isOf(change, account)) continue;
-        const before = states.next(event);
-        if (!isOfRequest || !isWanted(event, change, filter)) continue;
-        found.push({ ...change, event, ...defined({ before }) });
-        if (found.length === BATCH) yield* matching();
-      }
-      yield* matching();
     },
   };
+}
+
+type AuditReport = { readonly progress?: (at: AuditProgress) => void; readonly unknown?: () => void };
+
+/** The changes of the whole log that an audit asks for, by any actor. */
+async function* auditedChanges(
+  events: EventStore,
+  account: Account | undefined,
+  filter: AuditFilter,
+  report: AuditReport,
+): AsyncGenerator<Found> {
+  const states = createSpaces();
+  let read = 0;
+  for await (const stored of events.readAll()) {
+    read += 1;
+    if (read % PROGRESS_EVERY === 0) report.progress?.({ read, at: String(stored.metadata.at) });
+    const isOfRequest = filter.request === undefined || stored.metadata.correlationId === filter.request;
+    if (!isKnown(stored)) {
+      if (isOfRequest) report.unknown?.();
+      continue;
+    }
+    const event = upcast(stored);
+    const change = accountChange(event);
+    if (change === undefined || !isOf(change, account)) continue;
+    const before = states.next(event);
+    if (isOfRequest && isWanted(event, change, filter)) yield { ...change, event, ...defined({ before }) };
+  }
 }
 
 /** The events of a stream by revision; events of a space with its previous state. */

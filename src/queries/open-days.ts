@@ -6,6 +6,7 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { timeSlots } from '../domain/time-slots.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { startSlices } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { documentsOf } from './documents.ts';
@@ -80,13 +81,11 @@ export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
     const days: OpenDay[] = [];
     const candidates = candidatesOf(
       found.filter(({ active }) => active),
-      { from: after?.date ?? from, to, weekdays, now },
+      { from, to, weekdays, after, now },
     );
     const nextSlice = startSlices();
     let searched = 0;
-    let chunk: Candidate[] = [];
-    /** @returns the cursor at which the page is full */
-    async function search(): Promise<OpenDaysCursor | undefined> {
+    for await (const chunk of inPages(candidates, CHUNK)) {
       const keys = chunk.map(({ space, date }) => availabilityKey(space.spaceId, date));
       const stored = await readModels.collection(availability).getMany(keys);
       const taken = new Map(stored.map(({ key, document }) => [key, document.taken]));
@@ -97,34 +96,32 @@ export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
         const openHours = slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
         if (openHours.length === 0 || (startHour !== undefined && !openHours.includes(startHour))) continue;
         days.push({ space, date, weekday: weekdayOf(date), openHours });
-        if (days.length === limit) return { date, spaceId: space.spaceId };
+        if (days.length === limit) return { days, next: { date, spaceId: space.spaceId } };
       }
-      chunk = [];
-      return undefined;
+      searched += chunk.length;
+      const last = chunk.at(-1);
+      if (last !== undefined && searched >= MAX_SEARCHED)
+        return { days, next: { date: last.date, spaceId: last.space.spaceId } };
     }
-
-    for (const candidate of candidates) {
-      const { date, space } = candidate;
-      if (after !== undefined && date === after.date && space.spaceId <= after.spaceId) continue;
-      chunk.push(candidate);
-      searched += 1;
-      if (chunk.length < CHUNK && searched < MAX_SEARCHED) continue;
-      const full = await search();
-      if (full !== undefined) return { days, next: full };
-      if (searched === MAX_SEARCHED) return { days, next: { date, spaceId: space.spaceId } };
-    }
-    return { days, next: await search() };
+    return { days, next: undefined };
   };
 }
 
-type Candidate = { readonly space: Space; readonly date: PlainDate };
+type Range = Pick<OpenDaysQuery, 'from' | 'to'> & {
+  readonly weekdays: readonly Weekday[] | undefined;
+  readonly after: OpenDaysCursor | undefined;
+  readonly now: number;
+};
 
+/** The days of spaces to search, by date and space. */
 function* candidatesOf(
   found: readonly Space[],
-  range: { from: PlainDate; to: PlainDate; weekdays: readonly Weekday[] | undefined; now: number },
-): Generator<Candidate> {
-  for (const date of datesBetween(range.from, range.to)) {
-    if (range.weekdays !== undefined && !range.weekdays.includes(weekdayOf(date))) continue;
-    for (const space of found) if (date >= localDate(range.now, space.timeZone)) yield { space, date };
+  { from, to, weekdays, after, now }: Range,
+): Generator<{ readonly space: Space; readonly date: PlainDate }> {
+  for (const date of datesBetween(after?.date ?? from, to)) {
+    if (weekdays !== undefined && !weekdays.includes(weekdayOf(date))) continue;
+    const skipped = date === after?.date ? after.spaceId : 0;
+    for (const space of found)
+      if (space.spaceId > skipped && date >= localDate(now, space.timeZone)) yield { space, date };
   }
 }

@@ -1,5 +1,5 @@
 /** Groups items into pages of `size`; the last one may be shorter. */
-export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+export async function* inPages<T>(items: AsyncIterable<T> | Iterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {
     page.push(item);

@@ -70,16 +70,14 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
     },
   );
 
-  app.get(SIGNED_OUT_PATH, async (_request, reply) =>
-    sendPage(
+  app.get(SIGNED_OUT_PATH, async (_request, reply) => {
+    const next = { href: '/console', label: 'Sign in' };
+    return sendPage(
       reply,
       200,
-      problemPage('You are signed out', 'To use the console in this browser, sign in again.', {
-        href: '/console',
-        label: 'Sign in',
-      }),
-    ),
-  );
+      problemPage('You are signed out', 'To use the console in this browser, sign in again.', next),
+    );
+  });
 
   /** Exchanges the authorization code for the id of the user; undefined if any check fails. */
   async function verify(url: string, { state, nonce, verifier }: PendingSignIn): Promise<string | undefined> {
