@@ -7,7 +7,7 @@ import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
-import { hiddenField, NO_PROBLEMS, postForm, problemOf } from '../parts/forms.ts';
+import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import {
   type AccountOf,
@@ -22,7 +22,7 @@ import {
   type Visit,
 } from '../parts/visit.ts';
 import { listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
-import { recentReasons } from './reading.ts';
+import { inboxReads } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
@@ -59,7 +59,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     if (reason === '' || wrong !== undefined) {
       const missing = visit.form.all('reason').length > 0 ? { reason: 'Give a reason. The brands will see it.' } : {};
       const problems = wrong === undefined ? missing : problemOf(wrong, { reason: 'Reason' });
-      return declineAll(visit, picked, problems, await recentReasons(queries, visit.account));
+      return declineAll(visit, picked, problems, await inboxReads(queries, visit.account).recentReasons());
     }
     return decideAll(visit, picked, 'declined', ({ bookingId }) =>
       commands.bookings.cancel({ bookingId, by: visit.account, expected: 'Pending', reason }, visit.context),
@@ -184,12 +184,7 @@ ${listed(above)}
 }
 
 /** Asks for the reason that all of the selected requests are declined for. */
-function declineAll(
-  visit: Visit,
-  { selected, list }: Picked,
-  problems: Problems = NO_PROBLEMS,
-  reasons: readonly string[] = [],
-): Shown {
+function declineAll(visit: Visit, { selected, list }: Picked, problems: Problems, reasons: readonly string[]): Shown {
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const what = counted(selected.length, 'request');
   const saved = reasons.map(

@@ -5,7 +5,6 @@ import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import type { Queries } from '../../queries/queries.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { hiddenField, NO_PROBLEMS, postForm, problemOf } from '../parts/forms.ts';
@@ -21,7 +20,7 @@ import {
 } from '../parts/visit.ts';
 import { keeping, viaField } from '../parts/way-back.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
-import { requestsBeside } from './reading.ts';
+import { inboxReads } from './inbox-reads.ts';
 import { cursorOf, following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
@@ -188,14 +187,14 @@ const refunded = (
 
 /** The page of the list to show after a request was answered: at the next request. */
 async function onwards(
-  queries: Pick<Queries, 'requests'>,
-  { account, form }: Pick<Visit, 'account' | 'form'>,
+  queries: PageDeps['queries'],
+  { account, form }: Visit,
   list: RequestList,
   answered: BookingDocument,
 ): Promise<string> {
   // An open page finds the next request itself.
   if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
-  const ordered = await requestsBeside(queries, account.id, list, cursorOf(list, answered), { orFirst: true });
+  const ordered = await inboxReads(queries, account).beside(list, cursorOf(list, answered), true);
   const next = following(list, ordered, answered);
   if (next === undefined) return inboxPath({ ...list, after: undefined });
   // Keeps the selection.

@@ -27,7 +27,7 @@ import {
   reasonSuggestions,
   requestName,
 } from './decision-forms.ts';
-import { countOf, newRequests, recentReasons, requestsBeside } from './reading.ts';
+import { inboxReads } from './inbox-reads.ts';
 import {
   cursorBefore,
   hasRoomFor,
@@ -81,16 +81,17 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
 
   async function requestsPage(visit: CommunityVisit, list: RequestList): Promise<Html | undefined> {
     const isOpen = list.shown.length > 0 || list.since !== undefined;
-    const ordered = await requestsBeside(queries, visit.account.id, list, isOpen ? undefined : list.after);
+    const reads = inboxReads(queries, visit.account);
+    const ordered = await reads.beside(list, isOpen ? undefined : list.after);
     const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
     const place = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
     const [count, added, reasons, zone] = await Promise.all([
-      countOf(queries, visit.account.id, list, ordered),
-      newRequests(queries, visit.account.id, list),
-      recentReasons(queries, visit.account),
+      reads.count(list, ordered),
+      reads.added(list),
+      reads.recentReasons(),
       queries.spaces.community(visit.account.id),
     ]);
     return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}.${zone && ` All times are ${zoneName(zone.timeZone)}.`}</p>
