@@ -31,7 +31,7 @@ export function digestOf(content: object): string {
 export const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16);
 
 /** Whether the client has the answer with this entity tag. */
-export function isHeld({ headers }: FastifyRequest, entityTag: string): boolean {
+export function clientHas({ headers }: FastifyRequest, entityTag: string): boolean {
   const held = headers['if-none-match'];
   return held !== undefined && (held === entityTag || isAmong(held, entityTag));
 }
@@ -46,7 +46,7 @@ export const sendNotModified = (reply: FastifyReply, entityTag: string): Fastify
 
 /** Answers with a body and its entity tag, or with 304 if the client has it. */
 export const sendTagged = (request: FastifyRequest, reply: FastifyReply, entityTag: string, body: unknown) =>
-  isHeld(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(body);
+  clientHas(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(body);
 
 /** `If-None-Match` compares weakly: `W/` does not count (RFC 9110, section 13.1.2). */
 function isAmong(held: string, entityTag: string): boolean {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ListVersion } from '../queries/list-versions.ts';
 import { takeTurn } from './caller-turns.ts';
-import { digest, type EntityTag, isHeld, sendNotModified, tagged } from './entity-tags.ts';
+import { clientHas, digest, type EntityTag, sendNotModified, tagged } from './entity-tags.ts';
 import type { ResponseCache } from './response-cache.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
@@ -29,7 +29,7 @@ export async function sendList<P>(
   const { version, cache } = list;
   const chunks = chunked(list.pages, list.textsOf);
   const entityTag = version && list.entityTagOf(request, digest(version.id));
-  if (entityTag !== undefined && isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
+  if (entityTag !== undefined && clientHas(request, entityTag)) return sendNotModified(reply, entityTag);
   if (!(await takeTurn(request, reply))) return reply;
   if (version === undefined) return sendJsonArray(reply, chunks, undefined);
   const cached = cache?.responses.get(cache.key, version);

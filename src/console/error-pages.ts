@@ -10,13 +10,13 @@ import {
   type UnavailableError,
 } from '../runtime/unavailable.ts';
 import { capitalised } from './parts/formats.ts';
-import { buttonLink, homeOf } from './parts/frame.ts';
+import { buttonLink, startPageOf } from './parts/frame.ts';
 import type { Shown } from './parts/visit.ts';
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
 export function notFound(what: string, account: Account): Shown {
-  const home = homeOf(account);
+  const home = startPageOf(account);
   return {
     title: 'Not found',
     heading: `${capitalised(what)} not found`,

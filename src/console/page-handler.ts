@@ -9,11 +9,11 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, unavailablePage } from './error-pages.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
+import { listOpenedFrom } from './parts/back-link.ts';
 import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
 import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
 import { type Answer, Form, type Handler, type Settings, type Shown, type Visit } from './parts/visit.ts';
-import { cameVia } from './parts/way-back.ts';
 import type { SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
@@ -87,7 +87,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       params: stringsOf(request.params),
       query: new Form(request.query),
       form: new Form(request.body),
-      ...defined({ restored, via: cameVia(request, publicUrl) }),
+      ...defined({ restored, via: listOpenedFrom(request, publicUrl) }),
       csrf,
       settings,
       now: clock(),

@@ -11,7 +11,7 @@ import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
 import { findPages } from './find/find.ts';
 import { requestPages } from './find/space-page.ts';
-import { homeOf } from './parts/frame.ts';
+import { startPageOf } from './parts/frame.ts';
 import { type ConsoleRoutes, missing, type PageDeps } from './parts/visit.ts';
 import { bulkDecisionPages } from './requests/bulk-decisions.ts';
 import { decisionPages } from './requests/decisions.ts';
@@ -40,7 +40,7 @@ export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {
   // A community without spaces starts by adding one.
   routes.get('/console', async ({ account }) => {
     const isNew = account.kind === 'Community' && (await deps.queries.spaces.list(account)).length === 0;
-    return { go: isNew ? '/console/spaces/new' : homeOf(account).href };
+    return { go: isNew ? '/console/spaces/new' : startPageOf(account).href };
   });
   for (const register of PAGES) register(routes, deps);
   routes.get('/console/*', async () => missing('page'));

@@ -57,9 +57,9 @@ export function guide(section: Section, settings: Settings, examples: Examples):
       .join('\n'),
   };
   const exchanges = Object.fromEntries(
-    Object.entries(examples.exchanges).map(([name, said]) => [
+    Object.entries(examples.exchanges).map(([name, answer]) => [
       name,
-      readable(said).replaceAll(RECORDED_AT, settings.publicUrl),
+      readable(answer).replaceAll(RECORDED_AT, settings.publicUrl),
     ]),
   );
   const text = readFileSync(new URL(`./guide/${section}.md`, import.meta.url), 'utf8').trim();

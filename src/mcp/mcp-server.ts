@@ -103,8 +103,8 @@ export function mcpRoutes(deps: {
         if (mcpToken === null) throw new Error('The MCP request has no token');
         const { caller } = mcpToken;
         if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
-        const hasGone = () => reply.raw.destroyed;
-        const call = { caller, correlationId: request.id, answerBy: request.answerBy, hasGone };
+        const isDisconnected = () => reply.raw.destroyed;
+        const call = { caller, correlationId: request.id, answerBy: request.answerBy, isDisconnected };
         // From here on the tool answers in time, in the event stream that the SDK sends at once: a 503 would come too late.
         request.answerBy = Number.POSITIVE_INFINITY;
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));

@@ -120,7 +120,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     access: { permission: 'ReadAvailability' },
     writes: false,
     advice: { ResourceNotFound: SEE_SPACES },
-    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller, answerBy, hasGone }) {
+    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller, answerBy, isDisconnected }) {
       const after = cursor === undefined ? undefined : dayOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       // The earliest date that is today in any zone. Each space skips the days that have passed in its zone.
@@ -135,7 +135,7 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
         from,
         to,
         limit,
-        isWanted: () => !hasGone() && performance.now() < answerBy,
+        isWanted: () => !isDisconnected() && performance.now() < answerBy,
         ...filter,
         ...(after && { after }),
       });

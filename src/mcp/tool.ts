@@ -34,7 +34,7 @@ export type ToolCall = {
   /** Deadline of the answer, by `performance.now()`. */
   readonly answerBy: number;
   /** Whether the client has disconnected. */
-  readonly hasGone: () => boolean;
+  readonly isDisconnected: () => boolean;
 };
 
 export type Tool = {

@@ -40,7 +40,7 @@ export type ChangePage = {
   readonly previous: string | undefined;
 };
 
-type Places = {
+type ChangeQuery = {
   readonly topic?: Topic;
   readonly of?: string;
   /** Only the latest changes before this position. */
@@ -50,10 +50,10 @@ type Places = {
   readonly limit: number;
 };
 
-const PLACE = { limit: 1, before: 'p' };
-const placesOf = declareQuery(
+const SAMPLE = { limit: 1, before: 'p' };
+const changesOfAccount = declareQuery(
   accountHistory,
-  (account: AccountKey, { topic, of, before, after, limit }: Places): Find<AccountHistoryDocument> => {
+  (account: AccountKey, { topic, of, before, after, limit }: ChangeQuery): Find<AccountHistoryDocument> => {
     const beside = before === undefined ? undefined : { below: before };
     const position = after === undefined ? beside : { above: after };
     return {
@@ -63,9 +63,9 @@ const placesOf = declareQuery(
     };
   },
   ['Brand:1', { limit: 1 }],
-  ['Brand:1', PLACE],
-  ['Brand:1', { ...PLACE, topic: 'keys' }],
-  ['Brand:1', { ...PLACE, of: 'space:1' }],
+  ['Brand:1', SAMPLE],
+  ['Brand:1', { ...SAMPLE, topic: 'keys' }],
+  ['Brand:1', { ...SAMPLE, of: 'space:1' }],
   ['Brand:1', { limit: 1, after: 'p' }],
   ['Brand:1', { limit: 1, after: 'p', topic: 'keys' }],
 );
@@ -84,7 +84,7 @@ type Found = AccountChange & { readonly event: Recorded; readonly before?: Space
 
 /** The changes of an account (docs/decisions/accounts.md). */
 export function createAccountHistory({ events, readModels, personalData, names }: QueryDeps) {
-  async function calledOf({ of, event, before }: Found): Promise<string | undefined> {
+  async function subjectNameOf({ of, event, before }: Found): Promise<string | undefined> {
     switch (of.kind) {
       case 'user':
         return names.user(of.id);
@@ -111,12 +111,12 @@ export function createAccountHistory({ events, readModels, personalData, names }
     const called = new Map<string, Promise<string | undefined>>();
     return async (found) => {
       const texts = await personalData.openTexts(
-        found.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: holderOf(event) })),
+        found.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) })),
       );
       const named = found.map(async (each, index): Promise<NamedChange> => {
         const key = `${each.of.kind}:${each.of.id}`;
         // A space can be renamed, and its events hold the name.
-        const calling = each.of.kind === 'space' ? calledOf(each) : (called.get(key) ?? calledOf(each));
+        const calling = each.of.kind === 'space' ? subjectNameOf(each) : (called.get(key) ?? subjectNameOf(each));
         called.set(key, calling);
         const [by, name] = await Promise.all([nameOf(each.event.metadata.actor), calling]);
         return { ...each, event: withTexts<Recorded>(each.event, texts[index] ?? {}), by, ...defined({ name }) };
@@ -133,17 +133,17 @@ export function createAccountHistory({ events, readModels, personalData, names }
     },
 
     /** A page of the changes of an account, visible to it: those of one topic, of one subject (`space:3`), or all. Newest first. */
-    async page(account: Account, query: Places): Promise<ChangePage> {
+    async page(account: Account, query: ChangeQuery): Promise<ChangePage> {
       const { limit, after, ...first } = query;
-      const wanted = placesOf(accountKey(account), { ...query, limit: limit + 1 });
-      const places = await documentsOf(readModels.collection(accountHistory).find(wanted));
-      const more = places.length > limit;
+      const wanted = changesOfAccount(accountKey(account), { ...query, limit: limit + 1 });
+      const rows = await documentsOf(readModels.collection(accountHistory).find(wanted));
+      const more = rows.length > limit;
       // Near the newest a page read backwards would be short, so return the whole first page.
       if (after !== undefined && !more) {
         const { before: _, ...newest } = first;
         return this.page(account, { ...newest, limit });
       }
-      const shown = places.slice(0, limit);
+      const shown = rows.slice(0, limit);
       if (after !== undefined) shown.reverse();
       const streams = new Map(
         await Promise.all(
@@ -235,7 +235,7 @@ function createSpaces() {
 const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => event.type.startsWith('Space');
 
 /** The owner of the texts of an event. */
-const holderOf = ({ type, data }: DomainEvent): string => {
+const textOwnerOf = ({ type, data }: DomainEvent): string => {
   if (!('bookingId' in data)) return '';
   return type === 'ReviewPosted' ? ownerOf.review(data) : ownerOf.booking(data);
 };

@@ -59,7 +59,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   /** The spaces and counterparties that the account's bookings may have. */
   async function named(account: Account): Promise<Found> {
     const own = account.kind === 'Community' ? account.id : undefined;
-    const [places, others] = await Promise.all([
+    const [ownSpaces, others] = await Promise.all([
       Array.fromAsync(readModels.collection(spaces).find(spacesById(own)), ({ document }) => ({
         id: document.spaceId,
         communityId: document.communityId,
@@ -75,7 +75,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
             names: [folded(document.name)],
           })),
     ]);
-    return { places, others };
+    return { spaces: ownSpaces, others };
   }
 
   async function byNumber(account: Account, text: string): Promise<BookingDocument | undefined> {
@@ -91,7 +91,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
       const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
       const [numbered, names] = await Promise.all([
         byNumber(account, text),
-        words.length === 0 ? { places: [], others: [] } : named(account),
+        words.length === 0 ? { spaces: [], others: [] } : named(account),
       ]);
       const found = resolved(account, words, names, status);
       const part = await parts.page(account, found.lists, {
@@ -131,13 +131,13 @@ const MAX_MIXED_WORDS = 30;
 function resolved(
   account: Account,
   words: readonly string[],
-  { places, others }: Found,
+  { spaces, others }: Found,
   status: BookingStatus | undefined,
 ): Resolved {
   const wholly = ({ names }: Named) => isCalled(names, words);
-  const found = { places: places.filter(wholly), others: others.filter(wholly) };
+  const found = { spaces: spaces.filter(wholly), others: others.filter(wholly) };
   const lists = narrowLists(account, found, status) ?? broadLists(account, found, status);
-  const isName = found.places.length + found.others.length > 0;
+  const isName = found.spaces.length + found.others.length > 0;
   if (words.length < 2 || words.length > MAX_MIXED_WORDS) return { lists, holds: () => true, isName };
 
   // Some words in one name, the rest in the other.
@@ -145,24 +145,25 @@ function resolved(
   const bitsOf = ({ names }: Named) =>
     words.reduce((bits, word, index) => (isCalled(names, [word]) ? bits | (1 << index) : bits), 0);
   const bits = (list: readonly Named[]) => new Map(list.map((one) => [one.id, bitsOf(one)]));
-  const [ofPlaces, ofOthers] = [bits(places), bits(others)];
-  const [kindsOfPlaces, kindsOfOthers] = [new Set(ofPlaces.values()), new Set(ofOthers.values())];
+  const [bitsOfSpaces, bitsOfOthers] = [bits(spaces), bits(others)];
+  const [spaceMasks, otherMasks] = [new Set(bitsOfSpaces.values()), new Set(bitsOfOthers.values())];
   const partner = (mine: number, theirs: ReadonlySet<number>) =>
     mine !== 0 && mine !== all && [...theirs].some((other) => other !== all && (mine | other) === all);
   const mixed = {
-    places: places.filter(({ id }) => partner(ofPlaces.get(id) ?? 0, kindsOfOthers)),
-    others: others.filter(({ id }) => partner(ofOthers.get(id) ?? 0, kindsOfPlaces)),
+    spaces: spaces.filter(({ id }) => partner(bitsOfSpaces.get(id) ?? 0, otherMasks)),
+    others: others.filter(({ id }) => partner(bitsOfOthers.get(id) ?? 0, spaceMasks)),
   };
-  if (mixed.places.length === 0) return { lists, holds: () => true, isName };
+  if (mixed.spaces.length === 0) return { lists, holds: () => true, isName };
   return {
-    lists: [...lists, { ...broad(account, mixed.others, status), spaceId: { in: idsOf(mixed.places) } }],
+    lists: [...lists, { ...broad(account, mixed.others, status), spaceId: { in: idsOf(mixed.spaces) } }],
     holds: ({ spaceId: space, brandId: brand, communityId: community }) =>
-      ((ofPlaces.get(space) ?? 0) | (ofOthers.get(account.kind === 'Community' ? brand : community) ?? 0)) === all,
+      ((bitsOfSpaces.get(space) ?? 0) | (bitsOfOthers.get(account.kind === 'Community' ? brand : community) ?? 0)) ===
+      all,
     isName: true,
   };
 }
 
-type Found = { readonly places: readonly Named[]; readonly others: readonly Named[] };
+type Found = { readonly spaces: readonly Named[]; readonly others: readonly Named[] };
 
 const idsOf = (list: readonly Named[]): number[] => list.map(({ id }) => id);
 
@@ -170,8 +171,8 @@ const idsOf = (list: readonly Named[]): number[] => list.map(({ id }) => id);
 function narrowLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] | undefined {
   const statuses = status === undefined ? BOOKING_STATUSES : [status];
   const isCommunity = account.kind === 'Community';
-  const ofPlace = isCommunity ? 1 : statuses.length;
-  if (found.places.length * ofPlace + found.others.length * statuses.length > MAX_LISTS) return undefined;
+  const listsPerSpace = isCommunity ? 1 : statuses.length;
+  if (found.spaces.length * listsPerSpace + found.others.length * statuses.length > MAX_LISTS) return undefined;
   const between = (one: Named): BookingList =>
     isCommunity
       ? { brandId: brandId(one.id), communityId: account.id }
@@ -179,10 +180,10 @@ function narrowLists(account: Account, found: Found, status: BookingStatus | und
   const withStatus = (list: BookingList): BookingList[] => statuses.map((each) => ({ ...list, status: each }));
   return [
     ...found.others.flatMap((other) => withStatus(between(other))),
-    ...found.places.flatMap((place): BookingList[] =>
+    ...found.spaces.flatMap((space): BookingList[] =>
       isCommunity
-        ? [{ spaceId: spaceId(place.id), ...defined({ status }) }]
-        : withStatus({ ...between(place), spaceId: spaceId(place.id) }),
+        ? [{ spaceId: spaceId(space.id), ...defined({ status }) }]
+        : withStatus({ ...between(space), spaceId: spaceId(space.id) }),
     ),
   ];
 }
@@ -191,8 +192,8 @@ function narrowLists(account: Account, found: Found, status: BookingStatus | und
 function broadLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] {
   return [
     ...(found.others.length > 0 ? [broad(account, found.others, status)] : []),
-    ...(found.places.length > 0
-      ? [{ ...broad(account, undefined, status), spaceId: { in: idsOf(found.places) } }]
+    ...(found.spaces.length > 0
+      ? [{ ...broad(account, undefined, status), spaceId: { in: idsOf(found.spaces) } }]
       : []),
   ];
 }

@@ -8,15 +8,15 @@ import type { QueryDeps } from './query-deps.ts';
 import { isVisibleSpace } from './spaces.ts';
 
 /** The actor and time of the last change. */
-type Doer = { readonly by: NamedActor; readonly at: string };
+type LastChange = { readonly by: NamedActor; readonly at: string };
 
 /** A space according to the log, and the actors of its last changes. */
 export type SpaceNow = {
   readonly space: Space;
   /** The terms that differ from those seen, with the actor of each change. */
-  readonly changed: readonly (Doer & { readonly term: keyof SpaceTerms })[];
+  readonly changed: readonly (LastChange & { readonly term: keyof SpaceTerms })[];
   /** The actor that last closed or reopened it; absent if that never happened. */
-  readonly switched?: Doer;
+  readonly switched?: LastChange;
 };
 
 /**
@@ -38,15 +38,15 @@ export function createSpaceChanges({ events, names }: QueryDeps) {
     if (space === undefined || !isVisibleSpace(account, space)) return undefined;
 
     const nameOf = names.for(account);
-    const doerOf = async (what: keyof SpaceTerms | 'active'): Promise<Doer[]> => {
+    const lastChangeOf = async (what: keyof SpaceTerms | 'active'): Promise<LastChange[]> => {
       const event = last.get(what);
       return event === undefined ? [] : [{ by: await nameOf(event.metadata.actor), at: event.metadata.at }];
     };
     const terms = seen === undefined ? [] : changedTerms(seen, space);
     const changed = await Promise.all(
-      terms.map(async (term) => (await doerOf(term)).map((doer) => ({ term, ...doer }))),
+      terms.map(async (term) => (await lastChangeOf(term)).map((change) => ({ term, ...change }))),
     );
-    const [switched] = await doerOf('active');
+    const [switched] = await lastChangeOf('active');
     return { space, changed: changed.flat(), ...(switched && { switched }) };
   };
 }

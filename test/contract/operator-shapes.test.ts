@@ -339,7 +339,7 @@ async function findSpaces({ core }: RunningService): Promise<{ readonly spaces: 
       caller,
       correlationId: 'test',
       answerBy: performance.now() + 10_000,
-      hasGone: () => false,
+      isDisconnected: () => false,
     });
   const result = await call?.({});
   return JSON.parse(JSON.stringify(result?.structuredContent));

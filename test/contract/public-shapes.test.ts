@@ -173,7 +173,7 @@ function toolsOf({ core }: RunningService, account: Account) {
       caller,
       correlationId: 'test',
       answerBy: performance.now() + 10_000,
-      hasGone: () => false,
+      isDisconnected: () => false,
     });
   return async (name: string, input: object) => {
     const result = await handlers.get(name)?.(input);

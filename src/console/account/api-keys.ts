@@ -100,18 +100,18 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyM
   dataTable('Active API keys', keys, [
     {
       label: 'Name',
-      look: 'long',
+      classes: 'long',
       isHeader: true,
       cell: ({ label, preview }) => html`${named(label)}<br><code class="muted small nowrap">${preview}</code>`,
     },
-    { label: 'Permissions', look: 'small', cell: ({ permissions }) => permissionsText(permissions) },
+    { label: 'Permissions', classes: 'small', cell: ({ permissions }) => permissionsText(permissions) },
     {
       label: 'Last used',
-      look: 'small',
+      classes: 'small',
       cell: ({ apiKeyId, issuedAt }) =>
         html`${lastUse(used.get(apiKeyId), visit.now)}<br><span class="muted">created ${moment(visit, issuedAt)}</span>`,
     },
-    { label: 'Revoke', look: 'actions', isHidden: true, cell: (key) => revokeButton(visit, key) },
+    { label: 'Revoke', classes: 'actions', isHidden: true, cell: (key) => revokeButton(visit, key) },
   ]);
 
 const lastUse = (usedAt: Timestamp | undefined, now: number): string =>

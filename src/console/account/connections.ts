@@ -104,10 +104,10 @@ function appCard(visit: Visit, app: Grant, email: string | undefined): Html {
 
 const clientTable = (visit: Visit, list: readonly Client[]): Html =>
   dataTable('Service clients', list, [
-    { label: 'Name', look: 'long', isHeader: true, cell: ({ name }) => named(name) },
-    { label: 'Client ID', look: 'long', cell: ({ clientId }) => html`<code>${clientId}</code>` },
+    { label: 'Name', classes: 'long', isHeader: true, cell: ({ name }) => named(name) },
+    { label: 'Client ID', classes: 'long', cell: ({ clientId }) => html`<code>${clientId}</code>` },
     { label: `Created (${zoneName(visit.zone)})`, cell: ({ createdAt }) => bareMoment(visit, createdAt) },
-    { label: 'Remove', look: 'actions', isHidden: true, cell: (client) => removeButton(visit, client) },
+    { label: 'Remove', classes: 'actions', isHidden: true, cell: (client) => removeButton(visit, client) },
   ]);
 
 const removeButton = (visit: Visit, { clientId, name }: Client): Html =>

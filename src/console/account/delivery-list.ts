@@ -268,16 +268,16 @@ function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookD
       cell: ({ href, event, bookingId }) =>
         html`<a class="whole" href="${href}">${event}</a>${bookingId !== undefined && html` <span class="small muted">Booking ${bookingId}</span>`}`,
     },
-    urls.size > 1 && { label: 'Webhook', look: 'where small', cell: ({ webhookId }) => urls.get(webhookId) },
-    { label: `Created (${zoneName(visit.zone)})`, look: 'when', cell: ({ at }) => bareSecond(visit, at) },
+    urls.size > 1 && { label: 'Webhook', classes: 'where small', cell: ({ webhookId }) => urls.get(webhookId) },
+    { label: `Created (${zoneName(visit.zone)})`, classes: 'when', cell: ({ at }) => bareSecond(visit, at) },
     {
       label: 'Outcome',
-      look: 'outcome',
+      classes: 'outcome',
       cell: ({ delivery }) => (delivery ? deliveryBadge(delivery.state) : NOT_SENT),
     },
     {
       label: 'Attempts',
-      look: 'attempted small',
+      classes: 'attempted small',
       cell: ({ delivery }) => (delivery ? attemptsOf(visit, delivery) : 'never sent'),
     },
   ];

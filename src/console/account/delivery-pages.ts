@@ -3,6 +3,7 @@ import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { html, named } from '../../html/html.ts';
 import { type DeliveryDocument, RETENTION_MS } from '../../webhooks/webhooks.ts';
+import { withVia } from '../parts/back-link.ts';
 import { addressOf } from '../parts/links.ts';
 import {
   type Form,
@@ -14,7 +15,6 @@ import {
   type Routes,
   type Visit,
 } from '../parts/visit.ts';
-import { keeping } from '../parts/way-back.ts';
 import { deliveryList } from './delivery-list.ts';
 import { attemptsShown, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
 import { DELIVERIES, WEBHOOKS } from './webhooks.ts';
@@ -60,7 +60,7 @@ export function deliveryPages(routes: Routes, { queries, webhooks }: PageDeps): 
           ? await webhooks.resend(deliveryId)
           : await webhooks.sendEvent(webhookId, missed, deliveryId.split(':', 1)[0] ?? '');
       // The page of the delivery shows its state and keeps it up to date; a message would soon be wrong.
-      if (!isRefusal(outcome)) return { go: keeping(visit, deliveryHref(outcome)) };
+      if (!isRefusal(outcome)) return { go: withVia(visit, deliveryHref(outcome)) };
       const { via } = visit;
       const page = deliveryHref({ webhookId, deliveryId });
       return notDone(addressOf(page, { booking: missed?.bookingId.toString(), via }), outcome.details);

@@ -5,11 +5,11 @@ import type { Recorded } from '../../domain/events.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
+import { backTo, withVia } from '../parts/back-link.ts';
 import { bareSecond, counted, fromNow, second } from '../parts/formats.ts';
 import { hiddenField, onceField, postForm } from '../parts/forms.ts';
 import { addressOf, noticeOf, pager } from '../parts/links.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
-import { backTo, keeping } from '../parts/way-back.ts';
 
 /** How deliveries are displayed. */
 
@@ -92,17 +92,17 @@ export function deliveryPage(
   return {
     ...eventHead(visit, webhook, event, bookingOf(delivery), eventAt),
     title: `Delivery of ${event}`,
-    actions: sendForm(visit, webhook, keeping(visit, `${href}/resend`), 'Resend'),
+    actions: sendForm(visit, webhook, withVia(visit, `${href}/resend`), 'Resend'),
     flash: noticeOf(visit.query, { before }),
     main: html`<div id="delivery-state" class="row" role="status" data-live-region>${stateOf(visit, delivery)}</div>
-${state === 'Pending' && html`<noscript><p class="small"><a href="${keeping(visit, href)}">Look again</a></p></noscript>`}
+${state === 'Pending' && html`<noscript><p class="small"><a href="${withVia(visit, href)}">Look again</a></p></noscript>`}
 <section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(attempts.length, 'attempt')}</h2>${
       shown.length === 0
         ? html`<p class="muted">${attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${pager(
       {
-        first: before && keeping(visit, href),
+        first: before && withVia(visit, href),
         next: earlier > 0 ? addressOf(href, { before: shown.at(-1)?.at, via: visit.via }) : undefined,
       },
       { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },
@@ -124,7 +124,7 @@ export function notSentPage(
   return {
     ...eventHead(visit, webhook, event.type, bookingId, event.metadata.at),
     title: `${event.type}, not sent`,
-    actions: sendForm(visit, webhook, keeping(visit, `${href}/resend`), 'Send', fields),
+    actions: sendForm(visit, webhook, withVia(visit, `${href}/resend`), 'Send', fields),
     main: html`<div class="row">${isExpired ? deliveryBadge('Cancelled', 'Not kept') : NOT_SENT}<span>${
       isExpired
         ? 'Deliveries are kept for 30 days. Whether this one arrived is no longer known.'

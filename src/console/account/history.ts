@@ -6,12 +6,12 @@ import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
+import { withVia } from '../parts/back-link.ts';
 import { amount, capitalised, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
 import { emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Form, Link, PageDeps, Routes, Visit } from '../parts/visit.ts';
-import { keeping } from '../parts/way-back.ts';
 import { PERMISSION_LABELS } from './permission-labels.ts';
 import { LABELS as SPACE_LABELS } from './space-list.ts';
 
@@ -58,7 +58,7 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
     });
     const zone = community?.timeZone ?? readers;
     const single = of === undefined ? undefined : changes[0];
-    const only = single && html`Only ${thing(single)}. `;
+    const only = single && html`Only ${subjectText(single)}. `;
     return {
       title: 'Change history',
       ...defined({ back: single && pageOf(visit, single) }),
@@ -99,7 +99,7 @@ const topicTabs = (offered: readonly OfferedTopic[], current: Topic | undefined)
 
 /** The page that the history of one thing was opened from. */
 function pageOf(visit: Pick<Visit, 'via'>, { of, name = 'Space' }: NamedChange): Link | undefined {
-  if (of.kind === 'space') return { href: keeping(visit, `/console/spaces/${of.id}`), label: namedText(name) };
+  if (of.kind === 'space') return { href: withVia(visit, `/console/spaces/${of.id}`), label: namedText(name) };
   return of.kind === 'webhook' && visit.via !== undefined ? { href: visit.via, label: namedText(name) } : undefined;
 }
 
@@ -110,28 +110,28 @@ const changeTable = (changes: readonly NamedChange[], currency: string, zone: st
     [
       {
         label: 'When',
-        look: 'nowrap',
+        classes: 'nowrap',
         cell: ({ event: { metadata } }) => html`<time datetime="${metadata.at}">${momentIn(zone, metadata.at)}</time>`,
       },
       {
         label: 'What',
-        look: 'long line',
+        classes: 'long line',
         cell: (change) =>
           withDetails(
-            html`<strong>${thing(change, true)} ${VERBS[change.event.type] ?? 'changed'}</strong>`,
+            html`<strong>${subjectText(change, true)} ${VERBS[change.event.type] ?? 'changed'}</strong>`,
             change,
             currency,
             zone,
           ),
       },
-      { label: 'By', look: 'long', isLabelled: true, cell: ({ by }) => actorText(by) },
+      { label: 'By', classes: 'long', isLabelled: true, cell: ({ by }) => actorText(by) },
     ],
     'lines',
   );
 
 /** The subject of a change, by name. Names keep their case at the beginning of a sentence. */
-function thing({ of, name, event }: NamedChange, begins = false): Html {
-  const word = (text: string) => (begins ? capitalised(text) : text);
+function subjectText({ of, name, event }: NamedChange, startsSentence = false): Html {
+  const word = (text: string) => (startsSentence ? capitalised(text) : text);
   const called = name !== undefined && html` “${named(name)}”`;
   switch (of.kind) {
     case 'space':

@@ -109,8 +109,8 @@ function found(asked: string, spaces: readonly Space[], settings: Settings): Htm
 function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: Settings): Html {
   const zone = onlyZone(spaces);
   const total = ({ eventFee }: Space) => amount(priceOf(eventFee, serviceFeePercent).totalPrice, currency);
-  const term = (name: keyof typeof LABELS, look: string, label: string = LABELS[name]) => ({
-    ...{ label, look, isLabelled: true },
+  const term = (name: keyof typeof LABELS, classes: string, label: string = LABELS[name]) => ({
+    ...{ label, classes, isLabelled: true },
     cell: (space: Space) => shownTerms(space, currency)[name],
   });
   const table = dataTable(
@@ -119,22 +119,22 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
     [
       {
         label: LABELS.name,
-        look: 'long line',
+        classes: 'long line',
         isHeader: true,
         cell: ({ spaceId, name }) => html`<a class="whole" href="${PATH}/${spaceId}">${named(name)}</a>`,
       },
       {
         label: 'Opening hours',
-        look: 'nowrap',
+        classes: 'nowrap',
         isLabelled: true,
         cell: (space) =>
           html`${shownTerms(space, currency).windowStart}–${shownTerms(space, currency).windowEnd}${space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`}`,
       },
       term('durationHours', 'nowrap'),
       term('eventFee', 'number', 'You earn'),
-      { label: 'Brands pay', look: 'number', isLabelled: true, cell: total },
+      { label: 'Brands pay', classes: 'number', isLabelled: true, cell: total },
       term('answerHours', 'nowrap'),
-      { label: 'Status', look: 'state', cell: openBadge },
+      { label: 'Status', classes: 'state', cell: openBadge },
     ],
     'lines',
   );

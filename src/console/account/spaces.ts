@@ -9,6 +9,7 @@ import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
+import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { momentIn } from '../parts/formats.ts';
 import { type Field, field, hiddenField, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
 import {
@@ -25,7 +26,6 @@ import {
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
-import { backTo, keeping, viaField } from '../parts/way-back.ts';
 import { historyOf } from './history.ts';
 import { LABELS, openBadge, openOrClose, PATH, shownTerms, spaceList, type Typed } from './space-list.ts';
 
@@ -133,7 +133,7 @@ function editPage(
     actions: openBadge(space),
     problems,
     main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow', content)}
-<section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2><p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space, (path) => keeping(visit, path))}</section>
+<section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2><p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
 <p class="muted small"><a href="${historyOf('space', spaceId, visit)}">Change history</a></p>`,
   };
 }

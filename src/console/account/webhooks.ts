@@ -185,11 +185,11 @@ const webhookTable = (list: readonly Registered[]): Html =>
   dataTable('Registered webhooks', list, [
     {
       label: 'Endpoint',
-      look: 'long',
+      classes: 'long',
       isHeader: true,
       cell: (webhook) => html`<a class="whole" href="${webhookHref(webhook)}">${named(webhook.url)}</a>`,
     },
-    { label: 'Events', look: 'small', cell: ({ events }) => eventNames(events) },
+    { label: 'Events', classes: 'small', cell: ({ events }) => eventNames(events) },
     { label: 'Status', cell: webhookBadge },
   ]);
 

@@ -6,6 +6,7 @@ import { expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText, written } from '../../html/html.ts';
 import { spacePath } from '../find/space-page.ts';
+import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { priceView, stateOf, statusBadge } from '../parts/booking-views.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { NO_PROBLEMS, problemOf } from '../parts/forms.ts';
@@ -21,7 +22,6 @@ import {
   type Problems,
   type Visit,
 } from '../parts/visit.ts';
-import { backTo, keeping, viaField } from '../parts/way-back.ts';
 import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts.ts';
 import { decisionForms } from '../requests/decision-forms.ts';
 import { canEnd } from '../requests/decisions.ts';
@@ -41,7 +41,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       const { bookingId } = booking;
       const written = { rating: form.integer('rating'), title: form.text('title'), content: form.lines('content') };
       const outcome = await commands.reviews.post({ bookingId, brandId: account.id, ...written }, visit.context);
-      const back = keeping(visit, `/console/bookings/${bookingId}`);
+      const back = withVia(visit, `/console/bookings/${bookingId}`);
       if (!isRefusal(outcome)) return done(back, 'Thank you. Your review has been published.');
       return outcome.refused === 'ValidationError'
         ? bookingPage(visit, booking, problemOf(outcome, { rating: 'Rating', title: 'Headline', content: 'Review' }))
@@ -132,7 +132,7 @@ function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
   if (kind === 'Community' && status === 'Pending')
     return html`<div class="decision">${decisionForms(visit, booking, { fields: viaField(visit) })}</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';
-  return html`<div class="row">${buttonLink(keeping(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
+  return html`<div class="row">${buttonLink(withVia(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
 }
 
 /** Whether it may be booked once more. */

@@ -66,9 +66,9 @@ function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency
 function chargeTable(bookings: readonly BookingDocument[], isCommunity: boolean, caption: string): Html {
   const zone = onlyZone(bookings);
   const kept = ({ eventFee, serviceFee }: BookingDocument) => (isCommunity ? eventFee : serviceFee);
-  const money = (label: string, look: string, cents: (booking: BookingDocument) => number | undefined) => ({
+  const money = (label: string, classes: string, cents: (booking: BookingDocument) => number | undefined) => ({
     label,
-    look: `number ${look}`,
+    classes: `number ${classes}`,
     isLabelled: true,
     cell: (booking: BookingDocument) => amountOrDash(cents(booking), booking.currency),
   });
@@ -78,13 +78,13 @@ function chargeTable(bookings: readonly BookingDocument[], isCommunity: boolean,
     [
       {
         label: 'Event',
-        look: 'when',
+        classes: 'when',
         cell: (booking) =>
           html`<a class="whole" href="/console/bookings/${booking.bookingId}">${whenOf(booking, zone)}</a>`,
       },
-      { label: 'Space', look: `long ${isCommunity ? 'space' : 'who'}`, cell: ({ spaceName }) => named(spaceName) },
-      isCommunity && { label: 'Brand', look: 'long who', cell: ({ brandName }) => named(brandName) },
-      { label: 'Status', look: 'state', cell: statusBadge },
+      { label: 'Space', classes: `long ${isCommunity ? 'space' : 'who'}`, cell: ({ spaceName }) => named(spaceName) },
+      isCommunity && { label: 'Brand', classes: 'long who', cell: ({ brandName }) => named(brandName) },
+      { label: 'Status', classes: 'state', cell: statusBadge },
       money('Charged', 'total', ({ charge = 0 }) => charge),
       money('Refunded', 'refund', ({ refund = 0 }) => (refund > 0 ? refund : undefined)),
       money(isCommunity ? 'Earnings' : 'Service fee', 'kept', (booking) =>

@@ -3,9 +3,9 @@ import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
 import { REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
 import { type Html, html } from '../../html/html.ts';
+import { viaField } from '../parts/back-link.ts';
 import { choices, field, postForm, textArea } from '../parts/forms.ts';
 import type { Problems, Visit } from '../parts/visit.ts';
-import { viaField } from '../parts/way-back.ts';
 
 /** Whether to offer the review form. The decider checks again. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>

@@ -16,11 +16,11 @@ import type { Form } from './visit.ts';
 export const STATES = ['Pending', 'Approved', 'Completed', 'Declined', 'Withdrawn', 'Expired', 'Cancelled'] as const;
 export type BookingState = (typeof STATES)[number];
 
-type Stated = Pick<BookingDocument, 'status' | 'cancelledBy' | 'charge'>;
+type StatusFacts = Pick<BookingDocument, 'status' | 'cancelledBy' | 'charge'>;
 
 const ENDED_BY = { Community: 'Declined', Brand: 'Withdrawn', System: 'Expired' } as const;
 
-export const stateOf = ({ status, cancelledBy, charge }: Stated): BookingState =>
+export const stateOf = ({ status, cancelledBy, charge }: StatusFacts): BookingState =>
   status === 'Cancelled' && charge === undefined && cancelledBy !== undefined ? ENDED_BY[cancelledBy] : status;
 
 /** The status that bookings in a state have. */
@@ -37,18 +37,18 @@ const ICON: Readonly<Record<BookingState, IconName>> = {
   Cancelled: 'cancelled',
 };
 
-export const statusIcon = (booking: Stated): Html => icon(ICON[stateOf(booking)]);
+export const statusIcon = (booking: StatusFacts): Html => icon(ICON[stateOf(booking)]);
 
 export const statusClass = (status: BookingStatus): string => `is-${status.toLowerCase()}`;
 
 /** A status, conveyed by word, icon and colour. */
-export const statusBadge = (booking: Stated): Html =>
+export const statusBadge = (booking: StatusFacts): Html =>
   html`<span class="status ${statusClass(booking.status)}">${statusIcon(booking)}${stateOf(booking)}</span>`;
 
-type When = Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>;
+type BookingTime = Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>;
 
 /** `Fri 20 Nov 2026`, `10:00–14:00`. The zone follows unless the page names it. */
-export const whenOf = (booking: When, pageZone: string | undefined): Html =>
+export const whenOf = (booking: BookingTime, pageZone: string | undefined): Html =>
   html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)}${booking.timeZone !== pageZone && html` <span class="muted small zone">${zoneName(booking.timeZone)}</span>`}</span>`;
 
 /** The zone that all of these bookings are in. Undefined if they are in several. */
@@ -102,21 +102,21 @@ export function bookingTable(
     caption,
     list,
     [
-      { label: 'When', look: 'when', cell: (booking) => whenOf(booking, zone) },
+      { label: 'When', classes: 'when', cell: (booking) => whenOf(booking, zone) },
       {
         label: 'Space',
-        look: `long ${kind === 'Community' ? 'space' : 'who'}`,
+        classes: `long ${kind === 'Community' ? 'space' : 'who'}`,
         cell: ({ spaceName }) => named(spaceName),
       },
-      kind === 'Community' && { label: 'Brand', look: 'long who', cell: ({ brandName }) => named(brandName) },
-      { label: 'Status', look: 'state', cell: statusBadge },
-      { label: 'Total', look: 'number total', cell: ({ totalPrice, currency }) => amount(totalPrice, currency) },
+      kind === 'Community' && { label: 'Brand', classes: 'long who', cell: ({ brandName }) => named(brandName) },
+      { label: 'Status', classes: 'state', cell: statusBadge },
+      { label: 'Total', classes: 'number total', cell: ({ totalPrice, currency }) => amount(totalPrice, currency) },
       {
         label: 'Booking',
-        look: 'number id',
+        classes: 'number id',
         cell: ({ bookingId }) => html`<a class="whole" href="/console/bookings/${bookingId}">#${bookingId}</a>`,
       },
-      action !== undefined && { label: 'Action', look: 'actions', isHidden: true, cell: action },
+      action !== undefined && { label: 'Action', classes: 'actions', isHidden: true, cell: action },
     ],
     action === undefined ? 'bookings' : 'bookings acting',
   );

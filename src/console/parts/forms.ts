@@ -63,10 +63,10 @@ export type Field = {
 
 /** An input with its label, hint and error, which are associated with it for screen readers. */
 export function field({ type = 'text', value = '', required = false, ...rest }: Field): Html {
-  return framed(
+  return labelled(
     rest,
-    (tied) =>
-      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>`,
+    (ariaAttributes) =>
+      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>`,
   );
 }
 
@@ -87,18 +87,18 @@ function pickable(
   calendar: 'date' | 'datetime-local',
   shown: (typed: string) => string,
 ): Html {
-  return framed(
+  return labelled(
     rest,
-    (tied) =>
-      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${tied}><button type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,
+    (ariaAttributes) =>
+      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaAttributes}><button type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,
   );
 }
 
 export function textArea({ value = '', required = false, ...rest }: Field): Html {
-  return framed(
+  return labelled(
     rest,
-    (tied) =>
-      html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>
+    (ariaAttributes) =>
+      html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>
 ${String(value)}</textarea>${counter(rest.name, Number(rest.attributes?.maxlength))}`,
   );
 }
@@ -112,28 +112,28 @@ export const counter = (name: string, max: number): Html | undefined =>
 export type Option = { readonly value: string; readonly label: string };
 
 export function select({ value = '', options, ...rest }: Field & { readonly options: readonly Option[] }): Html {
-  return framed(
+  return labelled(
     rest,
-    (tied) =>
-      html`<select id="${rest.name}" name="${rest.name}"${tied}>${options.map(
+    (ariaAttributes) =>
+      html`<select id="${rest.name}" name="${rest.name}"${ariaAttributes}>${options.map(
         (option) =>
           html`<option value="${option.value}"${flag('selected', option.value === String(value))}>${option.label}</option>`,
       )}</select>`,
   );
 }
 
-function framed(
+function labelled(
   { name, label, hint, problems = NO_PROBLEMS }: Omit<Field, 'value' | 'required' | 'type'>,
-  control: (tied: Html) => Html,
+  control: (ariaAttributes: Html) => Html,
 ): Html {
   const problem = problems[name];
   // `counter` is not among them: it would be read with every character.
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
-  const tied = attributes({
+  const ariaAttributes = attributes({
     'aria-describedby': describedBy === '' ? undefined : describedBy,
     'aria-invalid': problem === undefined ? undefined : 'true',
   });
-  return html`<div class="field"><label for="${name}">${label}</label>${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${control(tied)}${errorText(name, problem)}</div>`;
+  return html`<div class="field"><label for="${name}">${label}</label>${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${control(ariaAttributes)}${errorText(name, problem)}</div>`;
 }
 
 /** The error below a field. */
@@ -174,16 +174,16 @@ export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html => hiddenField('c
 export const onceField = (name = 'once'): Html => hiddenField(name, randomBytes(15).toString('base64url'));
 
 /** A form that changes something. */
-export const postForm = (visit: Pick<Visit, 'csrf'>, action: string, look: string, content: Interpolated): Html =>
-  html`<form class="${look}" method="post" action="${action}">${csrfField(visit)}${content}</form>`;
+export const postForm = (visit: Pick<Visit, 'csrf'>, action: string, classes: string, content: Interpolated): Html =>
+  html`<form class="${classes}" method="post" action="${action}">${csrfField(visit)}${content}</form>`;
 
 /** A form that consists of a single button. */
 export const actionButton = (
   visit: Pick<Visit, 'csrf'>,
   action: string,
   label: Interpolated,
-  look: '' | 'quiet' | 'small quiet' | 'small' = '',
-): Html => postForm(visit, action, '', html`<button class="button ${look}">${label}</button>`);
+  classes: '' | 'quiet' | 'small quiet' | 'small' = '',
+): Html => postForm(visit, action, '', html`<button class="button ${classes}">${label}</button>`);
 
 export type Confirmation = {
   readonly action: string;

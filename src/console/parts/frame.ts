@@ -37,7 +37,7 @@ const CONNECTIONS: readonly Entry[] = [
 ];
 
 /** An account's start page, with the label of a link to it. */
-export const homeOf = ({ kind }: Account): { readonly href: string; readonly label: string } =>
+export const startPageOf = ({ kind }: Account): { readonly href: string; readonly label: string } =>
   kind === 'Community'
     ? { href: '/console/inbox', label: 'Back to requests' }
     : { href: '/console/find', label: 'Find a space' };
@@ -124,8 +124,8 @@ function problemSummary(problems: Problems): Html | undefined {
 export const emptyState = (picture: IconName, heading: Interpolated, text: Interpolated, next?: Interpolated): Html =>
   html`<div class="empty">${icon(picture)}<h2>${heading}</h2><p>${text}</p>${next}</div>`;
 
-export const buttonLink = (href: string, label: Interpolated, look = ''): Html =>
-  html`<a class="button ${look}" href="${href}">${label}</a>`;
+export const buttonLink = (href: string, label: Interpolated, classes = ''): Html =>
+  html`<a class="button ${classes}" href="${href}">${label}</a>`;
 
 /** On paper only: the account and the time, which the menu and the screen's clock show otherwise. */
 export const printedHead = (accountName: string, now: number, zone: string): Html =>

@@ -3,12 +3,12 @@ import { type Html, html, type Interpolated } from '../../html/html.ts';
 type Column<T> = {
   readonly label: Interpolated;
   /** Classes of its cells. */
-  readonly look?: string;
+  readonly classes?: string;
   /** Whether the cell names its row. */
   readonly isHeader?: boolean;
   /** Whether the heading is for screen readers only. */
   readonly isHidden?: boolean;
-  /** Whether the label stands before the value where the row is a card. Default: in tables without a look. */
+  /** Whether the label stands before the value where the row is a card. Default: in tables without classes of their own. */
   readonly isLabelled?: boolean;
   cell(row: T): Interpolated;
 };
@@ -18,20 +18,20 @@ export function dataTable<T>(
   caption: string,
   rows: readonly T[],
   columns: readonly (Column<NoInfer<T>> | false)[],
-  look = '',
+  classes = '',
 ): Html {
   const shown = columns.filter((column) => column !== false);
   const label = ({ label, isHidden }: Column<T>) =>
     isHidden ? html`<span class="visually-hidden">${label}</span>` : label;
   const cell = (column: Column<T>, row: T) => {
-    const { isHidden, isLabelled = look === '' && !isHidden } = column;
-    const attributes = html`${isLabelled && html` data-label="${column.label}"`}${column.look && html` class="${column.look}"`}`;
-    const content = look === '' && !isHidden ? html`<div>${column.cell(row)}</div>` : column.cell(row);
+    const { isHidden, isLabelled = classes === '' && !isHidden } = column;
+    const attributes = html`${isLabelled && html` data-label="${column.label}"`}${column.classes && html` class="${column.classes}"`}`;
+    const content = classes === '' && !isHidden ? html`<div>${column.cell(row)}</div>` : column.cell(row);
     return column.isHeader
       ? html`<th scope="row"${attributes}>${content}</th>`
       : html`<td${attributes}>${content}</td>`;
   };
-  return html`<table class="table ${look}"><caption class="visually-hidden">${caption}</caption>
-<thead><tr>${shown.map((column) => html`<th scope="col"${column.look?.includes('number') && html` class="number"`}>${label(column)}</th>`)}</tr></thead>
+  return html`<table class="table ${classes}"><caption class="visually-hidden">${caption}</caption>
+<thead><tr>${shown.map((column) => html`<th scope="col"${column.classes?.includes('number') && html` class="number"`}>${label(column)}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${shown.map((column) => cell(column, row))}</tr>`)}</tbody></table>`;
 }

@@ -29,11 +29,11 @@ export const monthProblem = (asked: string, shown: string): Readonly<Record<stri
     : { '': `“${asked}” is not a month such as 2026-11. This is ${monthName(shown)}.` };
 
 /** The parsed value, or its problem. */
-type Read<T> =
+type Parsed<T> =
   | (T & { readonly problem?: undefined })
   | ({ readonly [F in keyof T]?: undefined } & { readonly problem: string });
 
-export function readDate(text: string): Read<{ readonly date: PlainDate }> {
+export function readDate(text: string): Parsed<{ readonly date: PlainDate }> {
   const typed = text.trim();
   if (WITH_SLASHES.test(typed))
     return { problem: `“${typed}” can be read in two ways. Write a date such as 20 Nov 2026 or 2026-11-20.` };
@@ -101,7 +101,7 @@ export function shownInField(typed: string): string {
 const MOMENT = /^(.+?)(?:T|,?\s+)(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
 /** Reads a typed date and time on a clock that the field names. */
-export function readMoment(text: string): Read<{ readonly time: string }> {
+export function readMoment(text: string): Parsed<{ readonly time: string }> {
   const [, day = '', hour = '', minute = '', second = '00'] = MOMENT.exec(text.trim()) ?? [];
   if (day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
   const read = readDate(day);

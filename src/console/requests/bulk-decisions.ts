@@ -167,9 +167,9 @@ function confirmAll(visit: Visit, { selected, list }: Picked, above: readonly Bo
   const [first] = above;
   const others = selected.filter((one) => !above.includes(one));
   const back = { href: inboxPath(list, list), label: 'Requests' };
-  const form = (requests: readonly BookingDocument[], button: string, look = '') => {
+  const form = (requests: readonly BookingDocument[], button: string, classes = '') => {
     const confirmed = requests.map(({ bookingId }) => hiddenField('confirmed', bookingId));
-    const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${look}">${button}</button>`;
+    const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${classes}">${button}</button>`;
     return postForm(visit, '/console/inbox/approve', '', content);
   };
   const limit = amount(visit.settings.approveConfirmAbove ?? 0, first?.currency ?? '');

@@ -14,7 +14,7 @@ type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPri
 type DecisionVisit = Pick<Visit, 'csrf' | 'now'> & { readonly settings: Pick<Settings, 'approveConfirmAbove'> };
 
 /** The page that the forms are on. */
-export type FormPlace = {
+export type FormPage = {
   /** In the inbox: the query of the list, to which the forms lead back. */
   readonly list?: string;
   /** Fields that the forms carry besides. */
@@ -39,48 +39,50 @@ export const requestName = ({ bookingId }: Pick<Asked, 'bookingId'>): string => 
  * Approve, until the deadline, or decline with a reason. Both open below the buttons, and work without JavaScript: a summary opens
  * the form after it (`requests.css`).
  */
-export const decisionForms = (visit: DecisionVisit, request: Asked, place: FormPlace): Html => {
+export const decisionForms = (visit: DecisionVisit, request: Asked, formPage: FormPage): Html => {
   const approve =
     expiryOf(request) > visit.now
-      ? approveForm(visit, request, place)
+      ? approveForm(visit, request, formPage)
       : { button: html`<p class="small">The time to answer is over. The request is being cancelled.</p>`, ask: EMPTY };
-  const decline = declineForm(visit, request, place);
+  const decline = declineForm(visit, request, formPage);
   return html`<div class="decide">${approve.button}${decline.button}</div>${approve.ask}${decline.ask}`;
 };
 
 /** A button in a row, and the form that it opens. */
 type Opener = { readonly button: Html; readonly ask: Html };
 
-const nameOf = (word: string, request: Asked, { list }: FormPlace): Html =>
+const nameOf = (word: string, request: Asked, { list }: FormPage): Html =>
   list === undefined ? EMPTY : html` aria-label="${word} ${requestName(request)}"`;
 
-function approveForm(visit: DecisionVisit, request: Asked, place: FormPlace): Opener {
-  const { list, fields } = place;
+function approveForm(visit: DecisionVisit, request: Asked, formPage: FormPage): Opener {
+  const { list, fields } = formPage;
   const action = `/console/bookings/${request.bookingId}/approve`;
   const price = amount(request.totalPrice, request.currency);
   // The rows of a list share one form, which knows what is selected.
   const owner = list === undefined ? EMPTY : html` form="${BULK_FORM}" formaction="${action}"`;
   const form = (button: Html) => (list === undefined ? postForm(visit, action, '', html`${fields}${button}`) : button);
-  const look = list === undefined ? '' : 'small quiet';
+  const classes = list === undefined ? '' : 'small quiet';
   if (!needsConfirmation(visit, request))
     return {
-      button: form(html`<button class="button ${look}"${owner}${nameOf('Approve', request, place)}>Approve</button>`),
+      button: form(
+        html`<button class="button ${classes}"${owner}${nameOf('Approve', request, formPage)}>Approve</button>`,
+      ),
       ask: EMPTY,
     };
   return {
-    button: html`<details class="approve"><summary class="button ${look}"${nameOf('Approve…', request, place)}>Approve…</summary></details>`,
+    button: html`<details class="approve"><summary class="button ${classes}"${nameOf('Approve…', request, formPage)}>Approve…</summary></details>`,
     ask: html`<div class="ask to-approve"><p>${price} will be charged to the brand.</p><div class="row">${form(
       html`<button class="button small" name="confirmed" value="${request.totalPrice}"${owner}>Approve for ${price}</button>`,
     )}${COLLAPSE}</div></div>`,
   };
 }
 
-function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, place: FormPlace): Opener {
-  const { list, fields } = place;
+function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, formPage: FormPage): Opener {
+  const { list, fields } = formPage;
   const id = `reason-${request.bookingId}`;
-  const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" list="${REASONS}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p>${counter(id, REASON.max)}<div class="row"><button class="button danger small"${nameOf('Decline', request, place)}>Decline request</button>${COLLAPSE}</div>`;
+  const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" list="${REASONS}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p>${counter(id, REASON.max)}<div class="row"><button class="button danger small"${nameOf('Decline', request, formPage)}>Decline request</button>${COLLAPSE}</div>`;
   return {
-    button: html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}"${nameOf('Decline…', request, place)}>Decline…</summary></details>`,
+    button: html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}"${nameOf('Decline…', request, formPage)}>Decline…</summary></details>`,
     ask: postForm(visit, `/console/bookings/${request.bookingId}/decline`, 'ask to-decline', content),
   };
 }

@@ -5,6 +5,7 @@ import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
+import { viaField, withVia } from '../parts/back-link.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { hiddenField, NO_PROBLEMS, postForm, problemOf } from '../parts/forms.ts';
@@ -18,14 +19,13 @@ import {
   type Shown,
   type Visit,
 } from '../parts/visit.ts';
-import { keeping, viaField } from '../parts/way-back.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { inboxReads } from './inbox-reads.ts';
 import { cursorOf, following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
-  keeping(visit, `/console/bookings/${bookingId}`);
+  withVia(visit, `/console/bookings/${bookingId}`);
 
 /** Answering one request, and cancelling a booking (docs/decisions/console.md). */
 export function decisionPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -39,10 +39,11 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
         return confirmApproval(visit, booking);
       const command = { bookingId: booking.bookingId, communityId: visit.account.id };
       const outcome = await commands.bookings.approve(command, visit.context);
-      if (isRefusal(outcome)) return goOn(visit, booking, await tooLate(visit, booking, 'approved', outcome.details));
+      if (isRefusal(outcome))
+        return backToSource(visit, booking, await tooLate(visit, booking, 'approved', outcome.details));
       const charged = amount(booking.totalPrice, booking.currency);
       const text = `Request approved: ${briefly(booking, visit.account)}. ${charged} was charged.`;
-      return goOn(visit, booking, { kind: 'done', text });
+      return backToSource(visit, booking, { kind: 'done', text });
     }),
   );
 
@@ -82,18 +83,18 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
         expected === 'Approved'
           ? `Booking cancelled. ${refunded(booking, account, 'was')}`
           : `Request ${verb}: ${briefly(booking, account)}.`;
-      return goOn(visit, booking, { kind: 'done', text });
+      return backToSource(visit, booking, { kind: 'done', text });
     }
     return outcome.refused === 'ValidationError'
       ? endPage(visit, booking, problemOf(outcome, { reason: 'Reason' }))
-      : goOn(visit, booking, await tooLate(visit, booking, verb, outcome.details, reason));
+      : backToSource(visit, booking, await tooLate(visit, booking, verb, outcome.details, reason));
   }
 
   /** Back to the page that the form was sent from: the booking, or the list, at its next request. */
-  async function goOn(visit: Visit, booking: BookingDocument, flash: Flash): Promise<Answer> {
+  async function backToSource(visit: Visit, booking: BookingDocument, flash: Flash): Promise<Answer> {
     const list = listOfForm(visit.form);
     if (list === undefined) return { go: pathOf(visit, booking), flash };
-    const next = await onwards(queries, visit, list, booking);
+    const next = await nextRequestPath(queries, visit, list, booking);
     // A message that explains something is at the top of the page: the row would scroll it out of view.
     return { go: flash.kind === 'done' ? next : (next.split('#', 1)[0] ?? next), flash };
   }
@@ -162,7 +163,7 @@ function confirmApproval(visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'
   const { bookingId, totalPrice, currency } = request;
   const price = amount(totalPrice, currency);
   const path = `/console/bookings/${bookingId}`;
-  const back = { href: keeping(visit, path), label: `Booking #${bookingId}` };
+  const back = { href: withVia(visit, path), label: `Booking #${bookingId}` };
   const content = html`${listFieldsOf(visit.form)}${viaField(visit)}${hiddenField('confirmed', totalPrice)}
 ${summaryOf(request, request.brandName, request.spaceName)}
 <p>This is above ${amount(visit.settings.approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
@@ -186,7 +187,7 @@ const refunded = (
 ): string => `${amount(totalPrice, currency)} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
 
 /** The page of the list to show after a request was answered: at the next request. */
-async function onwards(
+async function nextRequestPath(
   queries: PageDeps['queries'],
   { account, form }: Visit,
   list: RequestList,

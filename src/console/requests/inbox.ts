@@ -22,7 +22,7 @@ import type { AccountOf, ConsoleRoutes, PageDeps, Problems, Visit } from '../par
 import {
   BULK_FORM,
   decisionForms,
-  type FormPlace,
+  type FormPage,
   listField,
   reasonSuggestions,
   requestName,
@@ -86,7 +86,7 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
-    const place = { list: inboxQuery(list) };
+    const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
     const [count, added, reasons, zone] = await Promise.all([
       reads.count(list, ordered),
@@ -99,8 +99,8 @@ ${bar(visit, list, rows, added)}${
   rows.length === 0
     ? nothing(visit, list, count)
     : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
-        (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
-      )}</ol>${reasonSuggestions(reasons)}${isOpen ? onwardsFrom(list, ordered[0]) : pagesBeside(list, page)}`
+        (row) => html`<li>${rowView(visit, row, formPage, picked.has(String(row.request.bookingId)))}</li>`,
+      )}</ol>${reasonSuggestions(reasons)}${isOpen ? pendingLink(list, ordered[0]) : pagesBeside(list, page)}`
 }`;
   }
 
@@ -172,7 +172,7 @@ function nothing({ now }: Visit, list: RequestList, waiting: number): Html {
   }
 }
 
-function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormPlace, isPicked: boolean): Html {
+function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: FormPage, isPicked: boolean): Html {
   const { bookingId, timeZone, currency } = request;
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
@@ -191,7 +191,7 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormP
     isOpen &&
     html`<p class="small">${expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'} <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
   }</div>
-${isOpen ? decisionForms(visit, request, place) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
+${isOpen ? decisionForms(visit, request, formPage) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
 </article>`;
 }
 
@@ -229,7 +229,7 @@ const pagesBeside = (list: RequestList, { previous, next }: ListPage<unknown>): 
   pager({ previous: previous && pathTo(list, previous), next: next && pathTo(list, next) });
 
 /** From a page that stays open, to what is still pending. */
-const onwardsFrom = (list: RequestList, pending: BookingDocument | undefined): Html | undefined =>
+const pendingLink = (list: RequestList, pending: BookingDocument | undefined): Html | undefined =>
   pager(
     { next: pending && pathTo(list, { after: undefined, first: pending.bookingId }) },
     { next: 'Show pending requests' },

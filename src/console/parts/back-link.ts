@@ -15,7 +15,7 @@ const LISTS =
   /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+]{0,500})?$/;
 
 /** Undefined if the reader came from another page. */
-export function cameVia(request: FastifyRequest, publicUrl: string): string | undefined {
+export function listOpenedFrom(request: FastifyRequest, publicUrl: string): string | undefined {
   const asked = new Form(request.query).text(FIELD) || new Form(request.body).text(FIELD);
   const { referer = '' } = request.headers;
   const path = asked || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
@@ -33,7 +33,7 @@ export const backTo = ({ via, account }: Came & Pick<Visit, 'account'>, otherwis
 const isPage = (path: string, address: string): boolean => address.split('?')[0] === path;
 
 /** The address of a page that keeps the way back. */
-export const keeping = ({ via }: Came, path: string): string => addressOf(path, { [FIELD]: via });
+export const withVia = ({ via }: Came, path: string): string => addressOf(path, { [FIELD]: via });
 
 /** The same for a form. */
 export const viaField = ({ via }: Came): Html | undefined => (via === undefined ? undefined : hiddenField(FIELD, via));
