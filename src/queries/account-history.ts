@@ -29,7 +29,7 @@ export type AuditFilter = {
 };
 
 /** How far an audit has read. */
-export type AuditProgress = { readonly read: number; readonly at: string };
+type AuditProgress = { readonly read: number; readonly at: string };
 
 export type ChangePage = {
   /** Newest first. */
