@@ -84,9 +84,6 @@ export async function openFoundation(
   }
 }
 
-/** How often the main thread beats, in milliseconds: together with its other jobs, since its worker holds the leases. */
-const BEAT_OF_MAIN_MS = 1_000;
-
 /** Names the setting of a wrong secret key. */
 export const inOneLine = (error: unknown): unknown =>
   error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
@@ -95,7 +92,7 @@ async function buildFoundation(
   given: Config,
   logger: Logger,
   clock: Clock,
-  { kind = 'service', inThread = false, link, ended }: FoundationOptions,
+  { kind = 'service', link, ended }: FoundationOptions,
   stores: Stores,
 ): Promise<Foundation> {
   const { events, documents, logThread } = stores;
@@ -106,11 +103,7 @@ async function buildFoundation(
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
-  const heartbeats = await startHeartbeats<NodeStatus>({
-    documents,
-    status,
-    ...(inThread && { beatMs: BEAT_OF_MAIN_MS }),
-  });
+  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   for (const session of ended ?? []) await heartbeats.markDead(session);
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },

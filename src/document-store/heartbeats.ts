@@ -39,9 +39,11 @@ type Living<S> = { readonly session: string; readonly status: S };
 
 type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
-/** Beats per allowed silence. */
-const BEATS_PER_SILENCE = 4;
+/** Beats per allowed silence. On an idle machine they cost most. One may fail without a loss of leases. */
+const BEATS_PER_SILENCE = 3;
 const SILENCE_MS = 3_000;
+/** A silence is measured to this many milliseconds. */
+const LOOK_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
 
@@ -52,10 +54,8 @@ export async function startHeartbeats<S extends object>(deps: {
   readonly status: S;
   /** How long a process may be silent before others consider it dead, in milliseconds. Default 3 s. */
   readonly silenceMs?: number;
-  /** The interval between two beats, in milliseconds. Default: four beats in the time it may be silent. */
-  readonly beatMs?: number;
 }): Promise<Heartbeats<S>> {
-  const { silenceMs = SILENCE_MS, beatMs = silenceMs / BEATS_PER_SILENCE } = deps;
+  const { silenceMs = SILENCE_MS } = deps;
   const session = randomUUID();
   const heartbeats = await deps.documents.open(collection<S>());
   const stopping = new AbortController();
@@ -66,6 +66,7 @@ export async function startHeartbeats<S extends object>(deps: {
   let stored: Stored<HeartbeatDocument<S>> | undefined;
   let lastBeat = Number.NEGATIVE_INFINITY;
   let beating: Promise<void> | undefined;
+  let looking: Promise<void> | undefined;
 
   async function write(): Promise<void> {
     const startedAt = performance.now();
@@ -84,7 +85,14 @@ export async function startHeartbeats<S extends object>(deps: {
   }
 
   /** Records which processes have beaten since the last call. */
-  async function look(): Promise<void> {
+  function look(): Promise<void> {
+    looking ??= lookNow().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  async function lookNow(): Promise<void> {
     const now = performance.now();
     const found = new Map<string, Seen<S>>();
     for await (const { key, version, document } of heartbeats.find(everyDocument())) {
@@ -107,7 +115,7 @@ export async function startHeartbeats<S extends object>(deps: {
 
   await beat();
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
-  const running = inRounds(beatMs, stopping.signal, () => beat().catch(() => {}));
+  const running = inRounds(silenceMs / BEATS_PER_SILENCE, stopping.signal, () => beat().catch(() => {}));
 
   /** Counts only up to the last look, so that a pause of this process does not count as silence of another. */
   const silence = ({ since }: Seen<S>): number => lookedAt - since;
@@ -127,7 +135,7 @@ export async function startHeartbeats<S extends object>(deps: {
     beat,
     async silentFor(other) {
       if (other === session) return performance.now() - lastBeat;
-      if (!seen.has(other)) await look();
+      if (!seen.has(other) || performance.now() - lookedAt >= LOOK_AGAIN_MS) await look();
       const known = seen.get(other);
       return known === undefined ? Number.POSITIVE_INFINITY : silence(known);
     },
