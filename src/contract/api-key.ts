@@ -1,12 +1,14 @@
 import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import type { Account } from '../domain/account.ts';
+import { picked } from '../domain/picked.ts';
 import { toPublicAccount } from './account.ts';
 
 /** An API key as the command line prints it with `--json`. */
-export const toOperatorApiKey = (key: ApiKeyDocument) => {
-  const { apiKeyId: id, permissions, label, preview, issuedAt, revokedAt } = key;
-  return { id, account: toPublicAccount(key.owner), permissions, label, preview, issuedAt, revokedAt };
-};
+export const toOperatorApiKey = (key: ApiKeyDocument) => ({
+  id: key.apiKeyId,
+  account: toPublicAccount(key.owner),
+  ...picked(key, ['permissions', 'label', 'preview', 'issuedAt', 'revokedAt']),
+});
 
 type Issued = Pick<ApiKeyDocument, 'apiKeyId' | 'permissions' | 'label'> & {
   readonly account: Account;
@@ -14,10 +16,8 @@ type Issued = Pick<ApiKeyDocument, 'apiKeyId' | 'permissions' | 'label'> & {
 };
 
 /** The same when it is issued, with the key itself. */
-export const toOperatorIssuedApiKey = ({ apiKeyId: id, account, permissions, label, key }: Issued) => ({
-  id,
-  account: toPublicAccount(account),
-  permissions,
-  label,
-  key,
+export const toOperatorIssuedApiKey = (issued: Issued) => ({
+  id: issued.apiKeyId,
+  account: toPublicAccount(issued.account),
+  ...picked(issued, ['permissions', 'label', 'key']),
 });

@@ -33,10 +33,10 @@ export function noticeOf(event: Recorded<DeliverableEvent>): Notice {
 function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
   const { at: timestamp } = event.metadata;
   if (event.type === 'ReviewPosted') {
-    const { reviewId, bookingId, communityId: propertyId, ...data } = event.data;
-    const { spaceId, rating, title, content, isVerifiedBooking } = data;
-    const review = { propertyId, spaceId, rating, title, content, isVerifiedBooking, createdAt: timestamp };
-    return { event: event.type, timestamp, data: { id: reviewId, reviewId, bookingId, ...review } };
+    const { reviewId, bookingId, communityId: propertyId, ...review } = event.data;
+    const facts = picked(review, ['spaceId', 'rating', 'title', 'content', 'isVerifiedBooking']);
+    const data = { id: reviewId, reviewId, bookingId, propertyId, ...facts, createdAt: timestamp };
+    return { event: event.type, timestamp, data };
   }
   const data = { bookingId: event.data.bookingId, ...publicFacts(event.data, statusAfter(event)) };
   switch (event.type) {

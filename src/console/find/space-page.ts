@@ -16,7 +16,7 @@ import { hoursTopic } from '../live/live.ts';
 import { priceView } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../parts/formats.ts';
 import { csrfField, dateField, hiddenField, NO_PROBLEMS, onceField, problemOf, textArea } from '../parts/forms.ts';
-import { addressOf, linkItem } from '../parts/links.ts';
+import { addressOf, type Fields, linkItem, queryOf } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import {
@@ -51,11 +51,15 @@ type Origin = {
 
 type BrandVisit = Visit<AccountOf<'Brand'>>;
 
+const fieldsOf = ({ start, back, again }: Origin): Fields => ({
+  start: start?.toString(),
+  back,
+  again: again?.toString(),
+});
+
 /** The page of a space, for a brand. */
-export const spacePath = (
-  spaceId: number,
-  { date, start, back, again }: Origin & { readonly date?: PlainDate },
-): string => addressOf(`/console/find/${spaceId}`, { date, start: start?.toString(), back, again: again?.toString() });
+export const spacePath = (spaceId: number, { date, ...origin }: Origin & { readonly date?: PlainDate }): string =>
+  addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(origin) });
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -265,8 +269,7 @@ const repeatNotice = ({ bookingId }: ReadableBooking): Html =>
 
 /** The form that shows another day. */
 function dayForm({ spaceId }: Space, origin: Origin, value: string, earliest: PlainDate, problems: Problems): Html {
-  const kept = new URL(spacePath(spaceId, origin), 'http://localhost').searchParams;
-  const hidden = [...kept].map(([name, value]) => hiddenField(name, value));
+  const hidden = Object.entries(fieldsOf(origin)).map(([name, value]) => value && hiddenField(name, value));
   return html`<form class="card fields-row end" method="get" action="/console/find/${spaceId}">${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, problems, earliest })}<div><button class="button quiet">Show this day</button></div></form>`;
 }
 
@@ -280,8 +283,7 @@ function requestForm(
 ): Html {
   const { spaceId, active } = space;
   const price = priceIn(visit, space);
-  const query = spacePath(spaceId, origin).split('?')[1] ?? '';
-  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${hiddenField('origin', query)}
+  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${hiddenField('origin', queryOf(fieldsOf(origin)))}
 <h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending a request is free.</p></form>`;
