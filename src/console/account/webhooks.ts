@@ -64,22 +64,26 @@ const SECRET_ADVICE =
 type Registered = WebhookDocument & { readonly receiver: ReceiverHealth };
 
 /** The webhooks of an account. */
-export function webhookPages(routes: Routes, { commands, queries, webhooks }: PageDeps): void {
+export function webhookPages(routes: Routes, deps: PageDeps): void {
+  const { commands, queries, webhooks } = deps;
   const { withWebhook } = handlersFor(queries);
 
-  routes.get(PATH, listPage);
+  routes.get(PATH, (visit) => listPage(deps, visit));
 
   routes.post(PATH, async (visit) => {
     const { account, form, context, user } = visit;
     const events = maskOf(form.all('event'), WEBHOOK_EVENTS);
     const owner = { credential: `user:${user.id}`, account } as const;
     const outcome = await commands.webhooks.register({ owner, url: form.text('url'), events }, context);
-    if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
+    if (isRefusal(outcome)) return listPage(deps, visit, problemOf(outcome, LABELS, CHOOSE));
     const back = { href: webhookHref(outcome), label: 'Webhook' };
     return secretPage({ title: 'Webhook registered', back, secret: outcome.signingSecret, advice: SECRET_ADVICE });
   });
 
-  routes.get(`${PATH}/:id`, withWebhook(webhookPage));
+  routes.get(
+    `${PATH}/:id`,
+    withWebhook((visit, webhook) => webhookPage(deps, visit, webhook)),
+  );
 
   routes.post(
     `${PATH}/:id/rotate`,
@@ -123,60 +127,65 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
     `${PATH}/:id/recover`,
     withWebhook(async (visit, webhook) => {
       const read = readMoment(visit.form.text('since'));
-      if (read.problem !== undefined) return webhookPage(visit, webhook, { since: read.problem });
+      if (read.problem !== undefined) return webhookPage(deps, visit, webhook, { since: read.problem });
       const local = Temporal.PlainDateTime.from(read.time).toZonedDateTime(readerZone(visit.form.text('zone')));
       const outcome = await webhooks.recover(webhook.webhookId, toTimestamp(local.epochMilliseconds));
-      if (isRefusal(outcome)) return webhookPage(visit, webhook, { since: outcome.details });
+      if (isRefusal(outcome)) return webhookPage(deps, visit, webhook, { since: outcome.details });
       const href = webhookHref(webhook);
       return outcome.due === 0
         ? nothingToDo(href, 'Nothing has been missed since then.')
         : done(href, `${counted(outcome.due, 'delivery', 'deliveries')} queued.`);
     }),
   );
+}
 
-  async function listPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
-    const registered = await queries.webhooks.listOfAccount(visit.account);
-    const list = await Promise.all(
-      registered.map(async (webhook) => ({ ...webhook, receiver: await webhooks.receiver(webhook.webhookId) })),
-    );
-    return {
-      title: 'Webhooks',
-      lead: html`Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as they happen. <a href="${historyOfAll('webhooks')}">History</a>`,
-      problems,
-      main: html`${list.length > 0 && findDelivery}<div class="split"><div id="webhooks" data-live-region>${
-        list.length === 0
-          ? emptyState('webhook', 'No webhooks yet', 'Register an endpoint and send it a test delivery.')
-          : webhookTable(list)
-      }</div>
+async function listPage(
+  { queries, webhooks }: PageDeps,
+  visit: Visit,
+  problems: Problems = NO_PROBLEMS,
+): Promise<Answer> {
+  const registered = await queries.webhooks.listOfAccount(visit.account);
+  const list = await Promise.all(
+    registered.map(async (webhook) => ({ ...webhook, receiver: await webhooks.receiver(webhook.webhookId) })),
+  );
+  return {
+    title: 'Webhooks',
+    lead: html`Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as they happen. <a href="${historyOfAll('webhooks')}">History</a>`,
+    problems,
+    main: html`${list.length > 0 && findDelivery}<div class="split"><div id="webhooks" data-live-region>${
+      list.length === 0
+        ? emptyState('webhook', 'No webhooks yet', 'Register an endpoint and send it a test delivery.')
+        : webhookTable(list)
+    }</div>
 <div>${newWebhookForm(visit, problems)}</div></div>`,
-    };
-  }
+  };
+}
 
-  async function webhookPage(
-    visit: Visit,
-    webhook: WebhookDocument,
-    problems: Problems = NO_PROBLEMS,
-  ): Promise<Answer> {
-    const { webhookId } = webhook;
-    const [receiver, deliveries] = await Promise.all([
-      webhooks.receiver(webhookId),
-      deliveryList({ queries, webhooks }, visit, [webhook], webhookHref(webhook)),
-    ]);
-    return {
-      title: `Webhook ${namedText(webhook.url)}`,
-      heading: named(webhook.url),
-      lead: html`${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a>`,
-      back: WEBHOOKS,
-      actions: webhookBadge({ ...webhook, receiver }),
-      problems: { ...problems, ...deliveries.problems },
-      flash: deliveries.flash,
-      main: html`<div id="receiver" data-live-region>${receiverNotice({ ...webhook, receiver }, visit)}</div>
+async function webhookPage(
+  { queries, webhooks }: PageDeps,
+  visit: Visit,
+  webhook: WebhookDocument,
+  problems: Problems = NO_PROBLEMS,
+): Promise<Answer> {
+  const { webhookId } = webhook;
+  const [receiver, deliveries] = await Promise.all([
+    webhooks.receiver(webhookId),
+    deliveryList({ queries, webhooks }, visit, [webhook], webhookHref(webhook)),
+  ]);
+  return {
+    title: `Webhook ${namedText(webhook.url)}`,
+    heading: named(webhook.url),
+    lead: html`${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a>`,
+    back: WEBHOOKS,
+    actions: webhookBadge({ ...webhook, receiver }),
+    problems: { ...problems, ...deliveries.problems },
+    flash: deliveries.flash,
+    main: html`<div id="receiver" data-live-region>${receiverNotice({ ...webhook, receiver }, visit)}</div>
 ${webhookActions(visit, webhook)}
 <h2>Deliveries</h2>
 ${deliveries.main}
 ${recoverForm(visit, webhook, problems)}`,
-    };
-  }
+  };
 }
 
 const findDelivery = html`<form class="row end find-delivery" method="get" action="${DELIVERIES}" role="search" aria-label="Deliveries">${field({ name: 'q', label: 'Find a delivery', value: '', attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number or webhook-id' } })}<button class="button quiet">${icon('search')} Search</button>${buttonLink(`${DELIVERIES}?state=Failed`, 'Failed deliveries', 'quiet')}</form>`;
