@@ -1,7 +1,8 @@
 import type { Collection } from 'mongodb';
 import type { BulkLoad, Documents, Projected } from '../document-store.ts';
-import type { Entry, Retry } from './documents.ts';
+import type { Retry } from './documents.ts';
 import { existingKeys } from './duplicate-keys.ts';
+import type { Entry } from './entry.ts';
 
 /** Documents in one bulk write. */
 const CHUNK = 1_000;

@@ -1,0 +1,50 @@
+import type { AnyBulkWriteOperation, Collection } from 'mongodb';
+import type { Projected } from '../document-store.ts';
+import { existingKeys } from './duplicate-keys.ts';
+import { type Entry, updateTo } from './entry.ts';
+
+/** Writes the output of a projection. Documents only move forward. */
+export async function writeProjected<D extends object>(
+  collection: Collection<Entry>,
+  ttl: string | undefined,
+  writes: readonly Projected<D>[],
+): Promise<void> {
+  const existing = await bulkWrite(collection, ttl, lastOfEachKey(writes), true);
+  // Already stored at a later position, or concurrently inserted by another process at an earlier one.
+  await bulkWrite(collection, ttl, existing, false);
+}
+
+/** An unordered bulk write may apply two writes to one key in any order, so only the last of them is sent. */
+function lastOfEachKey<D extends object>(writes: readonly Projected<D>[]): Projected<D>[] {
+  const last = new Map<string, Projected<D>>();
+  for (const write of writes) {
+    const previous = last.get(write.key);
+    if (previous === undefined || previous.position < write.position) last.set(write.key, write);
+  }
+  return [...last.values()];
+}
+
+/** @returns the writes that tried to insert a key that already exists */
+async function bulkWrite<D extends object>(
+  collection: Collection<Entry>,
+  ttl: string | undefined,
+  writes: readonly Projected<D>[],
+  upsert: boolean,
+): Promise<Projected<D>[]> {
+  if (writes.length === 0) return [];
+  const operations = writes.map(
+    ({ key, position, document }): AnyBulkWriteOperation<Entry> => ({
+      updateOne: {
+        filter: { _id: key, p: { $not: { $gte: position } } },
+        update: updateTo(document, ttl, { p: position }),
+        upsert,
+      },
+    }),
+  );
+  try {
+    await collection.bulkWrite(operations, { ordered: false });
+    return [];
+  } catch (error) {
+    return existingKeys(error).flatMap((index) => writes[index] ?? []);
+  }
+}
