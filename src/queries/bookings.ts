@@ -6,7 +6,7 @@ import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
 import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import type { Page } from '../read-models/read-models.ts';
+import type { Page } from '../read-models/reader.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
   type BookingPart,
