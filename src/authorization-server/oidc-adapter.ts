@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { type ChangeContext, withChanges } from '../auth/unlogged-changes.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
@@ -12,8 +11,9 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { accountOfGrant } from './grant-id.ts';
-import { oidcProvider } from './oidc-provider.ts';
+import { invalidGrant, oidcProvider } from './oidc-provider.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
+import { createParallelUses } from './parallel-uses.ts';
 import { correlationId } from './request-id.ts';
 import type { Revocation } from './revocation.ts';
 
@@ -94,37 +94,7 @@ export async function createOidcAdapter(deps: {
     throw await invalidGrant('grant not found');
   }
 
-  // An answer is recorded before it is sent. Without a record no client has received tokens, so a second use proves no theft.
-  const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
-
-  /** Whether a second use of the token now may be a client that had not received the answer to the first when it sent the second. */
-  const mayBeParallel = (record: OidcRecord) =>
-    isUnanswered(record) ||
-    (record.model === 'RefreshToken' &&
-      record.consumedAt !== undefined &&
-      clock() - Date.parse(record.consumedAt) < PARALLEL_MS);
-
-  /** Number of requests waiting for each token in use. */
-  const waiting = new Map<string, number>();
-
-  /**
-   * Serves the first of several concurrent requests with one token and refuses the others (docs/decisions/oauth.md), one after the other,
-   * each once the previous one has been answered and its client has had time to store the new token. A refused client retries with the
-   * token it has stored by then; the 1.x MCP SDK does so at once. An earlier refusal would make it send the used token again, which ends
-   * the grant.
-   */
-  async function refuseInTurn(key: string): Promise<never> {
-    const turn = (waiting.get(key) ?? 0) + 1;
-    waiting.set(key, turn);
-    for (let waited = 0; waited < MAX_WAIT_MS; waited += POLL_MS) {
-      const stored = await records.get(key);
-      if (stored === undefined || !isUnanswered(stored.document)) break;
-      await setTimeout(POLL_MS);
-    }
-    await setTimeout(Math.min(turn * TURN_MS, MAX_WAIT_MS));
-    if (waiting.get(key) === turn) waiting.delete(key);
-    throw await invalidGrant(ALREADY_USED);
-  }
+  const { mayBeParallel, refuseInTurn } = createParallelUses(records, clock);
 
   return {
     asker,
@@ -258,14 +228,4 @@ async function isRevokingAccessToken(): Promise<boolean> {
   return oidc?.route === 'revocation' && oidc.entities.AccessToken !== undefined;
 }
 
-const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
-
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
-/** The time limit of the first request, after which the second stops waiting, because the process of the first may have died. */
-const MAX_WAIT_MS = 2_000;
-const POLL_MS = 20;
-/** How long after the first use of a refresh token a second one may have been sent at the same time, however slow client and network. */
-const PARALLEL_MS = 10_000;
-/** Time for the client to receive and store the answer, and for the next request to be answered. */
-const TURN_MS = 250;
-const ALREADY_USED = 'already used';

@@ -3,3 +3,5 @@
  * start import it from here.
  */
 export const oidcProvider = () => import('oidc-provider');
+
+export const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
