@@ -1,8 +1,8 @@
 import type { Collection } from 'mongodb';
 import type { BulkLoad, Documents, Projected } from '../document-store.ts';
-import type { Retry } from './documents.ts';
 import { existingKeys } from './duplicate-keys.ts';
 import type { Entry } from './entry.ts';
+import type { Retry } from './failures.ts';
 
 /** Documents in one bulk write. */
 const CHUNK = 1_000;

@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { Checkpoint, NextCheckpoint } from '../document-store.ts';
-import type { Retry } from './documents.ts';
 import { existingKeys } from './duplicate-keys.ts';
+import type { Retry } from './failures.ts';
 
 /** The collection that holds the checkpoints of the others. */
 export const CHECKPOINTS = 'readModelCheckpoints';

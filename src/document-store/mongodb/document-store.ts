@@ -19,10 +19,10 @@ import {
 import { mongoBulkLoad } from './bulk-load.ts';
 import { CHECKPOINTS, type CheckpointEntry, createCheckpoints } from './checkpoints.ts';
 import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
-import { mongoDocuments, type Retry } from './documents.ts';
+import { mongoDocuments } from './documents.ts';
 import { noticeEndedSockets } from './ended-sockets.ts';
 import type { Entry } from './entry.ts';
-import { explained, isServerUnavailable, isTransient, unavailable } from './failures.ts';
+import { explained, isServerUnavailable, isTransient, type Retry, unavailable } from './failures.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
 import { watchServer } from './server.ts';

@@ -4,7 +4,7 @@ import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, NextCheckpoint, Projected, Stored, Unread } from '../document-store.ts';
 import { updateDocument } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
-import { unavailable } from './failures.ts';
+import { type Retry, unavailable } from './failures.ts';
 import { gatherReads } from './gathered-reads.ts';
 import { writeProjected } from './projected-writes.ts';
 import { filterOf, sortOf } from './query.ts';
@@ -12,9 +12,6 @@ import { createRecordWrites } from './record-writes.ts';
 
 /** Documents per batch of a cursor. */
 const BATCH_SIZE = 500;
-
-/** Runs an operation and repeats it after transient failures, which leave its outcome unknown. */
-export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
 
 /** A MongoDB collection. @param deps.repeatsWrites whether the server supports retryable writes */
 export function mongoDocuments<D extends object>(

@@ -9,6 +9,9 @@ import {
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 
+/** Runs an operation and repeats it after transient failures, which leave its outcome unknown. */
+export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
+
 /** Too few members of the replica set have acknowledged a write in time. They may still do so. */
 const WRITE_CONCERN_TIMEOUT = 64;
 const UNAUTHORIZED = 13;

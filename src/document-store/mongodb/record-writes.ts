@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { AbortError } from 'p-retry';
-import type { Retry } from './documents.ts';
 import { isDuplicate } from './duplicate-keys.ts';
 import { type Entry, fieldsOf, updateTo } from './entry.ts';
+import type { Retry } from './failures.ts';
 
 /**
  * Writes of single documents. One that is repeated after a lost response is applied once, also by a standalone server.

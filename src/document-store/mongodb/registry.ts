@@ -1,6 +1,6 @@
 import type { Collection as MongoCollection } from 'mongodb';
 import type { Collection, DeclaredCollection } from '../document-store.ts';
-import type { Retry } from './documents.ts';
+import type { Retry } from './failures.ts';
 
 /** The collection with the declarations of the others, which MongoDB does not store. */
 export const REGISTRY = 'declaredCollections';
