@@ -94,7 +94,7 @@ export async function createOidcAdapter(deps: {
     throw await invalidGrant('grant not found');
   }
 
-  const { mayBeParallel, refuseInTurn } = createParallelUses(records, clock);
+  const { isUnanswered, refuseInTurn } = createParallelUses(records);
 
   return {
     asker,
@@ -107,9 +107,9 @@ export async function createOidcAdapter(deps: {
         const key = oidcRecordKey(model, id);
         const record = (await records.get(key))?.document;
         if (!isThere(record)) return undefined;
-        // A second use revokes the grant, but not at once: if a client sends a request twice at the same time (two tabs, a retry), one
-        // is served and the other refused (docs/decisions/oauth.md).
-        if (mayBeParallel(record) && (await route()) === 'token') return refuseInTurn(key);
+        // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
+        // tabs, a retry), one is served and the other refused (docs/decisions/oauth.md).
+        if (isUnanswered(record) && (await route()) === 'token') return refuseInTurn(key);
         const payload = open(key, record);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
@@ -146,7 +146,7 @@ export async function createOidcAdapter(deps: {
       findByUserCode: () => Promise.resolve(undefined),
     }),
 
-    /** Records that the request that consumed a code or refresh token was answered. A later use is a replay. */
+    /** Records that the request that consumed a code or refresh token was answered. Another use from then on is a replay. */
     async answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void> {
       await records.update(oidcRecordKey(model, id), (record) => record && { ...record, answered: true });
     },

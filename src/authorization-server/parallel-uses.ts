@@ -1,26 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Documents } from '../document-store/document-store.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { invalidGrant } from './oidc-provider.ts';
 import type { OidcRecord } from './oidc-record.ts';
 
 /** The time limit of the first request, after which the second stops waiting, because the process of the first may have died. */
 const MAX_WAIT_MS = 2_000;
 const POLL_MS = 20;
-/** How long after the first use of a refresh token a second one may have been sent at the same time, however slow client and network. */
-const PARALLEL_MS = 10_000;
 /** Time for the client to receive and store the answer, and for the next request to be answered. */
 const TURN_MS = 250;
 
 /** Tells several requests that a client sends with one token at the same time from a replay. */
-export function createParallelUses(records: Pick<Documents<OidcRecord>, 'get'>, clock: Clock) {
-  /** Whether a second use of the token now may be a client that had not received the answer to the first when it sent the second. */
-  const mayBeParallel = (record: OidcRecord) =>
-    isUnanswered(record) ||
-    (record.model === 'RefreshToken' &&
-      record.consumedAt !== undefined &&
-      clock() - Date.parse(record.consumedAt) < PARALLEL_MS);
-
+export function createParallelUses(records: Pick<Documents<OidcRecord>, 'get'>) {
   /** Number of requests waiting for each token in use. */
   const waiting = new Map<string, number>();
 
@@ -43,7 +33,7 @@ export function createParallelUses(records: Pick<Documents<OidcRecord>, 'get'>, 
     throw await invalidGrant('already used');
   }
 
-  return { mayBeParallel, refuseInTurn };
+  return { isUnanswered, refuseInTurn };
 }
 
 // An answer is recorded before it is sent. Without a record no client has received tokens, so a second use proves no theft.

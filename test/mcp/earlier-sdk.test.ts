@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 afterEach(() => {
   vi.useRealTimers();
-  refusedTogether = 1;
+  parallel = 1;
   service.time.now = NOON;
 });
 
@@ -58,21 +58,31 @@ const idle = async () => {
   while (underWay.size > 0) await Promise.allSettled(underWay);
 };
 
-/** How many calls are refused before one of them refreshes its token. */
-let refusedTogether = 1;
+/** How many calls are refused together, and then refresh their token together. */
+let parallel = 1;
 const waiting: (() => void)[] = [];
+/** Waits until as many calls are here as run in parallel. */
+async function together(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  waiting.push(resolve);
+  if (waiting.length === parallel) for (const go of waiting.splice(0)) go();
+  await promise;
+}
 /**
- * Holds a refusal back until the other calls have theirs. A transport of this SDK gives up on a call that is refused while another has
- * refreshed the token and not yet been answered, whatever the server does.
+ * Sends a request. A transport of this SDK gives up on a call that is refused while another has refreshed the token, whatever the server
+ * does, and a refresh that is sent after the answer to another one is a replay.
  */
-async function together(answer: Response): Promise<Response> {
+async function send(to: string | URL | Request, init?: RequestInit): Promise<Response> {
+  if (String(init?.body).startsWith('grant_type=refresh_token')) {
+    await together();
+    // The call that was refused refreshes again, alone.
+    parallel = 1;
+  }
+  const answer = await fetch(to, init);
   if (answer.status !== 401) return answer;
   const { status, headers } = answer;
   const body = await answer.text();
-  const all = Promise.withResolvers<void>();
-  waiting.push(all.resolve);
-  if (waiting.length === refusedTogether) for (const release of waiting.splice(0)) release();
-  await all.promise;
+  await together();
   return new Response(body, { status, headers });
 }
 
@@ -81,7 +91,7 @@ function earlierClient(memory: EarlierMemory) {
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     authProvider: memory,
     fetch(to, init) {
-      const answer = fetch(to, init).then(together);
+      const answer = send(to, init);
       underWay.add(answer);
       const settled = () => underWay.delete(answer);
       answer.then(settled, settled);
@@ -124,9 +134,9 @@ test('an app on the 1.x SDK works for a week without asking its user again', asy
 test('calls that run in parallel are all answered when the token has expired, though each refreshes it', async () => {
   const memory = new EarlierMemory();
   const client = await connectEarlier(memory);
-  refusedTogether = 2;
   for (let round = 0; round < 5; round += 1) {
     await idle();
+    parallel = 2;
     moveClock(2 * HOUR_MS);
     const calls = [1, 2].map(() => client.callTool({ name: 'find_spaces', arguments: {} }));
     for (const { structuredContent } of await Promise.all(calls))
