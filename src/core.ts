@@ -7,7 +7,7 @@ import { type AuthorizationServer, createAuthorizationServer } from './authoriza
 import type { Config } from './config.ts';
 import { openSqliteDocuments } from './engines.ts';
 import {
-  type Acting,
+  type CommandParts,
   type Foundation,
   type FoundationOptions,
   inOneLine,
@@ -21,7 +21,7 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The assembled service before anything runs. The command line uses it beside a running service. */
 export type Core = Foundation &
-  Acting & {
+  CommandParts & {
     readonly queries: Queries;
     readonly webhooks: Webhooks;
     readonly apiKeyUsage: ApiKeyUsage;
@@ -54,8 +54,8 @@ export async function openCore(config: Config, logger: Logger, options?: Foundat
 async function assemble(foundation: Foundation): Promise<Core> {
   const { config, logger, clock, events, documents, identity, projector, personalData } = foundation;
   const { readModels } = projector;
-  const acting = await openCommands(foundation);
-  const { users, revocation } = acting;
+  const commandParts = await openCommands(foundation);
+  const { users, revocation } = commandParts;
   const queries = createQueries({
     ...{ events, readModels, personalData, clock },
     directory: {
@@ -69,7 +69,7 @@ async function assemble(foundation: Foundation): Promise<Core> {
     documents,
     revocation,
     users,
-    log: acting.commands.membership,
+    log: commandParts.commands.membership,
     clock,
     logger,
     accountName: queries.accounts.name,
@@ -79,13 +79,13 @@ async function assemble(foundation: Foundation): Promise<Core> {
   const webhooks = await createWebhooks({
     ...foundation,
     readModels,
-    credentials: acting.credentials,
-    commands: acting.commands.webhooks,
+    credentials: commandParts.credentials,
+    commands: commandParts.commands.webhooks,
     isConnected: authorizationServer.connectedApps.isConnected,
   });
   return {
     ...foundation,
-    ...acting,
+    ...commandParts,
     queries,
     webhooks,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),

@@ -73,7 +73,7 @@ export async function openFoundation(
 ): Promise<Foundation> {
   const { clock = systemClock(config.clockShift), inThread, link, log } = options;
   let foundation: Foundation | undefined;
-  const isClockTrusted = async () => foundation !== undefined && (await foundation.clockWatch.look()) === undefined;
+  const isClockTrusted = async () => foundation !== undefined && (await foundation.clockWatch.check()) === undefined;
   const stores = await openStores(config, logger, { clock, isClockTrusted, ...defined({ inThread, link, log }) });
   try {
     foundation = await buildFoundation(config, logger, clock, options, stores);
@@ -154,7 +154,7 @@ const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 const TOOL_SHOWS_WITHIN_MS = 10_000;
 
 /** The parts that change the log: commands with their credentials, users and grants. */
-export type Acting = {
+export type CommandParts = {
   readonly credentials: Credentials;
   readonly commands: Commands;
   readonly users: Users;
@@ -165,7 +165,7 @@ export type Acting = {
   readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
 };
 
-export async function openCommands(foundation: Foundation): Promise<Acting> {
+export async function openCommands(foundation: Foundation): Promise<CommandParts> {
   const { config, clock, events, documents, projector, personalData, logger } = foundation;
   const credentials = await openCredentials({ events, documents, readModels: projector.readModels });
   const commandsAt = (at: Clock, shownWithinMs?: number, pendingLimit?: number) =>

@@ -26,7 +26,7 @@ export function createSealRole(
   let sealedUpTo: Position = LOG_START;
   let failure: string | undefined;
 
-  async function look(): Promise<void> {
+  async function sealNewEvents(): Promise<void> {
     // Read before sealing, so that later events trigger the next seal.
     const end = (await lastEvent(events))?.position ?? LOG_START;
     const opened = await sealing.loaded();
@@ -39,7 +39,7 @@ export function createSealRole(
 
   async function round(): Promise<void> {
     try {
-      await look();
+      await sealNewEvents();
       if (failure !== undefined) logger.info({}, 'The log is being sealed again');
       failure = undefined;
     } catch (error) {

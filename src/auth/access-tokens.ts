@@ -28,7 +28,7 @@ export type VerifiedToken = {
 /** The tokens that are issued and not revoked. Implemented by the authorization server. */
 export type IssuedTokens = {
   /** Checks whether a token is still valid, on every use. */
-  asker(model: TokenModel, id: string): () => Promise<boolean>;
+  existenceCheck(model: TokenModel, id: string): () => Promise<boolean>;
 };
 
 /** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
@@ -154,7 +154,11 @@ function read(payload: JWTPayload, idOf: (jti: string) => string, issued: Issued
   const ofUser = sub !== clientId;
   const expiresAt = exp * 1000;
   const storedId = idOf(jti);
-  const record = { storedId, isLive: issued.asker(ofUser ? 'AccessToken' : 'ClientCredentials', storedId), expiresAt };
+  const record = {
+    storedId,
+    isLive: issued.existenceCheck(ofUser ? 'AccessToken' : 'ClientCredentials', storedId),
+    expiresAt,
+  };
   const account = typeof accountClaim === 'string' ? accountOfKey(accountClaim) : undefined;
   if (account === undefined) return record;
   const caller: Caller = {

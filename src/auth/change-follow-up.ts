@@ -21,7 +21,7 @@ export function createChangeFollowUp(deps: {
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
 
-  async function look(): Promise<void> {
+  async function finishAll(): Promise<void> {
     for (const { finishChanges } of changing)
       await finishChanges().catch((error: unknown) =>
         logger.error({ err: error }, 'Changes to users, apps or clients are not finished; trying again'),
@@ -30,7 +30,7 @@ export function createChangeFollowUp(deps: {
 
   return {
     start() {
-      running = inRounds(periodMs, stopping.signal, look);
+      running = inRounds(periodMs, stopping.signal, finishAll);
     },
     async stop() {
       stopping.abort();

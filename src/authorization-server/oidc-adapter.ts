@@ -43,7 +43,7 @@ export async function createOidcAdapter(deps: {
   });
 
   /** Checks whether a record still exists. */
-  function asker(model: string, id: string): () => Promise<boolean> {
+  function existenceCheck(model: string, id: string): () => Promise<boolean> {
     const key = oidcRecordKey(model, id);
     return async () => isThere((await records.get(key))?.document);
   }
@@ -89,7 +89,7 @@ export async function createOidcAdapter(deps: {
     if (stored?.version !== 1) return;
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
     // The grant may have ended meanwhile. That removed the records issued before; remove this one too.
-    if (await asker('Grant', payload.grantId)()) return;
+    if (await existenceCheck('Grant', payload.grantId)()) return;
     await records.delete(key);
     throw await invalidGrant('grant not found');
   }
@@ -97,7 +97,7 @@ export async function createOidcAdapter(deps: {
   const { isUnanswered, refuseInTurn } = createParallelUses(records);
 
   return {
-    asker,
+    existenceCheck,
 
     /** The adapter with which oidc-provider reads and writes a model. */
     adapter: (model: string): Adapter => ({

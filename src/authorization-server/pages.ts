@@ -181,7 +181,7 @@ export const errorPage = (message: string): string =>
 export const unavailablePage = (told: string, begun: boolean): string =>
   problemPage(
     'Not available right now',
-    `${told}. ${begun ? 'Go back to the app, and look whether it was done before you try again.' : 'Try again in a moment.'}`,
+    `${told}. ${begun ? 'Go back to the app, and check whether it was done before you try again.' : 'Try again in a moment.'}`,
   );
 
 /**

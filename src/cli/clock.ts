@@ -13,7 +13,7 @@ export function clockCommands(venue: Command): void {
     'clock check',
   ).action((_, command) =>
     operate(command, async ({ clockWatch }) => {
-      const problem = await clockWatch.look();
+      const problem = await clockWatch.check();
       return problem === undefined
         ? { json: { believed: true }, text: 'The clock of this machine can be trusted.' }
         : {

@@ -37,22 +37,22 @@ export async function openClockWatch(deps: {
   if (clockShift > 0) await machine.noteShift(clockShift);
 
   let problem: string | undefined;
-  let hasLooked = false;
+  let hasChecked = false;
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<unknown> = Promise.resolve();
+  let checking: Promise<unknown> = Promise.resolve();
 
-  async function lookNow(): Promise<string | undefined> {
+  async function checkNow(): Promise<string | undefined> {
     const before = problem;
     try {
       const compared = await compareWithEngines();
-      if (compared === undefined) problem = (await machine.look()).problem;
+      if (compared === undefined) problem = (await machine.check()).problem;
       else if (compared.problem !== undefined || !sameMachine) problem = compared.problem;
-      else problem = (await machine.look({ lastEvent: false })).problem;
-      hasLooked = true;
+      else problem = (await machine.check({ lastEvent: false })).problem;
+      hasChecked = true;
     } catch (error) {
       // The stores are unavailable, so no timed job can run anyway.
       logger.warn({ err: error }, 'The clock could not be checked');
-      if (!hasLooked) return 'The clock of this machine could not be checked yet';
+      if (!hasChecked) return 'The clock of this machine could not be checked yet';
     }
     if (before === undefined && problem !== undefined)
       logger.error({ clock: problem }, `${problem}. Requests are answered, but timed jobs are paused`);
@@ -64,14 +64,14 @@ export async function openClockWatch(deps: {
    * Checks the clock. Resolves to a sentence with the problem, if there is one. Checks run one after another and are never shared, because each caller
    * needs a result from after its call.
    */
-  function look(): Promise<string | undefined> {
-    const next = looking.then(lookNow);
-    looking = next;
+  function check(): Promise<string | undefined> {
+    const next = checking.then(checkNow);
+    checking = next;
     return next;
   }
 
   return {
-    look,
+    check,
     /** The result of the last check. */
     problem: (): string | undefined => problem,
     /** Declares the clock to be right for every process on this machine. Resolves to false if the clocks of remote engines decide. */
@@ -82,8 +82,8 @@ export async function openClockWatch(deps: {
     },
     /** Checks now and every few seconds. */
     async start(): Promise<void> {
-      await look();
-      timer = setInterval(look, CHECK_EVERY_MS).unref();
+      await check();
+      timer = setInterval(check, CHECK_EVERY_MS).unref();
     },
     stop: (): void => clearInterval(timer),
   };

@@ -62,7 +62,7 @@ export async function openMachineClock(deps: {
      * Compares the clock with the stored state.
      * @param options.lastEvent whether an event ahead of the clock counts. Default true
      */
-    async look({ lastEvent: counts } = { lastEvent: true }): Promise<Finding> {
+    async check({ lastEvent: counts } = { lastEvent: true }): Promise<Finding> {
       const now = offsetOf(wall, steady);
       if (trusted !== undefined && !isOff(now - trusted.offset)) {
         // Follow small corrections, because they add up over months.

@@ -86,7 +86,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
   }
 
   /** What is known of a stream while the log is away: what has ended by any source has ended. */
-  async function standIn(stream: string, cause: unknown): Promise<S> {
+  async function lastKnown(stream: string, cause: unknown): Promise<S> {
     const at = performance.now();
     const last = cached.get(stream);
     const told = await elsewhere(stream, last?.state).catch(() => undefined);
@@ -111,7 +111,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
       const known = fresh(stream);
       if (known !== undefined) return known;
       const limitMs = patienceMs();
-      if (limitMs <= 0) return standIn(stream, undefined);
+      if (limitMs <= 0) return lastKnown(stream, undefined);
       const began = performance.now();
       try {
         return (await within(limitMs, shared(stream))).state;
@@ -121,7 +121,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
         events.outage.suspect(error, began);
         // The next read must not share this one.
         reads.delete(stream);
-        return standIn(stream, error);
+        return lastKnown(stream, error);
       }
     },
 

@@ -90,7 +90,7 @@ export async function openReadModels(deps: {
   await known.refresh();
   const starting = new AbortController();
   void inRounds(CHECK_START_MS, AbortSignal.any([starting.signal, closing.signal]), async () => {
-    await gate.look().catch(() => {});
+    await gate.check().catch(() => {});
     if (gate.areAllOpen()) starting.abort();
   });
 
@@ -116,7 +116,7 @@ export async function openReadModels(deps: {
         });
       while (!closing.signal.aborted && !areReadable() && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));
-        await gate.look().catch(() => {});
+        await gate.check().catch(() => {});
       }
       return areReadable();
     },

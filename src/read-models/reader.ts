@@ -81,7 +81,7 @@ export function createReader(deps: {
 
   /** @throws {Unavailable} if it has not caught up with the log since this process started */
   async function passGate<D extends object>(projection: Projection<D>): Promise<void> {
-    await gate.look().catch(() => {});
+    await gate.check().catch(() => {});
     if (gate.isOpen(idOf(projection))) return;
     // It may not be built yet.
     await current(projection);

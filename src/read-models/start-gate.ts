@@ -30,7 +30,7 @@ export function createStartGate(deps: {
   let attendedSince: number | undefined;
   /** The end of the log when every process had begun to wait for a read model. */
   const mustReach = new Map<ReadModelId, Position>();
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
 
   const forget = (id: ReadModelId): void => {
     for (const each of [caughtUp, readableSince, mustReach]) each.delete(id);
@@ -53,7 +53,7 @@ export function createStartGate(deps: {
     return pending.filter((id) => now - Math.max(since, readableSince.get(id) ?? now) >= knownAfterMs);
   }
 
-  async function lookNow(): Promise<void> {
+  async function checkNow(): Promise<void> {
     await known.refresh();
     for (const projection of projections) {
       if (!known.isReadable(projection)) forget(idOf(projection));
@@ -82,11 +82,11 @@ export function createStartGate(deps: {
     /** Whether all of them have caught up since this process started or was suspended. */
     haveCaughtUp: (): boolean => caughtUp.size === ids.length,
     /** Checks their progress. Rejects if a store does not answer. */
-    look(): Promise<void> {
-      looking ??= lookNow().finally(() => {
-        looking = undefined;
+    check(): Promise<void> {
+      checking ??= checkNow().finally(() => {
+        checking = undefined;
       });
-      return looking;
+      return checking;
     },
   };
 }

@@ -70,7 +70,7 @@ export function createStatus(deps: {
   return async function status(limit = 1_001): Promise<ReadModelsStatus> {
     await checkpoints.read();
     // If the log does not answer, counting the lag fails, too.
-    await gate.look();
+    await gate.check();
     const problems: Problem[] = [];
     const shown: Position[] = [];
     for (const projection of projections) {

@@ -58,7 +58,7 @@ function createWatch(cause: () => unknown): (reply: FastifyReply) => void {
     if (!isLooking && open.length > 0) lookLater();
   }
 
-  function look(): void {
+  function check(): void {
     const now = performance.now();
     open = open.filter((reply) => !isAnswered(reply) && !answerLate(reply, now, cause));
     if (open.length > 0) lookLater();
@@ -67,7 +67,7 @@ function createWatch(cause: () => unknown): (reply: FastifyReply) => void {
 
   function lookLater(): void {
     isLooking = true;
-    setTimeout(look, CHECK_EVERY_MS);
+    setTimeout(check, CHECK_EVERY_MS);
   }
 
   return (reply) => {

@@ -15,10 +15,10 @@ import { inRounds } from '../runtime/rounds.ts';
 export type Scheduler = {
   /**
    * Handles all due bookings, if the clock can be trusted. Resolves to the number of bookings changed.
-   * @param lookAround whether to examine bookings with future stored moments, too
+   * @param checkRules whether to examine bookings with future stored moments, too
    * @throws {AggregateError} with all failures, after the other bookings have been handled
    */
-  runOnce(lookAround?: boolean): Promise<number>;
+  runOnce(checkRules?: boolean): Promise<number>;
   start(): void;
   /** Waits for the current round. */
   stop(): Promise<void>;
@@ -26,9 +26,9 @@ export type Scheduler = {
 
 const PERIOD_MS = 1_000;
 /** Only every so many rounds ask for bookings: those that fall due in between are known by then. */
-const LOOK_EVERY_ROUNDS = 5;
+const QUERY_EVERY_ROUNDS = 5;
 /** How often to check whether changed time-zone rules make a booking due before its stored moment. */
-const LOOK_AROUND_EVERY_MS = 60_000;
+const CHECK_RULES_EVERY_MS = 60_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
 
@@ -71,15 +71,15 @@ export function createScheduler(deps: {
   const documents = readModels.collection(bookings);
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
-  /** When the first booking that the last look has found falls due, in milliseconds since the epoch. */
+  /** When the first booking that the last query has found falls due, in milliseconds since the epoch. */
   let nextDue = Number.NEGATIVE_INFINITY;
 
-  async function runOnce(lookAround = true): Promise<number> {
+  async function runOnce(checkRules = true): Promise<number> {
     const now = clock();
     nextDue = Number.NEGATIVE_INFINITY;
     // Check the clock after reading it, so that the reading is covered.
     if ((await clockProblem()) !== undefined) return 0;
-    const until = toTimestamp(now + (lookAround ? MAX_RULE_CHANGE_MS : LOOK_EVERY_ROUNDS * periodMs));
+    const until = toTimestamp(now + (checkRules ? MAX_RULE_CHANGE_MS : QUERY_EVERY_ROUNDS * periodMs));
     const due = [
       { query: expiring(until), dueAt: expiryOf, act: deps.bookings.expire },
       { query: ending(until), dueAt: endOf, act: deps.bookings.complete },
@@ -117,15 +117,15 @@ export function createScheduler(deps: {
 
   /** Why the last round failed, if it did. */
   let failure: string | undefined;
-  let lookedAroundAt = Number.NEGATIVE_INFINITY;
+  let checkedRulesAt = Number.NEGATIVE_INFINITY;
   let rounds = 0;
   async function round(): Promise<void> {
     rounds += 1;
-    if (rounds % LOOK_EVERY_ROUNDS !== 0 && clock() < nextDue) return;
-    const lookAround = performance.now() - lookedAroundAt >= LOOK_AROUND_EVERY_MS;
-    if (lookAround) lookedAroundAt = performance.now();
+    if (rounds % QUERY_EVERY_ROUNDS !== 0 && clock() < nextDue) return;
+    const checkRules = performance.now() - checkedRulesAt >= CHECK_RULES_EVERY_MS;
+    if (checkRules) checkedRulesAt = performance.now();
     try {
-      await runOnce(lookAround);
+      await runOnce(checkRules);
       if (failure !== undefined) logger.info({}, 'The scheduler works again');
       failure = undefined;
     } catch (error) {

@@ -122,12 +122,12 @@ async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Prom
 /** Describes the seen event if the log does not hold it at its position. */
 async function missingOf({ events, settleMs }: CheckDeps, { seen }: StoreMemory): Promise<string | undefined> {
   if (seen === undefined) return undefined;
-  const look = async () => {
+  const findSeen = async () => {
     for await (const { id, position } of events.readStream(seen.stream, { from: seen.revision, limit: 1 }))
       return id === seen.eventId && position === seen.position;
     return false;
   };
-  const isThere = await settled(look, (found) => found, settleMs);
+  const isThere = await settled(findSeen, (found) => found, settleMs);
   return isThere ? undefined : `event ${seen.eventId} of ${seen.stream} at position ${seen.position}`;
 }
 
@@ -143,10 +143,10 @@ async function missingOfShown({ events, shownPositions }: CheckDeps): Promise<st
 }
 
 /** Looks repeatedly until what is found is good, or the time is over. @returns what was found last */
-async function settled<T>(look: () => Promise<T>, isGood: (found: T) => boolean, withinMs: number): Promise<T> {
+async function settled<T>(find: () => Promise<T>, isGood: (found: T) => boolean, withinMs: number): Promise<T> {
   const giveUpAt = performance.now() + withinMs;
   for (;;) {
-    const found = await look();
+    const found = await find();
     if (isGood(found) || performance.now() >= giveUpAt) return found;
     await delay(ASK_AGAIN_MS);
   }

@@ -26,12 +26,12 @@ import type { Tried, Try } from './send/attempt.ts';
 
 type Delivery = Stored<DeliveryDocument>;
 
-/** Deliveries of a registration read per look into the store. */
+/** Deliveries of a registration per read. */
 const PAGE = 128;
 /** How many deliveries may wait in memory; further ones are read from the store once those have been sent. */
 const MAX_WAITING = 256;
-/** How often a worker with nothing to send looks for what other processes have stored. It ends when it has sent nothing since. */
-const LOOK_EVERY_MS = 50;
+/** How often a worker with nothing to send reads what other processes have stored. It ends when it has sent nothing since. */
+const READ_EVERY_MS = 50;
 
 export type WorkerDeps = {
   readonly queue: Pick<DeliveryQueue, 'due' | 'complete' | 'cancelAll'>;
@@ -75,7 +75,7 @@ type Ending = 'once' | 'slow' | 'open' | 'failed' | 'disabled' | 'idle';
 
 type Step =
   | { readonly do: 'start'; readonly delivery: Delivery }
-  | { readonly do: 'look' }
+  | { readonly do: 'read' }
   /** The longest time to wait for a change. */
   | { readonly do: 'wait'; readonly ms?: number }
   | { readonly do: 'end'; readonly why: Ending };
@@ -97,8 +97,8 @@ export class EndpointWorker {
   /** Whether to read the store again: once the queue is exhausted, or at once. */
   #woken: 'no' | 'yes' | 'at once' = 'no';
   /** In monotonic milliseconds. */
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #hasSentSinceLook = false;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #hasSentSinceRead = false;
   #ending: Ending | undefined;
   #changed = Promise.withResolvers<void>();
 
@@ -137,7 +137,7 @@ export class EndpointWorker {
       while (this.#mayStart()) {
         const step = this.#nextStep();
         if (step.do === 'start') await this.#startNext();
-        else if (step.do === 'look') await this.#look();
+        else if (step.do === 'read') await this.#read();
         else if (step.do === 'wait') await this.#changedWithin(step.ms);
         else this.#ending = step.why;
       }
@@ -159,15 +159,15 @@ export class EndpointWorker {
 
   #nextStep(): Step {
     const { receiver, only } = this.#endpoint;
-    if (this.#woken === 'at once') return { do: 'look' };
+    if (this.#woken === 'at once') return { do: 'read' };
     const health = receiver.health();
     if (this.#sending >= (only === undefined ? inFlightLimit(health, this.#window) : 1)) return { do: 'wait' };
     const ms = slowStartWait(health, this.#attemptedAt, this.#deps.clock());
     if (ms > 0) return { do: 'wait', ms };
     const delivery = this.#nextDelivery(health);
     if (delivery !== undefined) return { do: 'start', delivery };
-    if (this.#woken === 'yes') return { do: 'look' };
-    if (this.#due.waiting === 0) return this.#isComplete ? this.#idleStep() : { do: 'look' };
+    if (this.#woken === 'yes') return { do: 'read' };
+    if (this.#due.waiting === 0) return this.#isComplete ? this.#idleStep() : { do: 'read' };
     // The queued deliveries wait for the breaker, or for another delivery of their sequence.
     return health.breaker?.state === 'open' && this.#due.inFlight === 0 ? { do: 'end', why: 'open' } : { do: 'wait' };
   }
@@ -179,18 +179,18 @@ export class EndpointWorker {
   }
 
   #idleStep(): Step {
-    const ms = this.#lookedAt + LOOK_EVERY_MS - performance.now();
-    const isIdle = this.#due.inFlight === 0 && !this.#hasSentSinceLook;
+    const ms = this.#readAt + READ_EVERY_MS - performance.now();
+    const isIdle = this.#due.inFlight === 0 && !this.#hasSentSinceRead;
     if (this.#endpoint.only !== undefined) return { do: 'end', why: 'idle' };
     if (ms > 0) return { do: 'wait', ms };
-    return isIdle ? { do: 'end', why: 'idle' } : { do: 'look' };
+    return isIdle ? { do: 'end', why: 'idle' } : { do: 'read' };
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     const from = this.#woken === 'no' ? this.#dueFrom : undefined;
     this.#woken = 'no';
     this.#isComplete = true;
-    this.#hasSentSinceLook = false;
+    this.#hasSentSinceRead = false;
     // The next read finds these again, after more urgent ones.
     this.#due.clear();
     // A snapshot from before the query: a delivery that ends meanwhile may still be found as pending.
@@ -198,7 +198,7 @@ export class EndpointWorker {
     for (const delivery of found) this.#due.add(delivery);
     this.#dueFrom = next;
     if (next !== undefined) this.#isComplete = false;
-    this.#lookedAt = performance.now();
+    this.#readAt = performance.now();
   }
 
   async #startNext(): Promise<void> {
@@ -217,7 +217,7 @@ export class EndpointWorker {
     this.#due.start(delivery);
     this.#sending += 1;
     this.#attemptedAt = now;
-    this.#hasSentSinceLook = true;
+    this.#hasSentSinceRead = true;
     if (only !== undefined) this.#ending = 'once';
     permit.begin(() => {
       this.#ending ??= 'slow';

@@ -53,7 +53,7 @@ export function startRoles(
     if (!roles.has('scheduler')) return;
     const { readModels } = projector;
     const { bookings } = commands;
-    const scheduler = createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.look, logger });
+    const scheduler = createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.check, logger });
     scheduler.start();
     const followUp = createChangeFollowUp({ changing, logger });
     followUp.start();

@@ -166,11 +166,11 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     const grantId = grant?.grantId ?? '';
     running.logFails(true);
     await running.server.connectedApps.revokeGrant(grantId, { account: BRAND }, BY_OPERATOR);
-    const { adapter, asker } = await createOidcAdapter({
+    const { adapter, existenceCheck } = await createOidcAdapter({
       ...{ documents, secretKey, clock: Date.now },
       revocation: await createRevocation({ documents, log: createChangeLog(), clock: Date.now, logger: NO_LOGGER }),
     });
-    expect(await asker('Grant', grantId)()).toBe(false);
+    expect(await existenceCheck('Grant', grantId)()).toBe(false);
     expect(await adapter('Grant').find(grantId)).toBeUndefined();
     // What was on its way when the grant ended is not issued any more.
     const token = { grantId, accountId: running.user.id, clientId: app.id };

@@ -83,7 +83,7 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
     const group = names.onServer(name);
     try {
       return await connection.retryWhileStarting(`Looking at consumer group ${group}`, () =>
-        connection.call(managing('a look at the state', group), (client) =>
+        connection.call(managing('a read of the state', group), (client) =>
           client.getPersistentSubscriptionToAllInfo(group, { deadline }),
         ),
       );

@@ -49,7 +49,7 @@ export class Leader {
   #last: Endpoint | undefined;
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #hasStarted = false;
-  #looking: Promise<Endpoint> | undefined;
+  #searching: Promise<Endpoint> | undefined;
   #findings: readonly string[] = [];
 
   constructor(deps: Deps) {
@@ -70,8 +70,8 @@ export class Leader {
   async find(withinMs?: number): Promise<Endpoint> {
     if (this.#deps.closing.aborted) throw new StoreClosed();
     if (this.#known !== undefined) return this.#known;
-    const looking = this.#look();
-    return withinMs === undefined ? looking : within(withinMs, looking, () => new NoLeader(this.#findings));
+    const searching = this.#search();
+    return withinMs === undefined ? searching : within(withinMs, searching, () => new NoLeader(this.#findings));
   }
 
   /** Call when a call to the node has failed or takes long. Starts a round at once; new calls wait for its result. */
@@ -79,7 +79,7 @@ export class Leader {
     if (this.#known === undefined || addressOf(this.#known) !== addressOf(node)) return;
     if (why === 'silent' && performance.now() - this.#confirmedAt < TRUSTED_FOR_MS) return;
     this.#known = undefined;
-    this.#look().catch(() => {});
+    this.#search().catch(() => {});
   }
 
   /** Call when the only node in the URL turns out not to lead, so that there must be others. */
@@ -92,11 +92,11 @@ export class Leader {
     this.#hasStarted = true;
   }
 
-  #look(): Promise<Endpoint> {
-    this.#looking ??= this.#askUntilFound().finally(() => {
-      this.#looking = undefined;
+  #search(): Promise<Endpoint> {
+    this.#searching ??= this.#askUntilFound().finally(() => {
+      this.#searching = undefined;
     });
-    return this.#looking;
+    return this.#searching;
   }
 
   async #askUntilFound(): Promise<Endpoint> {

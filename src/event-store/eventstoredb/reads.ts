@@ -28,7 +28,7 @@ type Open = (
   last: StoredEvent | undefined,
 ) => ((client: NodeClient) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }>) | undefined;
 
-/** The end of the log at the last look, and the last event before it. */
+/** The end of the log at the last read, and the last event before it. */
 type Tail = { readonly end: Position; readonly event: StoredEvent | undefined };
 
 export type Reads = ReturnType<typeof createReads>;

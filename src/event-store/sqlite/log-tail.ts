@@ -155,10 +155,10 @@ export class LogTail {
 
   #pollLater(): void {
     const isBusy = performance.now() < this.#busyUntil;
-    this.#stopPoll = atNext(isBusy ? POLL_BUSY_MS : POLL_IDLE_MS, () => this.#look());
+    this.#stopPoll = atNext(isBusy ? POLL_BUSY_MS : POLL_IDLE_MS, () => this.#checkFile());
   }
 
-  #look(): void {
+  #checkFile(): void {
     this.#pollLater();
     try {
       if (!this.#version.hasChanged()) return;
