@@ -39,11 +39,11 @@ type Living<S> = { readonly session: string; readonly status: S };
 
 type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
-/** Beats per allowed silence. On an idle machine they cost most. One may fail without a loss of leases. */
-const BEATS_PER_SILENCE = 3;
+/** Beats per allowed silence: two may fail without a loss of leases. */
+const BEATS_PER_SILENCE = 4;
 const SILENCE_MS = 3_000;
 /** A silence is measured to this many milliseconds. */
-const LOOK_AGAIN_MS = 200;
+const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
 
@@ -61,12 +61,12 @@ export async function startHeartbeats<S extends object>(deps: {
   const stopping = new AbortController();
   const listeners: ((silentMs: number) => void)[] = [];
   let seen = new Map<string, Seen<S>>();
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
   let status = deps.status;
   let stored: Stored<HeartbeatDocument<S>> | undefined;
   let lastBeat = Number.NEGATIVE_INFINITY;
   let beating: Promise<void> | undefined;
-  let looking: Promise<void> | undefined;
+  let reading: Promise<void> | undefined;
 
   async function write(): Promise<void> {
     const startedAt = performance.now();
@@ -80,19 +80,19 @@ export async function startHeartbeats<S extends object>(deps: {
     ({ stored } = await heartbeats.update(session, change, { stored }));
     const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
     lastBeat = startedAt;
-    await look();
+    await readOthers();
     for (const listener of listeners) listener(silentMs);
   }
 
   /** Records which processes have beaten since the last call. */
-  function look(): Promise<void> {
-    looking ??= lookNow().finally(() => {
-      looking = undefined;
+  function readOthers(): Promise<void> {
+    reading ??= readNow().finally(() => {
+      reading = undefined;
     });
-    return looking;
+    return reading;
   }
 
-  async function lookNow(): Promise<void> {
+  async function readNow(): Promise<void> {
     const now = performance.now();
     const found = new Map<string, Seen<S>>();
     for await (const { key, version, document } of heartbeats.find(everyDocument())) {
@@ -103,7 +103,7 @@ export async function startHeartbeats<S extends object>(deps: {
       else found.set(key, { version, since, status: document.status });
     }
     seen = found;
-    lookedAt = now;
+    readAt = now;
   }
 
   /** One beat at a time, because each builds on the version of the one before. */
@@ -117,8 +117,8 @@ export async function startHeartbeats<S extends object>(deps: {
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
   const running = inRounds(silenceMs / BEATS_PER_SILENCE, stopping.signal, () => beat().catch(() => {}));
 
-  /** Counts only up to the last look, so that a pause of this process does not count as silence of another. */
-  const silence = ({ since }: Seen<S>): number => lookedAt - since;
+  /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
+  const silence = ({ since }: Seen<S>): number => readAt - since;
 
   const lastSeen = (): Living<S>[] =>
     [...seen]
@@ -135,12 +135,12 @@ export async function startHeartbeats<S extends object>(deps: {
     beat,
     async silentFor(other) {
       if (other === session) return performance.now() - lastBeat;
-      if (!seen.has(other) || performance.now() - lookedAt >= LOOK_AGAIN_MS) await look();
+      if (!seen.has(other) || performance.now() - readAt >= READ_AGAIN_MS) await readOthers();
       const known = seen.get(other);
       return known === undefined ? Number.POSITIVE_INFINITY : silence(known);
     },
     async living() {
-      await look();
+      await readOthers();
       return lastSeen();
     },
     lastSeen,
