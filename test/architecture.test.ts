@@ -141,7 +141,7 @@ const foldersOf = (folder: string): string[] => {
   return files.length === 0 ? inside : [folder, ...inside];
 };
 
-test('there is a wrong arrow for every folder', () => {
+test('there is a forbidden import for every folder', () => {
   expect(foldersOf('src').filter((folder) => WRONG_ARROWS[folder] === undefined)).toEqual([]);
 });
 
@@ -174,7 +174,7 @@ test('the table of src/README.md says what each folder may import', () => {
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(checked));
 });
 
-test('no arrow is allowed that nothing uses', () => {
+test('no import between folders is allowed without being used', () => {
   const placeOf = (file: string) => {
     const short = file.replace(/^src\//, '');
     const whole = WHOLE.find((place) => short.startsWith(`${place}/`));
@@ -196,7 +196,7 @@ test('no arrow is allowed that nothing uses', () => {
   expect(allowed.filter((each) => !used.has(each))).toEqual([]);
 });
 
-test('the check refuses a wrong arrow from each folder, names the rule and says what is allowed', () => {
+test('the check refuses a forbidden import from each folder, names the rule and says what is allowed', () => {
   const expected = new Set<string>();
   for (const [folder, text] of Object.entries(WRONG_ARROWS)) {
     const file = isFile(folder) ? folder : `${folder}/wrong-arrow.ts`;
@@ -217,7 +217,7 @@ test('the check refuses a wrong arrow from each folder, names the rule and says 
   );
 });
 
-test('an import that hides its arrow is refused on the spot', () => {
+test('a disguised import between folders is refused where it stands', () => {
   for (const file of ['biome.json', 'imports.grit']) cpSync(join(root, file), join(overlay, file));
   const hidden = [
     `export type Users = import('../auth/users.ts').Users;`,

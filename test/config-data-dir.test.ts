@@ -10,7 +10,7 @@ function dataDir(): string {
   return dir;
 }
 
-test('unset, every setting has its default', () => {
+test('without variables, every setting has its default', () => {
   const folder = dataDir();
   expect(readConfig({ DATA_DIR: folder, PORT: ' ' })).toEqual({
     port: 3000,

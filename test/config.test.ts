@@ -70,7 +70,7 @@ test.each(['a.b', '$all', '-a', 'a b', 'ä', 'x'.repeat(65)])('EVENTSTORE_PREFIX
   expect(read).toThrow(/^EVENTSTORE_PREFIX: must be 1 to 64 letters, digits, _ or -, .+$/);
 });
 
-test('SECRET_KEYS lists several keys, the one that seals first, and takes the place of SECRET_KEY', () => {
+test('SECRET_KEYS lists several keys, the sealing key first, and replaces SECRET_KEY', () => {
   const other = Buffer.alloc(32, 9);
   const { secretKey } = readConfig({ SECRET_KEYS: `${other.toString('hex')}, ${SECRET_KEY}` });
   expect(keysIn(secretKey)).toEqual([other, KEY]);
@@ -82,7 +82,7 @@ test('SECRET_KEYS lists several keys, the one that seals first, and takes the pl
   wrong(SECRET_KEY, { SECRET_KEY });
 });
 
-test('the production engines require SECRET_KEY, and have demo data only if asked', () => {
+test('the production engines require SECRET_KEY, and create demo data only on request', () => {
   const production = { EVENTSTORE_URL: 'esdb://localhost:2113' };
   expect(() => readConfig(production)).toThrow(/^SECRET_KEY: /);
   expect(readConfig({ ...production, SECRET_KEY, DEMO: 'true' }).demo).toBe(true);

@@ -16,7 +16,7 @@ const CLIENTS = 4;
 type Booking = { readonly id: number };
 
 test.skipIf('missing' in mongoServer)(
-  'cutting the connections to MongoDB every 200 ms under load empties no list and loses no delivery',
+  'cutting the MongoDB connections every 200 ms under load empties no list and loses no delivery',
   { timeout: 120_000 },
   async () => {
     const log = await EventStoreDbServer.start();

@@ -97,7 +97,7 @@ describe.each(enginePairs)('end to end on %s', (_, engines) => {
     expect(received.map(({ body }) => JSON.parse(body).event)).not.toContain('BookingCancelled');
   });
 
-  test('of fifty requests for one slot one is accepted and forty-nine are refused', async () => {
+  test('of fifty requests for one slot, one is accepted and forty-nine are refused', async () => {
     const body = { spaceId: space, startTime: '2026-12-20', startHour: 10 };
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => service.post('/bookings', { key: brand.key, body })),

@@ -22,11 +22,11 @@ function blocks(page: string, heading: string, language: string): readonly strin
   return found;
 }
 
-test('the README has at most 10 KB', () => {
+test('the README is at most 10 KB', () => {
   expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(10_000);
 });
 
-test('the table of settings lists exactly those that are read, with their defaults', () => {
+test('the table of settings lists exactly the settings that are read, with their defaults', () => {
   const rows = [...read('docs/operations/settings.md').matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\|/gm)].map(
     ([, name, fallback]) => [name, fallback] as const,
   );
@@ -87,7 +87,7 @@ async function startInFolder() {
   return { url, dataDir, folder };
 }
 
-describe.skipIf(!hasCurl)('what a page tells the reader to paste (needs curl)', () => {
+describe.skipIf(!hasCurl)('the commands of a page work when pasted (needs curl)', () => {
   test('README, a first booking', async () => {
     const at = await startInFolder();
     const [first = '', approval = ''] = blocks('README.md', 'A first booking', 'sh');
@@ -115,7 +115,7 @@ describe.skipIf(!hasCurl)('what a page tells the reader to paste (needs curl)', 
   });
 });
 
-test('the receiver in docs/guides/webhooks.md accepts what is signed and refuses everything else', async () => {
+test('the receiver in docs/guides/webhooks.md accepts signed requests and refuses all others', async () => {
   const folder = temporaryDataDir();
   const port = await freePort();
   const [code = ''] = blocks('docs/guides/webhooks.md', 'Verify the signature', 'js');
@@ -155,7 +155,7 @@ async function helpOf(command: readonly string[]): Promise<string> {
   return printed.join('');
 }
 
-test('every command line in the docs names a command and options that exist', async () => {
+test('every command line in the docs uses an existing command and existing options', async () => {
   const COMMAND = /(?:^|`|run (?:--silent )?|service )venue (?:-- )?([a-z][^`#>|\n]*)/gm;
   const lines = PAGES.flatMap((page) =>
     [...read(page).matchAll(COMMAND)].map(([, line = '']) => ({ page, words: line.trim().split(/\s+/) })),

@@ -40,7 +40,7 @@ async function openVenue() {
 }
 
 describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
-  test('a booking takes one round trip to the log, and its key none', async ({ venue: { log, book } }) => {
+  test('a booking takes one round trip to the log, and its idempotency key none', async ({ venue: { log, book } }) => {
     const [sent, read] = [{ ...log.appends }, log.reads.length];
     const began = performance.now();
     for (const day of DAYS) await book(day, SECOND);

@@ -71,7 +71,7 @@ async function open() {
   };
 }
 
-describe.skipIf('missing' in mongoServer)('a server that stands still', { timeout: 120_000 }, () => {
+describe.skipIf('missing' in mongoServer)('a server that hangs', { timeout: 120_000 }, () => {
   let venue: Awaited<ReturnType<typeof open>>;
   // Each test leaves a service that works again.
   beforeAll(async () => {
@@ -138,7 +138,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
   };
   const INTERNAL_ERROR = /^\{"error":"InternalError","details":"/;
 
-  test('MongoDB: every way in answers in time that it cannot, and goes on afterwards', async () => {
+  test('MongoDB: every interface reports the failure in time, and recovers afterwards', async () => {
     const proxy = stop('MongoDB');
     const [bookings, availability, posted, readiness, token, inbox, authorize, called] = await Promise.all([
       get('/bookings'),
@@ -178,7 +178,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
     await eventually(async () => expect((await get('/bookings')).status).toBe(200));
   });
 
-  test('EventStoreDB: every interface answers in time from what it knows, and goes on afterwards', async () => {
+  test('EventStoreDB: every interface answers in time from the available data, and recovers afterwards', async () => {
     const proxy = stop('EventStoreDB');
     const [posted, readiness, ...reads] = await Promise.all([
       book(50, 'esdb'),
@@ -197,7 +197,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
     await eventually(async () => expect((await book(50, 'esdb')).status).toBe(201));
   });
 
-  test('a booking that is stored after the deadline is found with its key, and is the only one', async () => {
+  test('a booking stored after the deadline is found with its idempotency key, and is the only one', async () => {
     const inbox = await venue.browser.open('/console/inbox');
     const { events } = venue.running.service.core;
     const stored: string[] = [];

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-test('a read model that fails is named on every way in, and nothing old or empty is shown instead', async () => {
+test('every interface names a failed read model, and shows no stale or empty data instead', async () => {
   const { url, service, demo } = running;
   const [harbour] = demo.communities;
   const [northwind] = demo.brands;

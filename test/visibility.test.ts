@@ -163,7 +163,7 @@ async function seenBy(party: Party): Promise<Map<string, string>> {
 }
 
 test.each(['brand', 'community'] as const)(
-  'what a %s sees says nothing of who acted for the other party',
+  'nothing that a %s sees reveals who acted for the other party',
   async (which) => {
     const [me, other] = which === 'brand' ? [brand, community] : [community, brand];
     const seen = await seenBy(me);

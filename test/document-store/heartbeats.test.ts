@@ -35,7 +35,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
   const documents = async () =>
     (await database.open()).open<object>({ name: 'heartbeats', kind: 'readModel', indexes: [] });
 
-  test('processes know of each other at once, and what each says', async () => {
+  test('processes see each other and the announced statuses at once', async () => {
     const a = await start('a');
     const b = await start('b');
     expect(await said(a)).toEqual(['a', 'b']);
@@ -48,7 +48,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     expect(await a.silentFor(b.session)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('a process counts as dead once it has been silent, or is known to have ended', async () => {
+  test('a process counts as dead after a silence, or once it is known to have ended', async () => {
     const a = await start('a');
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'close');
@@ -60,7 +60,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     await eventually(async () => expect(await said(a)).toEqual(['a']));
   });
 
-  test('a process learns for how long others may have taken it for dead', async () => {
+  test('a process learns how long others may have considered it dead', async () => {
     const a = await start('a');
     const silences: number[] = [];
     a.onBeat((silentMs) => silences.push(silentMs));
@@ -75,7 +75,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
   });
 });
 
-test('a process that was asleep does not take the others for dead', async () => {
+test('a process that was suspended does not consider the others dead', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-hearts-'));
   const other = spawn(process.execPath, [
     new URL('../projector/projector-process.ts', import.meta.url).pathname,

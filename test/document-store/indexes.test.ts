@@ -32,7 +32,7 @@ const isOrdered = ({ where, sort }: Find<Row>) => where !== undefined || sort !=
 /** What `everyDocument` asks, which is not declared: it needs no index, but must not be sorted. */
 const EVERYTHING: (typeof queries)[number] = ['users', '{}', { name: 'users', indexes: [] }, {}];
 
-test('queries on all these collections are declared', () => {
+test('every query on these collections is declared', () => {
   const asked = new Set(queries.map(([name]) => name));
   expect(asked).toEqual(
     new Set([
@@ -57,7 +57,7 @@ test('queries on all these collections are declared', () => {
 });
 
 describe('indexes', () => {
-  it.each(queries)('of %s serve %s on SQLite, first page and next', async (name, _, of, query) => {
+  it.each(queries)('of %s serve %s on SQLite, first page and next page', async (name, _, of, query) => {
     expect(isOrdered(query)).toBe(true);
     const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
     const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), repair: '' };

@@ -104,7 +104,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     expect(await (await leases()).tryAcquire('a')).toBeDefined();
   });
 
-  test('a lease is held for as long as the heart of its holder beats, and costs no writes', async () => {
+  test('a lease lasts as long as its holder sends heartbeats, and costs no writes', async () => {
     const lease = await (await leases({ durationMs: 300 })).tryAcquire('a');
     const other = await leases({ durationMs: 300 });
     const version = await versionOf('a');
@@ -116,7 +116,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     expect(await versionOf('a')).toBe(version);
   });
 
-  test('a lease that is no longer renewed goes to another process, and its former holder notices', async () => {
+  test('a lease that is no longer renewed passes to another process, and its former holder notices', async () => {
     const hanging = await faultyStore();
     const first = await (await leases({ ...hanging, durationMs: 100 })).tryAcquire('a');
     hanging.freeze();
@@ -136,7 +136,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     expect(next.isHeld()).toBe(true);
   });
 
-  test('a holder that was silent for too long gives the lease up for good, and frees it once it beats again', async () => {
+  test('a holder that is silent for too long loses the lease for good, and frees it at its next heartbeat', async () => {
     const hanging = await faultyStore();
     const lease = await (await leases({ ...hanging, durationMs: 200 })).tryAcquire('a');
     hanging.freeze();
@@ -147,7 +147,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     expect(lease?.isHeld()).toBe(false);
   });
 
-  test('a beat whose response was lost counts', async () => {
+  test('a heartbeat whose response was lost counts', async () => {
     const broken = await faultyStore();
     const lease = await (await leases({ ...broken, durationMs: 1_500 })).tryAcquire('a');
     broken.loseResponses(2);
@@ -174,7 +174,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     vanishing.thaw();
   });
 
-  test('the duration of a lease is that of its holder, not of those who wait for it', async () => {
+  test('the holder of a lease sets its duration, not the processes that wait for it', async () => {
     const vanishing = await faultyStore();
     await (await leases({ ...vanishing, durationMs: HOUR_MS })).tryAcquire('a');
     const impatient = await leases({ durationMs: 1 });

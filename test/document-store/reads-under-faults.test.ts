@@ -22,7 +22,7 @@ import { withOptions } from './mongodb/server-url.ts';
 
 const reads = Object.entries(documentReads);
 
-describe('reads of documents on SQLite yield everything or throw, whatever fails', () => {
+describe('reads of documents on SQLite yield everything or throw under any fault', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'venue-faults-'));
@@ -110,7 +110,7 @@ describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield e
     });
   });
 
-  test('a store that is closed under a read throws, too', async () => {
+  test('a read throws when its store is closed', async () => {
     const { store, close } = await opened(() => false);
     const { records } = await openDocumentSubject(store);
     const found: unknown[] = [];

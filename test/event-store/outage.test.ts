@@ -23,7 +23,7 @@ function watched(onSuspected?: (reason: string) => void) {
   return { lines, logger, log, outage, ping };
 }
 
-test('an outage is one line when it begins and one when it ends, whatever fails meanwhile', async () => {
+test('an outage logs one line when it begins and one when it ends, regardless of the number of failures', async () => {
   const { lines, logger, log, outage, ping } = watched();
   log.isAway = true;
   for (let call = 0; call < 10; call += 1) {
@@ -43,7 +43,7 @@ test('an outage is one line when it begins and one when it ends, whatever fails 
   expect(lines.slice(0, 2)).not.toContainEqual(expect.objectContaining({ err: expect.anything() }));
 });
 
-test('one probe asks until the log answers, however many calls fail; a short outage is one line', async () => {
+test('a single probe runs until the log answers, for any number of failed calls; a short outage logs one line', async () => {
   const { lines, log, outage } = watched();
   log.isAway = true;
   for (let call = 0; call < 100; call += 1) outage.suspect(new Error('Connection lost'));
@@ -54,7 +54,7 @@ test('one probe asks until the log answers, however many calls fail; a short out
   expect(lines).toMatchObject([{ msg: 'The event log did not answer for a moment', reason: 'No route to host' }]);
 });
 
-test('a worker leaves the report to the thread that answers requests', async () => {
+test('a worker leaves the report to the main thread', async () => {
   const told: string[] = [];
   const { lines, outage } = watched((reason) => void told.push(reason));
   outage.suspect(new Error('Connection lost'));

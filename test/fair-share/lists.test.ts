@@ -84,7 +84,7 @@ async function settled(): Promise<void> {
   });
 }
 
-test('unread lists begin two at a time per credential, and are read only as far as sockets buffer', async () => {
+test('unread lists start two at a time per credential, and are produced only as far as sockets buffer', async () => {
   await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(PIPELINED)));
   await eventually(() => expect(lists.open).toBe(2));
   await settled();
@@ -112,7 +112,7 @@ test('a list that waits too long for its turn is refused, and its connection clo
   expect(text).toMatch(/retry-after: \d/i);
 });
 
-test('no list is begun for a connection that is closed', async () => {
+test('no list starts for a closed connection', async () => {
   await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(PIPELINED)));
   await eventually(() => expect(lists.open).toBe(2));
   for (const socket of sockets) socket.destroy();
@@ -134,7 +134,7 @@ test('a list whose connection closes before its answer begins is abandoned', asy
   expect(lists.pages).toBeLessThan(PAGES);
 });
 
-test('pipelined answers come in order, each when the one before it has been read', async () => {
+test('pipelined responses arrive in order, each after the previous one has been read', async () => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
@@ -148,7 +148,7 @@ test('pipelined answers come in order, each when the one before it has been read
   expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))).toEqual([200, 200, 404, 200]);
 });
 
-test('an answer that is not read for 30 s ends its connection', async () => {
+test('the connection of a response that is not read for 30 s is closed', async () => {
   const { server } = service.app;
   expect(server.timeout).toBe(30_000);
   server.timeout = 300;

@@ -63,7 +63,7 @@ test('calls of one caller run four at a time, and do not delay other callers', a
   expect(begun).toHaveLength(CALLS);
 });
 
-test('a search stops once its client no longer waits for the answer', async () => {
+test('a search stops when its client disconnects', async () => {
   let looks = 0;
   const isWanted = () => {
     looks += 1;

@@ -68,7 +68,7 @@ test('histories of one caller are read two at a time, and do not delay other cal
   expect(held.begun()).toBe(REQUESTS);
 });
 
-test('pages of one user are made two at a time, and do not delay other users', async () => {
+test('pages of one user are rendered two at a time, and do not delay other users', async () => {
   const [ada, bea] = [await signedIn('ada@example.com', greedy), await signedIn('bea@example.com', other)];
   const { bookings } = service.core.queries;
   const { page } = bookings;

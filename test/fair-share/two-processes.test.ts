@@ -102,7 +102,7 @@ async function expectOtherServed(): Promise<void> {
   }
 }
 
-test('the limit of pending requests holds across both, and refused ones leave no record of their keys', async () => {
+test('the limit of pending requests holds across both, and refused requests leave no idempotency records', async () => {
   const answers = await onBoth((process) => Promise.all(Array.from({ length: 20 }, () => book(process, greedy))));
   expect(statusesOf(answers.flat())).toEqual({ 201: PENDING_LIMIT, 422: 40 - PENDING_LIMIT });
   expect((await onBoth(countsOf)).map(({ claims }) => claims)).toEqual([PENDING_LIMIT, PENDING_LIMIT]);
@@ -150,7 +150,7 @@ test('MCP calls run four at a time in each, without delaying the other account',
   await Promise.all(calls);
 });
 
-test('two unread lists are made in each, and are dropped once their connections close', async () => {
+test('each process produces two unread lists, and drops them once their connections close', async () => {
   // Refused if there are as many requests as allowed, which do as well.
   await onBoth((process) => book(process, greedy));
   const before = await onBoth(countsOf);

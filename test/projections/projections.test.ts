@@ -69,7 +69,7 @@ describe('bookings', () => {
   });
 });
 
-test('availability: hours are taken by a request, firmly by its approval, and freed by its cancellation', () => {
+test('availability: a request holds hours, its approval takes them, and its cancellation frees them', () => {
   const first = requested({ bookingId: bookingId(1), startHour: 10 });
   const second = requested({ bookingId: bookingId(2), brand: other, startHour: 14 });
   const day = { spaceId: 7, date: '2026-12-10' };
@@ -84,7 +84,7 @@ test('availability: hours are taken by a request, firmly by its approval, and fr
   expect(documentsOf(availability, approved(first))).toEqual({});
 });
 
-test('spaces have their current terms', () => {
+test('spaces show their current terms', () => {
   const id = { spaceId: spaceId(7), communityId: communityId(1) };
   const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(1), answerHours: 72 };
   const added: DomainEvent = { type: 'SpaceAdded', data: { ...id, ...terms, name: 'Hall', timeZone: 'UTC' } };
@@ -97,7 +97,7 @@ test('spaces have their current terms', () => {
   expect(documentsOf(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
 });
 
-test('a space has its former names, each once, without the current one', () => {
+test('a space lists each former name once, without the current one', () => {
   const id = { spaceId: spaceId(7), communityId: communityId(1) };
   const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(1), answerHours: 72 };
   const added: DomainEvent = { type: 'SpaceAdded', data: { ...id, ...terms, name: 'Hall', timeZone: 'UTC' } };
@@ -118,7 +118,7 @@ test('communities and brands', () => {
   expect(documentsOf(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
 });
 
-test('reviews, and the figures of a space', () => {
+test('reviews, and the ratings of a space', () => {
   const data = {
     reviewId: reviewId(5),
     bookingId: bookingId(1),
@@ -151,7 +151,7 @@ test('every event of a booking changes the lists of its community and its brand'
   }
 });
 
-test('API keys are stored by hash; a revoked one has the time', () => {
+test('API keys are stored as hashes; a revoked key shows when it was revoked', () => {
   const id = { apiKeyId: apiKeyId('key_1'), account: { kind: 'Brand', id: brandId(3) }, hash: 'abc' } as const;
   const issued: DomainEvent = { type: 'ApiKeyIssued', data: { ...id, permissions: 3, label: 'CI', preview: 'vbs…' } };
   expect(documentsOf(apiKeys, issued)).toEqual({
@@ -170,7 +170,7 @@ test('API keys are stored by hash; a revoked one has the time', () => {
   });
 });
 
-test('webhooks: rotation keeps the old secret, disabling stores the reason, removal leaves nothing', () => {
+test('webhooks: rotation keeps the old secret, disabling stores the reason, removal deletes the document', () => {
   const id = webhookId('wh_1');
   const owner = { credential: 'apiKey:key_1', account: { kind: 'Brand', id: brandId(3) } } as const;
   const registered: DomainEvent = {

@@ -10,7 +10,7 @@ import { recorded, trails } from './space-trails.ts';
 /** Every event makes a document. */
 const EVENTS = recorded(Array.from({ length: 60 }, (_, space) => ({ space, type: 'SpaceAdded' as const })));
 
-test('folding goes on while a step is written, until the next one is twice as long', async () => {
+test('folding continues while a step is written, until the next step is twice as large', async () => {
   let folded = 0;
   const batches = async function* (): AsyncGenerator<Batch> {
     for (const [at, event] of EVENTS.entries()) {

@@ -46,7 +46,7 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     expect(await found('counts')).toEqual(inMemory(events, counts));
   }
 
-  it('produces the same documents however the log is split, repeated, overlapped and distributed', async () => {
+  it('produces the same documents when the log is split, repeated, overlapped or distributed in any way', async () => {
     await fc.assert(
       fc.asyncProperty(log, steps, fc.boolean(), async (events, passes, together) => {
         const prefix = `run${run++}`;

@@ -155,7 +155,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(logger.error).not.toHaveBeenCalled();
   });
 
-  it('makes no wait longer when the status is read meanwhile', async () => {
+  it('extends no wait when the status is read during it', async () => {
     await start(documents);
     await elsewhere.readable(10_000);
     for (let round = 0; round < 10; round++) {
@@ -169,7 +169,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     }
   });
 
-  it('returns false when a wait times out, and counts the lag', async () => {
+  it('returns false when a wait times out, and measures the lag', async () => {
     const first = await start(documents);
     await first.readable(10_000);
     await elsewhere.readable(10_000);
@@ -184,7 +184,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await elsewhere.collection(trails()).get('0')).toBeUndefined();
   });
 
-  it('refuses to read what has not been built, instead of showing nothing', async () => {
+  it('refuses to read a collection that has not been built, instead of returning nothing', async () => {
     await appendMany(5);
     await expect(elsewhere.collection(trails()).get('0')).rejects.toThrow(Unavailable);
     await expect(Array.fromAsync(elsewhere.collection(trails()).find(ask()))).rejects.toThrow(Unavailable);
@@ -211,7 +211,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('does no harm when two processes believe that they hold the same leases', async () => {
+  it('stays correct when two processes believe that they hold the same leases', async () => {
     const heartbeats = await beating(documents);
     const first = await start(documents, BOTH, { heartbeats });
     await first.readable(10_000);
@@ -224,7 +224,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('keeps projecting the other read models when one fails, names it, and recovers', async () => {
+  it('keeps projecting the other read models when one fails, names the failed one, and recovers', async () => {
     let broken = true;
     const projections = [fragile(() => broken), trails()];
     const projector = await start(documents, projections);
@@ -266,7 +266,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('goes on with the live collection while a rebuild of it fails, and completes the rebuild when it can', async () => {
+  it('keeps projecting the live collection while its rebuild fails, and completes the rebuild once it can', async () => {
     let broken = false;
     const projections = [fragile(() => broken), trails()];
     await start(documents, projections);
@@ -299,7 +299,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await eventually(async () => expect((await elsewhere.status()).problems).toEqual([]));
   });
 
-  it('recovers from a failure just after a rebuild, when the former collection has failed, too', async () => {
+  it('recovers from a failure just after a rebuild when the former collection has failed, too', async () => {
     let broken = true;
     const projections = [fragile(() => broken), trails()];
     await start(documents, projections);
@@ -320,7 +320,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect((await entryOf(documents, 'counts@1'))?.failure).toBeUndefined();
   });
 
-  it('hands a read model that fails to a process that can take the event', async () => {
+  it('hands a failing read model to a process that can handle the event', async () => {
     const first = await start(documents, [fragile(() => true), trails()]);
     await first.readable(10_000);
     await start(await database.open());
@@ -334,7 +334,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, trails());
   });
 
-  it('goes on without an event that an operator has skipped for it, also in a rebuild', async () => {
+  it('continues without an event that an operator skipped for a read model, also in a rebuild', async () => {
     const poisoned = fragile(() => true);
     await start(documents, [poisoned, trails()]);
     await elsewhere.readable(10_000);
@@ -385,7 +385,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('keeps both versions up to date while processes of two releases run, also when one of them is killed', async () => {
+  it('keeps both versions up to date while two releases run, even when a process is killed', async () => {
     const next = await database.open();
     const later = [trails(2, 'new:'), counts];
     const old = await start(documents);
@@ -420,7 +420,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(rolledBack.readModels, counts);
   });
 
-  it('retires a version that no process has wanted for long, and only then', async () => {
+  it('retires a version only after no process has wanted it for a long time', async () => {
     const first = await start(documents, [trails(1), counts]);
     await first.readable(10_000);
     const before = (await entryOf(documents, 'trails@1'))?.live ?? '';
@@ -439,7 +439,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await entryOf(documents, 'counts@1')).toMatchObject({ live: expect.any(String) });
   });
 
-  it('rebuilds on request from another process while events are appended, without readers noticing', async () => {
+  it('rebuilds on request from another process while events are appended, without affecting readers', async () => {
     await start(documents);
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(800));
@@ -499,7 +499,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await eventually(async () => expect((await documents.checkpoints()).has(former)).toBe(false));
   });
 
-  it('breaks off an answer of many pages once its collection may have been dropped', async () => {
+  it('aborts a streamed response once its collection may have been dropped', async () => {
     await appendMany(4_500, 4_500);
     await start(documents);
     expect(await elsewhere.readable(20_000)).toBe(true);
@@ -523,7 +523,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await elsewhere.collection(trails()).count(ask())).toBe(whole);
   });
 
-  it('stops while it drops a large collection, and leaves the rest to the next process', async () => {
+  it('can stop while it drops a large collection, and leaves the rest to the next process', async () => {
     const first = await start(documents);
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(20));
@@ -545,7 +545,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await documents.names()).not.toContain(former);
   });
 
-  it('drops a former collection again that a late write has brought back', async () => {
+  it('drops a former collection again when a late write recreates it', async () => {
     await start(documents, BOTH, { graceMs: 50 });
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(20));
@@ -566,7 +566,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('begins to build beside others only while the disk has room, and says what is missing', async () => {
+  it('starts an additional build only while the disk has room, and reports the missing space', async () => {
     await appendMany(50);
     const first = await start(documents, [trails()]);
     expect(await first.readable(10_000)).toBe(true);
@@ -588,7 +588,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   describe('in bulk', () => {
     const bulk = { fromEvents: 10, stepDocuments: 15 };
 
-    it('builds what equals the log, in steps, while events are appended, and rebuilds it', async () => {
+    it('builds a read model equal to the log, in steps, while events are appended, and rebuilds it', async () => {
       await appendMany(1_500, 60);
       await start(documents, BOTH, { bulk });
       for (let round = 0; round < 5; round++) await appendMany(50, 80);
@@ -617,7 +617,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       expect(logger.error).not.toHaveBeenCalled();
     });
 
-    it('goes on where an interrupted build stood, in whichever process', async () => {
+    it('continues an interrupted build where it stopped, in any process', async () => {
       await appendMany(3_000, 100);
       let done = 0;
       for (let rounds = 0; rounds < 40; rounds++) {
@@ -638,7 +638,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       await eventually(async () => expect(await eventsIn(documents)).toEqual([total, total]));
     });
 
-    it('builds the others when one read model cannot take an event, and that one when it can', async () => {
+    it('builds the other read models when one cannot handle an event, and that one once it can', async () => {
       let broken = true;
       await appendMany(800, 40);
       await start(documents, [fragile(() => broken), trails()], { bulk });
@@ -652,7 +652,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       await expectToEqualTheLog(elsewhere, counts);
     });
 
-    it('does no harm when two processes build the same read models', async () => {
+    it('stays correct when two processes build the same read models', async () => {
       await appendMany(1_500, 60);
       const heartbeats = await beating(documents);
       await Promise.all([
@@ -666,7 +666,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     });
   });
 
-  it('refuses to rebuild what is not a read model, or what no process keeps up to date', async () => {
+  it('refuses to rebuild an unknown read model, or one that no process keeps up to date', async () => {
     await expect(rebuild({ documents, projections: BOTH, names: ['nonsense'] })).rejects.toThrow(
       /nonsense.*trails, counts/,
     );
@@ -687,7 +687,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 });
 
-test('what a power failure takes from one read model alone is folded again, and not read before', async () => {
+test('refolds what a power failure took from one read model, and refuses reads until then', async () => {
   const store = join(folder, 'store');
   const copy = join(folder, 'copy');
   const serve = async () => {
@@ -720,7 +720,7 @@ test('what a power failure takes from one read model alone is folded again, and 
   await eventually(async () => expect(await eventsIn(documents)).toEqual([551, 551]));
 });
 
-test('a read model that a power failure took away is built again, and not read before', async () => {
+test('rebuilds a read model that a power failure removed, and refuses reads until then', async () => {
   const open = async () => {
     const documents = await openSqliteDocumentStore({ folder });
     ends.push(() => documents.close());
@@ -806,7 +806,7 @@ describe('projector processes on SQLite', () => {
     await expectToEqualTheLog(readModels, counts);
   });
 
-  it('survives kill -9 in the middle of a bulk load: another process goes on with it', async () => {
+  it('survives kill -9 in the middle of a bulk load: another process continues it', async () => {
     await appendMany(12_000, 4_000);
     const done: number[] = [];
     for (let round = 0; (await entryOf(documents, 'trails@1'))?.live === undefined; round++) {
@@ -825,7 +825,7 @@ describe('projector processes on SQLite', () => {
     await expectToEqualTheLog(readModels, counts);
   });
 
-  it('is replaced when it hangs, and does no harm when it wakes up', async () => {
+  it('is replaced when it hangs, and stays correct when it resumes', async () => {
     const hanging = await spawnProjector();
     await hanging.projects();
     await readModels.waitFor(await appendMany(50), { projections: BOTH, timeoutMs: 10_000 });

@@ -62,7 +62,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   const run = (limit?: number) =>
     verify({ ...{ events, documents, projections, openScratch }, ...(limit !== undefined && { limit }) });
 
-  it('finds no differences if the read models equal the log, and leaves nothing behind', async () => {
+  it('finds no differences if the read models equal the log, and leaves no files behind', async () => {
     const names = await documents.names();
     const scratch = join(folder, 'scratch');
     await mkdir(scratch);
@@ -102,7 +102,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     expect((await run(1)).differences).toHaveLength(1);
   });
 
-  it('is not misled by events that are appended meanwhile', async () => {
+  it('ignores events that are appended during the run', async () => {
     let writing = true;
     const writer = (async () => {
       while (writing) await appendMany(5);
@@ -112,7 +112,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     await writer;
   });
 
-  it('waits for what is being built, as after a restore', async () => {
+  it('waits for read models under construction, as after a restore', async () => {
     await projector.stop();
     await heartbeats.stop();
     const { models } = (await (await openCatalogue(documents)).read()).document;

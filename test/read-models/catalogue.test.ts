@@ -43,7 +43,7 @@ function eventOf({ kind, id: nth, of, more }: Step, catalogue: Catalogue, ever: 
   return events[kind] ?? { type: 'Dropped', collections: [] };
 }
 
-describe('the catalogue, whatever happens in whatever order', () => {
+describe('the catalogue, after any sequence of events', () => {
   const run = (of: readonly Step[], check: (before: Catalogue, event: CatalogueEvent, after: Catalogue) => void) => {
     let catalogue = EMPTY;
     const ever: string[] = [];
@@ -62,7 +62,7 @@ describe('the catalogue, whatever happens in whatever order', () => {
       { numRuns: 500 },
     );
 
-  it('names each collection in one place, and never reuses a name', () => {
+  it('references each collection once, and never reuses a name', () => {
     fc.assert(
       fc.property(steps, (of) => {
         const ended = new Set<string>();
@@ -84,7 +84,7 @@ describe('the catalogue, whatever happens in whatever order', () => {
     );
   });
 
-  it('takes the live collection from readers only for one that has caught up, if it is lost, or with the read model', () => {
+  it('replaces a live collection only with one that has caught up, or when it is lost or its read model is retired', () => {
     always((before, event, after) => {
       for (const [id, { live, building }] of entriesOf(before)) {
         const now = after.models[id];
@@ -101,7 +101,7 @@ describe('the catalogue, whatever happens in whatever order', () => {
     });
   });
 
-  it('drops a collection that was swapped out only after its grace period, or with the read model', () => {
+  it('drops a replaced collection only after its grace period, or with the read model', () => {
     always((before, event, after) => {
       for (const [id, { retiring }] of entriesOf(before))
         for (const name of retiring) {
@@ -112,14 +112,14 @@ describe('the catalogue, whatever happens in whatever order', () => {
     });
   });
 
-  it('never drops what is read or written', () => {
+  it('never drops a collection that is read or written', () => {
     always((_, __, after) => {
       for (const [, entry] of entriesOf(after))
         for (const name of collectionsOf(entry)) expect(after.dropping).not.toContain(name);
     });
   });
 
-  it('retires a read model only after it was unwanted for long enough, without a break', () => {
+  it('retires a read model only after it was continuously unwanted for long enough', () => {
     fc.assert(
       fc.property(steps, (of) => {
         const unwanted = new Map<ReadModelId, number>();
@@ -137,7 +137,7 @@ describe('the catalogue, whatever happens in whatever order', () => {
     );
   });
 
-  it('forgets a failure only when the collection that failed catches up, or is replaced', () => {
+  it('clears a failure only when the failed collection catches up, or is replaced', () => {
     always((before, event, after) => {
       for (const [id, { failure, live }] of entriesOf(before)) {
         const now = after.models[id];
@@ -149,7 +149,7 @@ describe('the catalogue, whatever happens in whatever order', () => {
     });
   });
 
-  it('changes nothing when the same event happens again', () => {
+  it('is idempotent: repeating an event changes nothing', () => {
     always((_, event, after) => {
       // Attempts and time add up.
       if (event.type !== 'Failed' && event.type !== 'Wanted' && event.type !== 'CaughtUp')

@@ -76,7 +76,7 @@ async function setUp() {
   return { server, start };
 }
 
-test('a process that starts beside another release shows what that has confirmed, or refuses to answer', async () => {
+test('a process that starts beside another release shows what that release has confirmed, or refuses to answer', async () => {
   const { server, start } = await setUp();
   const [before, other] = [await start(1), await start(2)];
   for (const { projector } of [before, other]) await projector.readable(10_000);

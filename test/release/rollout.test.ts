@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { embeddedEngines } from '../soak/store.ts';
 import { rollOutAndBack } from './rollout.ts';
 
-test('a release is rolled out and back under load, with kills and a freeze: every promise holds', async () => {
+test('rolling a release out and back under load, with kills and a freeze, breaks no promise', async () => {
   const store = await embeddedEngines.openStore();
   const outcome = await rollOutAndBack({ store, phaseMs: 1_500, restMs: 50 });
   expect(outcome.broken.slice(0, 10), store.folder).toEqual([]);

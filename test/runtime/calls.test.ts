@@ -14,7 +14,7 @@ function startThread(isAnswering: boolean) {
   return port1;
 }
 
-test('a question is asked again of the next thread', async () => {
+test('a call is repeated on the next thread', async () => {
   const { ask, connect, disconnect } = createCaller<Doubling>();
   connect(startThread(false));
   const answered = ask('double', 2);
@@ -25,7 +25,7 @@ test('a question is asked again of the next thread', async () => {
   next.close();
 });
 
-test('a question is refused when thread after thread ends without an answer', async () => {
+test('a call is refused after several threads end without an answer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { ask, connect, disconnect } = createCaller<Doubling>();
   const refused = expect(ask('double', 2)).rejects.toThrow(Unavailable);
@@ -44,7 +44,7 @@ test('a question is refused when thread after thread ends without an answer', as
   last.close();
 });
 
-test('the first start of a thread may take long', async () => {
+test('the first start of a thread may take longer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { ask, connect } = createCaller<Doubling>();
   const answered = ask('double', 2);
@@ -55,7 +55,7 @@ test('the first start of a thread may take long', async () => {
   port.close();
 });
 
-test('a thread that was not asked anything for long is asked as usual', async () => {
+test('a thread that was idle for long answers calls as usual', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { ask, connect } = createCaller<Doubling>();
   const port = startThread(true);

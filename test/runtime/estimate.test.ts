@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createEstimate, timeLeft } from '../../src/runtime/estimate.ts';
 
-test('estimates by how fast it has got on lately', () => {
+test('estimates from recent progress', () => {
   let now = 0;
   const estimate = createEstimate(() => now);
   expect(estimate.secondsLeft(100)).toBeUndefined();
@@ -20,7 +20,7 @@ test('estimates by how fast it has got on lately', () => {
   expect(estimate.secondsLeft(10 + 59 * 40)).toBeUndefined();
 });
 
-test('begins anew when less is done than before', () => {
+test('starts over when progress goes backwards', () => {
   let now = 0;
   const estimate = createEstimate(() => now);
   estimate.note(500);

@@ -10,7 +10,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-test('a folder is made with those that it is in, and may exist', () => {
+test('creates a folder with its parents, and accepts an existing one', () => {
   const top = temporaryFolder();
   const folder = join(top, 'a', 'b', 'c');
   makeFolder(folder, 0o700);
@@ -18,13 +18,13 @@ test('a folder is made with those that it is in, and may exist', () => {
   expect([join(top, 'a'), folder].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o700]);
 });
 
-test('what is no folder is an error', () => {
+test('a path that is not a folder is an error', () => {
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   expect(() => makeFolder(file)).toThrow(/EEXIST/);
   expect(() => makeFolder(join(file, 'a', 'b'))).toThrow(/ENOTDIR/);
 });
 
-test.skipIf(!existsSync('/proc/self'))('where nobody can make folders, that is an error at once', () => {
+test.skipIf(!existsSync('/proc/self'))('a place without write access is an error at once', () => {
   expect(() => makeFolder('/proc/nowhere/a')).toThrow(/ENOENT.*\/proc\/nowhere/);
 });

@@ -26,19 +26,19 @@ function sources() {
 const placesOf = async (stream: AsyncIterable<Item>) => Array.fromAsync(stream, ({ at }) => at);
 
 describe('streams merged into one', () => {
-  it('are in order, whichever of them an item is from', async () => {
+  it('yields items in order across the streams', async () => {
     const { stream } = sources();
     const streams = [stream('a', [1, 4, 9]), stream('b', [2, 3, 10]), stream('c', [5])];
     expect(await placesOf(merged(streams, byPlace))).toEqual([1, 2, 3, 4, 5, 9, 10]);
   });
 
-  it('follow the order that is asked for', async () => {
+  it('follows the requested order', async () => {
     const { stream } = sources();
     const streams = [stream('a', [9, 4, 1]), stream('b', [10, 3, 2])];
     expect(await placesOf(merged(streams, (a, b) => byPlace(b, a)))).toEqual([10, 9, 4, 3, 2, 1]);
   });
 
-  it('have what is in several of them once, from the first that has it', async () => {
+  it('yields an item of several streams once, from the first stream that has it', async () => {
     const { stream } = sources();
     const streams = [stream('a', [3, 7]), stream('b', [1, 3, 5, 7]), stream('c', [1, 3])];
     expect(await Array.fromAsync(merged(streams, byPlace), ({ at, from }) => `${at}${from}`)).toEqual([
@@ -49,7 +49,7 @@ describe('streams merged into one', () => {
     ]);
   });
 
-  it('go on when one of them is empty or ends before the others', async () => {
+  it('continues when a stream is empty or ends early', async () => {
     const { stream } = sources();
     expect(await placesOf(merged([stream('a', []), stream('b', [1]), stream('c', [2, 3])], byPlace))).toEqual([
       1, 2, 3,
@@ -57,7 +57,7 @@ describe('streams merged into one', () => {
     expect(await placesOf(merged([], byPlace))).toEqual([]);
   });
 
-  it('are all closed by a reader who stops, and not read beyond what it saw', async () => {
+  it('closes all streams when the reader stops, without reading further ahead', async () => {
     const { stream, read, closed } = sources();
     for await (const { at } of merged([stream('a', [1, 2, 6]), stream('b', [4, 5]), stream('c', [3])], byPlace))
       if (at === 2) break;
@@ -68,7 +68,7 @@ describe('streams merged into one', () => {
   it.each([
     ['at once', 0],
     ['later', 2],
-  ])('fail with one that fails %s, and the others are closed', async (_, failsAfter) => {
+  ])('fails with a stream that fails %s, and closes the others', async (_, failsAfter) => {
     const { stream, closed } = sources();
     const streams = [stream('a', [1, 4]), stream('b', [2, 3, 5], failsAfter), stream('c', [6, 7])];
     await expect(placesOf(merged(streams, byPlace))).rejects.toThrow('b is broken');

@@ -21,7 +21,7 @@ describe('private files', () => {
     expect(readdirSync(folder)).toEqual(['a']);
   });
 
-  test('a new one never replaces an existing one', () => {
+  test('a new file never replaces an existing one', () => {
     writePrivate(join(folder, 'a'), 'first', 'new');
     expect(() => writePrivate(join(folder, 'a'), 'second', 'new')).toThrow('EEXIST');
     expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('first');

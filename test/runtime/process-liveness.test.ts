@@ -30,12 +30,15 @@ test('a process that was killed is known to be dead on this machine only', async
   expect(isKnownDead({ pidNamespace: 'another machine', pid })).toBe(false);
 });
 
-test.skipIf(!hasProc)('a machine of the same name, in its first PID namespace, is another machine', async () => {
-  const ofTheSameName = `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
-  expect(isKnownDead({ pidNamespace: ofTheSameName, pid: await killed() })).toBe(false);
-});
+test.skipIf(!hasProc)(
+  'a machine with the same name and its own first PID namespace is a different machine',
+  async () => {
+    const ofTheSameName = `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+    expect(isKnownDead({ pidNamespace: ofTheSameName, pid: await killed() })).toBe(false);
+  },
+);
 
-test('PLACE tells two machines apart that share everything else', async () => {
+test('PLACE distinguishes two machines that share everything else', async () => {
   const file = new URL('../../src/runtime/process-liveness.ts', import.meta.url).href;
   const isDeadFrom = async (place: string): Promise<string> => {
     const identity = JSON.stringify({ pidNamespace, pid: await killed() });

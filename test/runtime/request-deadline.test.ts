@@ -40,7 +40,7 @@ afterEach(async () => {
 
 const details = (text: string) => ({ error: 'InternalError', details: expect.stringMatching(text) });
 
-test('a read that does not get on is answered with an error, and that retrying is safe', async () => {
+test('a stalled read is answered with an error that says that retrying is safe', async () => {
   const answer = await app.inject('/read');
   expect([answer.statusCode, answer.headers['retry-after'], answer.json()]).toEqual([
     500,
@@ -49,7 +49,7 @@ test('a read that does not get on is answered with an error, and that retrying i
   ]);
 });
 
-test('of a write that does not get on, the answer says that its outcome is unknown, and what to do', async () => {
+test('a stalled write is answered with an unknown outcome, and with what to do next', async () => {
   expect((await app.inject({ method: 'POST', url: '/write' })).json()).toEqual(
     details('whether this was done is not known .* Look whether it was done before you send the request again'),
   );
@@ -63,7 +63,7 @@ test('of a write that does not get on, the answer says that its outcome is unkno
   expect((await app.inject('/at-once')).json()).toEqual({ what: 'at once' });
 });
 
-test('a write that had not begun by then never begins, and the answer does not say that it may have been done', async () => {
+test('a write that had not started by the deadline never starts, and its answer does not report an unknown outcome', async () => {
   const headers = { authorization: 'slow' };
   const answer = await app.inject({ method: 'POST', url: '/write', headers });
   expect(answer.json()).toEqual(details('^The service did not answer in time .* Retrying is safe'));
@@ -72,7 +72,7 @@ test('a write that had not begun by then never begins, and the answer does not s
   expect(done).toEqual([]);
 });
 
-test('a client that takes its time to send a request is not cut short', async () => {
+test('a client that sends a request slowly is not cut off', async () => {
   await app.listen({ port: 0, host: '127.0.0.1' });
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new Error('No port');

@@ -5,7 +5,7 @@ import { eventually } from '../eventually.ts';
 
 const MIB = 2 ** 20;
 
-test('a thread at rest gives back what it no longer needs', async () => {
+test('an idle thread gives back unused memory', async () => {
   // A thread of its own: in this one, other tests have left garbage.
   const thread = new Worker(new URL('burst-thread.ts', import.meta.url));
   onTestFinished(async () => void (await thread.terminate()));

@@ -4,7 +4,7 @@ import { inRounds, untilNext } from '../../src/runtime/rounds.ts';
 
 const turn = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 
-describe('jobs in rounds', () => {
+describe('periodic jobs', () => {
   it('share their wake-ups', async () => {
     const stopping = new AbortController();
     const often: number[] = [];

@@ -21,7 +21,7 @@ const job =
     return name;
   };
 
-test('runs jobs of one key one after another, in order of arrival, and returns the result of each', async () => {
+test('runs jobs with the same key one at a time, in order of arrival, and returns the result of each', async () => {
   const results = await Promise.all([
     queue.run('k', job('a', 5)),
     queue.run('k', job('b')),
@@ -31,12 +31,12 @@ test('runs jobs of one key one after another, in order of arrival, and returns t
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
 });
 
-test('runs jobs of different keys concurrently', async () => {
+test('runs jobs with different keys concurrently', async () => {
   await Promise.all([queue.run('k', job('a')), queue.run('l', job('b'))]);
   expect(log).toEqual(['a begins', 'b begins', 'a ends', 'b ends']);
 });
 
-test('starts the first job immediately, and a later one only after all earlier ones', async () => {
+test('starts the first job at once, and a later one only after all earlier ones', async () => {
   const first = queue.run('k', job('a'));
   expect(log).toEqual(['a begins']);
   await first;
@@ -67,7 +67,7 @@ test.each([
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
 });
 
-test('holds nothing of the keys whose jobs have ended', async () => {
+test('holds no memory for keys whose jobs have ended', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
   const results: WeakRef<object>[] = [];

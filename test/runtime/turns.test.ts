@@ -13,7 +13,7 @@ function ask(count: number) {
   return { answers, begun };
 }
 
-test('as many answers as allowed are worked on at once, in the order in which they were asked for', async () => {
+test('serves up to the allowed number of responses at once, in order of request', async () => {
   const { answers, begun } = ask(5);
   await nextTurn();
   expect(begun).toEqual([0, 1]);
@@ -26,7 +26,7 @@ test('as many answers as allowed are worked on at once, in the order in which th
   expect(begun).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('of answers that end together, none begins because another has ended', async () => {
+test('when responses end together, none of them starts because another ended', async () => {
   const { answers, begun } = ask(100);
   await nextTurn();
   for (const answer of answers.slice(0, 99)) answer.destroy();

@@ -42,7 +42,7 @@ test('a booking that cannot be changed does not block the others, and is reporte
   expect(states).toEqual(['Pending', 'Cancelled', 'Cancelled']);
 });
 
-test('bookings fall due by the time-zone rules in force, not by the moments stored with them', async () => {
+test('bookings fall due by the current time-zone rules, not by their stored times', async () => {
   const { core } = service;
   const [community, brand] = [await service.community('Europe/Berlin'), await service.brand()];
   const space = await service.space(community);
@@ -101,7 +101,7 @@ test('bookings fall due by the time-zone rules in force, not by the moments stor
   expect(await at('2027-02-10T13:00:00Z')).toEqual(expected('Cancelled', 'Completed'));
 });
 
-test('a booking that falls due between two looks does not wait for the next one', async () => {
+test('a booking that falls due between two rounds does not wait for the next one', async () => {
   const { core } = service;
   const [community, brand] = [await service.community(), await service.brand()];
   const space = await service.space(community, { answerHours: 24 });
@@ -143,7 +143,7 @@ test('a booking that falls due between two looks does not wait for the next one'
   expect((expired[0] ?? 0) - last).toBeLessThanOrEqual(2);
 });
 
-test('logs once that rounds fail, and once that they work again', async () => {
+test('logs one line when rounds fail, and one when they succeed again', async () => {
   const { core } = service;
   const logger = { info: vi.fn(), error: vi.fn() };
   let rounds = 0;
@@ -168,7 +168,7 @@ test('logs once that rounds fail, and once that they work again', async () => {
   expect(logger.error).toHaveBeenCalledTimes(1);
 });
 
-test('a request can be approved until its answer time and not a moment longer, though no scheduler runs', async () => {
+test('a request can be approved until its deadline and not a moment longer, even without a running scheduler', async () => {
   const { core, time } = service;
   const [community, brand, rival] = [await service.community(), await service.brand(), await service.brand('Rival')];
   const space = await service.space(community, { answerHours: 24 });

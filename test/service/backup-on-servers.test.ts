@@ -82,7 +82,7 @@ test.skipIf('missing' in mongoServer)(
 );
 
 test.skipIf('missing' in mongoServer)(
-  'no store on servers is restored or loses its read models while a service beats on it',
+  'a store on servers is not restored and loses no read models while a service is running on it',
   { timeout: 120_000 },
   async () => {
     const one = await servers(randomBytes(32).toString('base64'));

@@ -65,7 +65,7 @@ test('a backup of a store in use holds every acknowledged write, and can be rest
   expect(await run(other, 'verify')).toMatchObject({ differences: [], notVerified: [] });
 });
 
-test('no delivery is lost by a backup and restore, and one that is made again has the same id', async () => {
+test('backup and restore lose no delivery, and a recreated delivery keeps its id', async () => {
   const dataDir = temporaryDataDir();
   const backup = join(temporaryDataDir(), 'backup');
   const receiver = await startReceiver();
@@ -107,7 +107,7 @@ test('no delivery is lost by a backup and restore, and one that is made again ha
   expect([...ids.values()].map(({ size }) => size)).toEqual(wanted.map(() => 1));
 });
 
-test('a restore replaces a damaged log, and prints lost deliveries that receivers may have got', async () => {
+test('a restore replaces a damaged log, and prints lost deliveries that receivers may have received', async () => {
   const dataDir = temporaryDataDir();
   const backup = join(temporaryDataDir(), 'backup');
   const service = await startServiceProcess(dataDir, { WEBHOOKS_ALLOW_PRIVATE: 'true' });
@@ -158,7 +158,7 @@ async function olderAndLater(receiver: Receiver) {
   return { older, later: dataDir, env, kept, booked };
 }
 
-test('log and records restored with other tools become one store, whichever is older', async () => {
+test('a log and records restored with other tools become one store, in either order of age', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const { older, later, env, kept, booked } = await olderAndLater(receiver);
@@ -244,7 +244,7 @@ test('a restore needs the key, an empty store and a stopped service', async () =
   expect(await restoreWith(target, { SECRET_KEY })).toMatchObject({ code: 0 });
 });
 
-test('a folder that cannot take or give a backup is refused in one line that names it', async () => {
+test('a folder that cannot hold or provide a backup is refused in one line that names it', async () => {
   const dataDir = temporaryDataDir();
   const file = join(temporaryDataDir(), 'file');
   writeFileSync(file, '');

@@ -37,7 +37,7 @@ const errorsOf = ({ output }: ServiceProcess): string[] =>
     .filter((line) => line.startsWith('{"level":50'))
     .map((line) => JSON.parse(line).msg);
 
-test('a clock that is set 20 days forward cancels no request, also after a restart; CLOCK_SHIFT is no such error', async () => {
+test('a clock set 20 days ahead cancels no request, also after a restart; CLOCK_SHIFT does not count as a wrong clock', async () => {
   const dataDir = temporaryDataDir();
   const clock = clockToSet(temporaryDataDir());
   const service = await startServiceProcess(dataDir, clock.env);

@@ -34,17 +34,20 @@ test.each([
   ['read-models.sqlite', 'cut off', 'venue rebuild --from-nothing'],
   ['events.db', 'emptied', 'venue restore'],
   ['records.sqlite', 'emptied', 'venue restore DIR --overwrite'],
-] as const)('a start on %s, %s, ends with one line that names it and the way back', async (file, how, way) => {
-  const dataDir = await store();
-  DAMAGE[how](join(dataDir, file));
-  const ended = await start(dataDir);
-  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
-  expect(ended.stderr).toContain(join(dataDir, file));
-  expect(ended.stderr).toContain(way);
-  const listed = await venue(dataDir, 'brand', 'list');
-  expect(listed.code).toBe(1);
-  expect(listed.stderr).toContain(way);
-});
+] as const)(
+  'a start on %s, %s, ends with one line that names the file and the way to recover',
+  async (file, how, way) => {
+    const dataDir = await store();
+    DAMAGE[how](join(dataDir, file));
+    const ended = await start(dataDir);
+    expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
+    expect(ended.stderr).toContain(join(dataDir, file));
+    expect(ended.stderr).toContain(way);
+    const listed = await venue(dataDir, 'brand', 'list');
+    expect(listed.code).toBe(1);
+    expect(listed.stderr).toContain(way);
+  },
+);
 
 test('one command discards damaged read models and rebuilds them', async () => {
   const dataDir = await store();
@@ -57,7 +60,7 @@ test('one command discards damaged read models and rebuilds them', async () => {
   expect(JSON.parse(verified.stdout)).toMatchObject({ differences: [], notVerified: [] });
 });
 
-test('read models are not thrown away while a process reads them', async () => {
+test('read models are not discarded while a process reads them', async () => {
   const dataDir = await store();
   const service = await startServiceProcess(dataDir);
   const refused = await venue(dataDir, 'rebuild', '--from-nothing');

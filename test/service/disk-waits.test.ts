@@ -33,7 +33,7 @@ async function startFailing(): Promise<{ readonly url: string; readonly tried: (
   return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`, tried: () => tried };
 }
 
-test.skipIf(obstacle !== undefined)('only the log thread waits for log or records', async () => {
+test.skipIf(obstacle !== undefined)('only the log thread waits for disk writes of log or records', async () => {
   const dataDir = temporaryDataDir();
   const shim = join(dataDir, 'watched-sync.so');
   const source = new URL('watched-sync.c', import.meta.url).pathname;

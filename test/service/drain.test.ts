@@ -4,7 +4,7 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('a balancer that follows /readyz drops no request of a service that stops', async () => {
+test('a load balancer that checks /readyz drops no request while a service stops', async () => {
   const service = await startServiceProcess(temporaryDataDir(), { DRAIN: 'PT1S' });
   const { brands, communities } = service.demo();
   const key = brands[0]?.apiKey ?? '';

@@ -53,7 +53,7 @@ function storedIn(stderr: string): number {
   return Number(done.replaceAll(',', '')) / Number(total.replaceAll(',', ''));
 }
 
-test('an export killed at any point continues to the same file', { timeout: 120_000 }, async () => {
+test('an export killed at any point resumes and produces the same file', { timeout: 120_000 }, async () => {
   const place = await longStore(newKey(), 10_000);
   const folder = temporaryDataDir();
   const [whole, file] = [join(folder, 'whole'), join(folder, 'file')];
@@ -74,7 +74,7 @@ const targets = [
   ['EventStoreDB and MongoDB', serversPlace, 1_500],
 ] as const;
 test.skipIf('missing' in mongoServer).for(targets)(
-  'an import into %s that is killed anywhere goes on to the same store',
+  'an import into %s that is killed at any point resumes and produces the same store',
   { timeout: 240_000 },
   async ([, target, brands]) => {
     const SECRET_KEY = newKey();
@@ -172,7 +172,7 @@ test('a store whose records were exported is fenced: no process starts on it unt
 });
 
 test.skipIf('missing' in mongoServer)(
-  'a store on servers is fenced as well, and not while a service beats on it',
+  'a store on servers can be fenced as well, but not while a service is running on it',
   async () => {
     const place = await serversPlace({ SECRET_KEY: newKey() });
     const service = await startServiceProcess(place.dataDir, place.env);
@@ -188,7 +188,7 @@ test.skipIf('missing' in mongoServer)(
 );
 
 test.skipIf('missing' in mongoServer)(
-  'a process that slept while its store was fenced ends as soon as it wakes',
+  'a process that was suspended while its store was fenced ends as soon as it resumes',
   async () => {
     const place = await serversPlace({ SECRET_KEY: newKey() });
     const service = await startServiceProcess(place.dataDir, place.env);
@@ -228,7 +228,7 @@ test.skipIf('missing' in mongoServer)('a forgotten subject stays forgotten after
   expect(await other.run('forget', ...subject)).toMatchObject({ code: 1 });
 });
 
-test('an import needs a whole export, an empty store and the key of the store that was exported', async () => {
+test('an import requires a complete export, an empty store and the key of the exported store', async () => {
   const SECRET_KEY = newKey();
   const one = await embeddedPlace({ SECRET_KEY });
   await one.json('brand', 'add', '--name', 'Acme');
@@ -283,7 +283,7 @@ test('an import needs a whole export, an empty store and the key of the store th
   });
 });
 
-test('without a file the export goes to stdout, private if it holds records', async () => {
+test('without a file argument the export goes to stdout; a redirected file with records becomes private', async () => {
   const place = await embeddedPlace({ SECRET_KEY: newKey() });
   await place.json('brand', 'add', '--name', 'Acme');
   await place.json('signing-key', 'rotate');

@@ -119,7 +119,7 @@ async function bookAll(all: ReturnType<typeof nextBookings>): Promise<number[]> 
 const cases = (points: readonly string[]) => points.flatMap((point) => VICTIMS.map((victim) => ({ point, victim })));
 
 test.each(cases(WHILE_BOOKING))(
-  '$point: the $victim ends, and nothing is lost, doubled or stale',
+  '$point: the $victim ends, and no data is lost, doubled or stale',
   async ({ point, victim }) => {
     const before = new Set(answered);
     const all = nextBookings();
@@ -144,7 +144,7 @@ test.each(cases(WHILE_BOOKING))(
 );
 
 test.each(cases(WHILE_REBUILDING))(
-  '$point: the $victim ends, and the rebuilt read model is whole',
+  '$point: the $victim ends, and the rebuilt read model is complete',
   async ({ point, victim }) => {
     const meeting = meet(point, victim);
     const rebuilding = venue(dataDir, 'rebuild', 'bookings');

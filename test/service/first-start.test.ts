@@ -30,7 +30,7 @@ describe('on an empty folder', () => {
     ]);
   });
 
-  test('the first start creates a demo in which everything that it prints and promises works', async () => {
+  test('the first start creates a demo whose printed commands and links all work', async () => {
     const { dataDir, ...service } = started();
     const demo = service.demo();
 
@@ -129,7 +129,7 @@ test('with DEMO=false the first start creates no demo data', async () => {
   expect(later.output.stdout).toContain(`empty ${dataDir} and start again`);
 });
 
-test('the next start completes an interrupted first one', async () => {
+test('the next start completes an interrupted first start', async () => {
   const dataDir = temporaryDataDir();
   const killed = spawn(process.execPath, ['-e', '']);
   await once(killed, 'close');
@@ -152,7 +152,7 @@ test('the next start completes an interrupted first one', async () => {
 
 const usersOf = async (documents: OperatedDocumentStore) => (await openUsers(documents, Date.now)).users;
 
-test('a start without demo data explains how to make the first account, until there is one', async () => {
+test('a start without demo data explains how to create the first account, until one exists', async () => {
   const dataDir = temporaryDataDir();
   const env = { DEMO: 'false' };
   const first = await startServiceProcess(dataDir, env);

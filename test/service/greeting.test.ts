@@ -9,11 +9,11 @@ async function greetingOf(ROLES: string): Promise<string> {
   return service.output.stdout;
 }
 
-test('a process prints where it answers', async () => {
+test('a process prints its URL', async () => {
   expect(await greetingOf('api,projector')).toMatch(/^\n {2}Venue Booking Service on http:\/\/localhost:\d+\n/);
 });
 
-test('a process without the role api prints no address', async () => {
+test('a process without the role api prints no URL', async () => {
   expect(await greetingOf('projector,webhooks')).toBe(
     '\n  Venue Booking Service: projector, webhooks. Nothing listens here, because ROLES lacks api.\n\n',
   );

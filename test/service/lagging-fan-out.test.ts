@@ -9,7 +9,7 @@ import { startServiceProcess, temporaryDataDir, venue } from './service-process.
 const OUTAGE_MS = Number(process.env.OUTAGE_MS ?? 10_000);
 
 test(
-  'what happens while no process projects is delivered once one does again, each once, and nothing is parked',
+  'events appended while no process projects are each delivered once afterwards, and none is parked',
   async () => {
     const dataDir = temporaryDataDir();
     const receiver = await startReceiver();

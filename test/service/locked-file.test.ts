@@ -13,7 +13,7 @@ const TOGETHER_MS = 15_000;
 test.each([
   ['events.db', 'event log'],
   ['records.sqlite', 'record file'],
-])('8 POSTs behind a locked %s wait 8 s together and are told what they waited for', async (file, name) => {
+])('8 POSTs behind a locked %s wait 8 s together, and their answers name the reason', async (file, name) => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const { brands, communities } = service.demo();

@@ -57,13 +57,13 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
   test.for<[string, string, string]>([
     ['whose password is wrong', 'venue:wrong@', 'EventStoreDB rejected the user or the password'],
     ['that the URL does not name', '', 'EventStoreDB requires a user, but the URL names none'],
-  ])('%s ends at once with one line that says so', async ([, url, line], { start }) => {
+  ])('%s ends at once with one line that names the reason', async ([, url, line], { start }) => {
     const ended = await start({ url });
     expect(ended).toMatchObject({ code: 1, signal: null, stderr: `EVENTSTORE_URL: ${line}\n` });
     expect(repeated(ended.stdout, new RegExp(line))).toEqual([]);
   });
 
-  test('a command reports it too', async ({ start }) => {
+  test('a command reports a missing right, too', async ({ start }) => {
     const ended = await start({ lacks: ['append'] }, 'src/cli.js', 'brand', 'add', '--name', 'Acme');
     expect(ended).toMatchObject({
       code: 1,

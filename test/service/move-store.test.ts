@@ -43,7 +43,7 @@ async function exported(from: Place): Promise<{ readonly file: string; readonly 
 }
 
 test.skipIf('missing' in mongoServer).for(routes)(
-  'a store moves from %s to %s and back: the same file and tree head each time, no receiver is told twice',
+  'a store moves from %s to %s and back with the same file and tree head, and no event is delivered twice',
   { timeout: 240_000 },
   async ([, , [first, second, third]]) => {
     const port = String(await freePort());

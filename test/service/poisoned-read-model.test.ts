@@ -22,7 +22,7 @@ async function appendFromTheFuture(dataDir: string, type: string): Promise<strin
   return id;
 }
 
-test('an event that read models cannot take stops only those, until an operator skips it', async () => {
+test('an event that some read models cannot handle stops only those, until an operator skips it', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const { brands, communities } = service.demo();

@@ -3,7 +3,7 @@ import { eventually } from '../eventually.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-test('once the command line reports a key as revoked, no process accepts it, even with the projector frozen', async () => {
+test('after the command line reports a key as revoked, no process accepts it, even with a frozen projector', async () => {
   const dataDir = temporaryDataDir();
   const projecting = await startServiceProcess(dataDir);
   const serving = await startServiceProcess(dataDir, { ROLES: 'api', DEMO: 'false' });

@@ -6,7 +6,7 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('a service seals the events of its first minutes by itself, and publishes the key', {
+test('a service seals its first events within minutes, and publishes the key', {
   timeout: 180_000,
 }, async () => {
   const dataDir = temporaryDataDir();
@@ -43,7 +43,7 @@ async function booked() {
   return { dataDir, service, brand, bookingId: String(body.id), kept, size };
 }
 
-test('after a brand was forgotten, everything still verifies, and no proof shows its texts', async () => {
+test('after a brand is erased, everything still verifies, and no proof reveals its texts', async () => {
   const { brand, bookingId, kept, size } = await booked();
   const before = await json('proof', bookingId);
   expect(JSON.stringify(before)).not.toContain('Geheimnis');
@@ -61,7 +61,7 @@ test('after a brand was forgotten, everything still verifies, and no proof shows
   expect(await json('verify', '--against', kept)).toMatchObject({ confirmedUpTo: size, findings: [] });
 });
 
-test('a store that was restored keeps its origin only if it begins with the newest checkpoint that was kept', async () => {
+test('a restored store keeps its origin only if it contains the newest retained checkpoint', async () => {
   const { dataDir, service, kept, size } = await booked();
   const backup = join(dataDir, 'backup');
   expect((await inProcess('backup', backup)).code).toBe(0);

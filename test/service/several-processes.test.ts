@@ -3,7 +3,7 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('fifty concurrent requests for one slot through three processes: one booking, forty-nine refusals', async () => {
+test('fifty concurrent requests for one slot through three processes make one booking and forty-nine refusals', async () => {
   const dataDir = temporaryDataDir();
   // All at the same time, on an empty store: one creates the demo data, the others wait for it.
   const services = await Promise.all([1, 2, 3].map(() => startServiceProcess(dataDir)));

@@ -48,7 +48,7 @@ async function bookOnce(service: Service, startTime: string): Promise<void> {
   expect((await service.call('GET', '/readyz')).statusCode).toBe(200);
 }
 
-test("another application's events of the same types disturb nothing, the live feed least of all", async () => {
+test('events of another application with the same types affect nothing, including the live feed', async () => {
   const { otherApplication, start } = await startCluster();
   await otherApplication();
   const service = await start();
@@ -70,7 +70,7 @@ test("another application's events of the same types disturb nothing, the live f
   stop();
 });
 
-test('stores with prefixes of their own, and one without, share a cluster without seeing each other’s data', async () => {
+test('stores with their own prefixes, and one without, share a cluster without seeing each other’s data', async () => {
   const { server, otherApplication, start } = await startCluster();
   await otherApplication();
   const services = [

@@ -31,7 +31,7 @@ async function slowStores() {
 }
 
 test.skipIf('missing' in mongoServer)(
-  'a first start waits for its read models, however long their indexes take',
+  'a first start waits for its read models, even when index creation is slow',
   async () => {
     const running = await startDemo({ ...(await slowStores()), DEMO: 'true' });
     onTestFinished(() => running.stop());
@@ -45,7 +45,7 @@ test.skipIf('missing' in mongoServer)(
   },
 );
 
-test.skipIf('missing' in mongoServer)('a process is not ready until a process has built the read models', async () => {
+test.skipIf('missing' in mongoServer)('a process reports ready only after the read models are built', async () => {
   const stores = await slowStores();
   const start = async (ROLES: string) => {
     const config = readConfig({ ...stores, ROLES, DATA_DIR: temporaryDataDir(), PORT: String(await freePort()) });

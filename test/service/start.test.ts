@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runNode } from './node-process.ts';
 
-test('a start loads nothing that is needed later or not at all', async () => {
+test('a start loads only the modules that it needs at once', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-start-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const start = () => runNode('test/service/loaded-packages.ts', [], { DATA_DIR: dataDir });

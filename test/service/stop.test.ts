@@ -6,7 +6,7 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('SIGTERM under load: requests in flight are completed, no new ones accepted, and the process exits with 0 within 10 s', async () => {
+test('SIGTERM under load completes requests in flight, accepts no new ones, and exits with 0 within 10 s', async () => {
   const service = await startServiceProcess(temporaryDataDir());
   const demo = service.demo();
   const key = demo.brands[0]?.apiKey ?? '';

@@ -47,7 +47,7 @@ async function storeWithOlderLog(end: (service: ServiceProcess) => Promise<unkno
   return dataDir;
 }
 
-test('a log that is older than its records and read models is refused, by the service and by the command line', async () => {
+test('the service and the command line refuse a log that is older than its records and read models', async () => {
   const dataDir = await storeWithOlderLog(async (service) => expect(await service.end('SIGTERM')).toBe(0));
 
   const refused = await start(dataDir);
@@ -59,7 +59,7 @@ test('a log that is older than its records and read models is refused, by the se
   expect(listed.stderr).toContain('venue restore --adopt');
 });
 
-test('a log that lost only its last moments is refused too', async () => {
+test('a log that lost only its last moments is refused, too', async () => {
   // Long before anything is remembered in the background. How far the read models are is stored a moment after they are shown.
   const dataDir = await storeWithOlderLog(async (service) => {
     await delay(200);
@@ -70,7 +70,7 @@ test('a log that lost only its last moments is refused too', async () => {
   expect(refused.stderr).toContain('venue restore --adopt');
 });
 
-test('read models of another store are refused, with the command that rebuilds them', async () => {
+test('read models of another store are refused with the command that rebuilds them', async () => {
   const [one, other] = [temporaryDataDir(), temporaryDataDir()];
   for (const dataDir of [one, other]) {
     const added = await venue(dataDir, 'brand', 'add', '--name', 'Acme');
@@ -83,7 +83,7 @@ test('read models of another store are refused, with the command that rebuilds t
   expect(refused.stderr).toContain('venue rebuild --from-nothing');
 });
 
-test('a store from before the first format is refused, by the service and by the command line', async () => {
+test('the service and the command line refuse a store from before the first format', async () => {
   const dataDir = temporaryDataDir();
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const database = new DatabaseSync(join(dataDir, 'events.db'));

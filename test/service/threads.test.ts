@@ -63,7 +63,7 @@ type Body = readonly { readonly id: number }[] & { readonly id: number };
 const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 test.each(['log', 'worker'] as const)(
-  'the %s thread is started again when it dies, and what it was doing is done',
+  'the %s thread restarts when it dies, and its work is completed',
   { timeout: 120_000 },
   async (name) => {
     const { service, received, lines, call, spaceId } = await startThreaded();
@@ -94,7 +94,7 @@ test.each(['log', 'worker'] as const)(
   },
 );
 
-test('the worker begins with its roles once there is demo data, which the scheduler would let expire', async () => {
+test('the worker starts its roles only after the demo data exists, which the scheduler would otherwise expire', async () => {
   const dataDir = temporaryDataDir();
   const begunWithDemo: boolean[] = [];
   const post = Worker.prototype.postMessage;

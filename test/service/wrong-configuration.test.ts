@@ -9,13 +9,13 @@ test.each([
   ['PORT', '99999'],
   ['PORT', '0x1F90'],
   ['DATA_DIR', '/dev/null/nowhere'],
-])('with %s=%s the start fails with 2 and one line that names the variable', async (variable, value) => {
+])('with %s=%s the start fails with exit code 2 and one line that names the variable', async (variable, value) => {
   const ended = await runNode('src/main.js', [], { DATA_DIR: temporaryDataDir(), [variable]: value });
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(ended.stderr).toMatch(new RegExp(`^${variable}: .+\n$`));
 });
 
-test('with an argument the start fails with 2 and one line that names where settings are', async () => {
+test('with an argument the start fails with exit code 2 and one line that says where settings are', async () => {
   const ended = await runNode('src/main.js', ['--port', '8080'], { DATA_DIR: temporaryDataDir() });
   expect(ended).toEqual({
     code: 2,
@@ -26,7 +26,7 @@ test('with an argument the start fails with 2 and one line that names where sett
   });
 });
 
-test('with a port in use or a host of another machine the start fails with 1 and one line that names the setting', async () => {
+test('with a port in use or a foreign host the start fails with exit code 1 and one line that names the setting', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   onTestFinished(() => void other.close());
@@ -48,7 +48,7 @@ test('with a port in use or a host of another machine the start fails with 1 and
   }
 });
 
-test('with a server that does not answer the start fails with 1 and one line that names the setting and the reason', async () => {
+test('with an unresponsive server the start fails with exit code 1 and one line that names the setting and the reason', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -60,7 +60,7 @@ test('with a server that does not answer the start fails with 1 and one line tha
   );
 });
 
-test('with a name that DNS does not know the start fails in the same way', async () => {
+test('with a name unknown to DNS the start fails in the same way', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -71,7 +71,7 @@ test('with a name that DNS does not know the start fails in the same way', async
   expect(ended.stderr).toMatch(/^MONGODB_URL: MongoDB at cluster\.invalid cannot be reached: query(Srv|Txt) \w+ .+\n$/);
 });
 
-test('with a MongoDB URL that contradicts a promise the start fails with 1 and one line that names the required value', async () => {
+test('with a MongoDB URL that contradicts a promise the start fails with exit code 1 and one line that names the required value', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -83,7 +83,7 @@ test('with a MongoDB URL that contradicts a promise the start fails with 1 and o
   });
 });
 
-test('with an unusable MongoDB URL the start fails with 1 and one line that does not quote the password', async () => {
+test('with an unusable MongoDB URL the start fails with exit code 1 and one line without the password', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),

@@ -45,13 +45,13 @@ describe('openDatabase', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('names the file that it cannot open', async () => {
+  test('names the file that cannot be opened', async () => {
     await expect(openDatabase({ path: folder, what: 'test file', repair: 'Make a new one.' })).rejects.toThrow(
       `The test file ${folder} cannot be opened: unable to open database file`,
     );
   });
 
-  test('does not touch a file that the check refuses', async () => {
+  test('leaves a file that fails the check unchanged', async () => {
     await writeFile(path, '', { mode: 0o644 });
     const check = () => {
       throw new Error('not ours');
@@ -65,7 +65,7 @@ describe('openDatabase', () => {
 });
 
 describe('transaction', () => {
-  test('stores all or nothing, and rejects with the error of the work', async () => {
+  test('commits everything or nothing, and rejects with the error of the callback', async () => {
     const [one, other] = await openTwo();
     const broken = () => {
       add(one, 'a');
@@ -116,7 +116,7 @@ describe('transaction', () => {
     expect(notes(other)).toEqual([{ text: 'a' }]);
   });
 
-  test('a constraint violation is not mistaken for a locked database', async () => {
+  test('does not mistake a constraint violation for a locked database', async () => {
     const [one] = await openTwo();
     add(one, 'a');
     const error = await transaction(one, 'lazy', () => add(one, 'a')).catch((reason: unknown) => reason);
@@ -125,7 +125,7 @@ describe('transaction', () => {
   });
 });
 
-test('the data version changes with commits by other connections only', async () => {
+test('data version changes only with commits by other connections', async () => {
   const [one, other] = await openTwo();
   const version = new DataVersion(other);
   expect(version.hasChanged()).toBe(false);

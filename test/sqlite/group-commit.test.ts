@@ -80,7 +80,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(groups).toEqual([2]);
   });
 
-  test('a failing write fails alone', async () => {
+  test('a failing write does not affect the others', async () => {
     await write(7);
     const outcomes = await Promise.allSettled([write(1), write(7), write(2), write(2), write(3)]);
     expect(outcomes.map(({ status }) => status)).toEqual([
@@ -114,7 +114,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('continuous writers do not starve other work', async () => {
+  test('continuous writes do not starve other work', async () => {
     let writing = true;
     let n = 0;
     const writer = async () => {
@@ -127,7 +127,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(stored()).toEqual(range(n));
   });
 
-  test('when another process never releases the lock, all waiting writes fail together, and the next one tries again', async () => {
+  test('when another process never releases the lock, all waiting writes fail together, and the next write tries again', async () => {
     other.exec('BEGIN IMMEDIATE');
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -142,7 +142,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(stored()).toEqual([9]);
   });
 
-  test('settled resolves once everything is written', async () => {
+  test('settled() resolves once everything is written', async () => {
     const writing = Promise.all(range(10).map(write));
     await commits.settled();
     expect(stored()).toEqual(range(10));

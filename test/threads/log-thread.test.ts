@@ -91,7 +91,7 @@ describe('document store on SQLite, written by a thread', () =>
 type Counted = { readonly n: number };
 const counters: Collection<Counted> = { name: 'counters', kind: 'record', indexes: [] };
 
-describe.each(WRITERS)('a log thread that ends, written to by the %s', (writer) => {
+describe.each(WRITERS)('a log thread that dies, used by the %s', (writer) => {
   /** Ends the thread in the middle of what is going on, four times: before the fifth start it would pause for 5 s. */
   async function killing({ thread }: Threaded, work: () => Promise<void>): Promise<void> {
     let kills = 0;
@@ -107,7 +107,7 @@ describe.each(WRITERS)('a log thread that ends, written to by the %s', (writer) 
     await killer;
   }
 
-  test('loses no append and makes none twice; each has an answer', { timeout: 60_000 }, async () => {
+  test('loses or repeats no append, and answers each', { timeout: 60_000 }, async () => {
     const threaded = await startThreaded(writer);
     const log = await threaded.openLog();
     try {
@@ -130,7 +130,7 @@ describe.each(WRITERS)('a log thread that ends, written to by the %s', (writer) 
     }
   });
 
-  test('loses no document, and says of each write what became of it', { timeout: 60_000 }, async () => {
+  test('loses no document, and reports the outcome of each write', { timeout: 60_000 }, async () => {
     const threaded = await startThreaded(writer);
     const store = await threaded.openDocuments();
     try {
@@ -154,7 +154,7 @@ describe.each(WRITERS)('a log thread that ends, written to by the %s', (writer) 
   });
 });
 
-test('a column that another release has added is filled by what a thread sends that does not know of it', async () => {
+test('a write from a thread that does not know a newer release’s column still fills it', async () => {
   const threaded = await startThreaded();
   const [older, newer] = [await threaded.openDocuments(), await threaded.openDocuments()];
   try {
@@ -178,7 +178,7 @@ test('a column that another release has added is filled by what a thread sends t
 
 type Ticket = { readonly row: number; readonly seat: number };
 
-test('with a log thread, the worker writes records there, and read models itself', async () => {
+test('with a log thread, the worker sends records to it and writes read models itself', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
   const there: string[] = [];
   const log: LogClient = {

@@ -46,7 +46,7 @@ const isOpen = (webhooks: Webhooks, webhookId: string) =>
     return breaker;
   });
 
-test('a receiver that fails gets a handful of a backlog, and what waits uses up no attempt', async () => {
+test('a failing receiver gets few requests from its backlog, and waiting deliveries use up no attempt', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, webhooks, count } = await withBacklog(receiver);
   const breaker = await isOpen(webhooks, webhookId);
@@ -73,7 +73,7 @@ test('a receiver that fails gets a handful of a backlog, and what waits uses up 
   });
 });
 
-test('when a probe succeeds, a slow start follows, and then everything arrives', async () => {
+test('a successful probe is followed by a slow start, and then everything arrives', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, webhooks, count } = await withBacklog(receiver);
   await isOpen(webhooks, webhookId);
@@ -87,7 +87,7 @@ test('when a probe succeeds, a slow start follows, and then everything arrives',
   await eventually(async () => expect(await count('Delivered')).toBe(BACKLOG));
 });
 
-test('its state outlives the process and is the same for all of them', async () => {
+test('the breaker outlives the process and all processes share it', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, webhooks } = await withBacklog(receiver, 20);
   const breaker = await isOpen(webhooks, webhookId);
@@ -105,7 +105,7 @@ test('its state outlives the process and is the same for all of them', async () 
   );
 });
 
-test('a process that is killed leaves its breaker to the others', async () => {
+test('other processes take over the breaker of a killed process', async () => {
   const receiver = await receive(answering(500));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder]);
@@ -121,7 +121,7 @@ test('a process that is killed leaves its breaker to the others', async () => {
   expect(receiver.received.length).toBeLessThanOrEqual(10);
 });
 
-test('a breaker whose next probe is an hour ahead of the clock is not believed', async () => {
+test('a breaker whose next probe is an hour ahead of the clock is not trusted', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, webhooks, count } = await withBacklog(receiver, 10);
   await isOpen(webhooks, webhookId);
@@ -132,7 +132,7 @@ test('a breaker whose next probe is an hour ahead of the clock is not believed',
   await eventually(async () => expect(await count('Delivered')).toBe(10));
 });
 
-test('test and resend go through as probes: one that fails changes nothing, one that succeeds ends the pause', async () => {
+test('a test or resend passes as a probe: a failure changes nothing, a success ends the pause', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, webhooks, count } = await withBacklog(receiver, 20);
   const breaker = await isOpen(webhooks, webhookId);
@@ -148,7 +148,7 @@ test('test and resend go through as probes: one that fails changes nothing, one 
   await eventually(async () => expect(await count('Delivered')).toBe(20));
 });
 
-test('a resend from a process that does not deliver goes through as well', async () => {
+test('a resend from a process that does not deliver passes as well', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, webhooks } = await withBacklog(receiver, 20);
   await isOpen(webhooks, webhookId);
@@ -183,7 +183,7 @@ test('a delivery fails for good 32 hours after its first attempt, even while it 
   expect(await count('Pending')).toBeGreaterThan(0);
 });
 
-test('a known prompt receiver is served at once, whatever hangs, also after a restart', async () => {
+test('a known prompt receiver is served at once while others hang, also after a restart', async () => {
   const hanging = await receive(() => {});
   const prompt = await receive();
   const tuning = { inFlight: { prompt: 2, unknown: 2, slow: 4, hanging: 4, slowAfterMs: 500 } };

@@ -88,7 +88,7 @@ test('an event arrives signed, over TLS, and the delivery records the result', a
 const headersOf = (headers: object): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-test('ten tries on the schedule, with the same id and body, then Failed and kept for 30 days', async () => {
+test('a delivery gets ten tries on the schedule with the same id and body, then is Failed and kept for 30 days', async () => {
   const receiver = await receive(answering(500, {}, 'broken'));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -129,7 +129,7 @@ test('Retry-After delays the next try', async () => {
   expect(waits).toBeLessThanOrEqual(10_000);
 });
 
-test('attempts tell apart receivers that hang, refuse or redirect', async () => {
+test('attempts distinguish receivers that hang, refuse and redirect', async () => {
   const hanging = await receive(() => {});
   const redirecting = await receive(answering(302, { location: 'http://127.0.0.1:1/' }));
   const gone = await startReceiver();
@@ -149,7 +149,7 @@ test('attempts tell apart receivers that hang, refuse or redirect', async () => 
   ]);
 });
 
-test('an address that is not public is refused on delivery', async () => {
+test('delivery to a non-public address is refused', async () => {
   const receiver = await receive(undefined, { tls: true });
   const { webhookId } = await venue.register(COMMUNITY, `https://rebind.example:${receiver.port}/`);
   const webhooks = await venue.deliver({
@@ -190,7 +190,7 @@ test('410 disables the registration immediately and cancels its other pending de
   expect(disabling.metadata).toMatchObject({ actor: DELIVERER, correlationId: `delivery-${webhookId}` });
 });
 
-test('410 to a test delivery disables the registration, too, without a causing event', async () => {
+test('410 to a test delivery also disables the registration, without a causing event', async () => {
   const receiver = await receive(answering(410));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -227,7 +227,7 @@ async function keepTrying(webhooks: Webhooks, webhookId: string, hours: number):
 const isEnabled = async (webhookId: string) =>
   (await venue.readModels.collection(registrations).get(webhookId))?.document.status === 'enabled';
 
-test('five days of nothing but failures disable a registration; a success in between restarts the count', async () => {
+test('five days of failures alone disable a registration; a success restarts the count', async () => {
   const receiver = await receive(answering(503));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -258,7 +258,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   expect(await isEnabled(webhookId)).toBe(true);
 });
 
-test('six days in which the service was off disable no registration, and use up no time of a delivery', async () => {
+test('six days of downtime disable no registration, and use up no time of a delivery', async () => {
   const receiver = await receive(answering(503));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const before = await venue.deliver();
@@ -274,7 +274,7 @@ test('six days in which the service was off disable no registration, and use up 
   expect(await isEnabled(webhookId)).toBe(true);
 });
 
-test('new deliveries and retries do not wait for a clock that was set back, or for one that was ahead', async () => {
+test('new deliveries and retries do not wait after the clock was set back or was ahead', async () => {
   const receiver = await receive(answering(500));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const ahead = await venue.deliver();
@@ -299,7 +299,7 @@ test('new deliveries and retries do not wait for a clock that was set back, or f
   expect(new Set(receiver.received.map(({ body }) => JSON.parse(body).data.bookingId))).toEqual(new Set([1, 2, 3]));
 });
 
-test('receivers that hang, with many deliveries due, do not delay others', async () => {
+test('hanging receivers with many due deliveries do not delay others', async () => {
   const hanging = await receive(() => {});
   const prompt = await receive();
   for (let i = 0; i < 6; i++) await venue.register(COMMUNITY, `${hanging.url}&n=${i}`);
@@ -318,7 +318,7 @@ test('receivers that hang, with many deliveries due, do not delay others', async
   expect(timeouts).toBe(0);
 });
 
-test('no more than four are in flight to one receiver', async () => {
+test('at most four requests to one receiver are in flight', async () => {
   let inFlight = 0;
   let most = 0;
   const receiver = await receive((_, response) => {
@@ -340,7 +340,7 @@ test.each([
   ['removed', (one: { webhookId: string }) => venue.remove(one.webhookId), 'The registration was removed'],
   ['disabled', (one: { webhookId: string }) => venue.disable(one.webhookId), 'The registration is disabled'],
   ['its key revoked', (one: { apiKeyId: string }) => venue.revoke(one.apiKeyId), 'The API key was revoked'],
-] as const)('once a registration is %s, no more requests are sent', async (_, stop, reason) => {
+] as const)('after a registration is %s, no more requests are sent', async (_, stop, reason) => {
   const receiver = await receive((_, response) => {
     setTimeout(() => response.end(), 20);
   });
@@ -362,7 +362,7 @@ test.each([
   expect(receiver.received.length).toBeLessThan(60);
 });
 
-test('during a rotation, receivers with the old or the new secret can verify; afterwards only those with the new one', async () => {
+test('during a rotation, receivers with the old or new secret can verify; afterwards only those with the new one', async () => {
   const strict = (secret: () => string): Answer => {
     return ({ body, headers }, response) => {
       const genuine = headers['x-service-signature'] === plainSignature(secret(), body);
@@ -408,7 +408,7 @@ test('during a rotation, receivers with the old or the new secret can verify; af
   expect(behind.received.at(-1)?.headers['webhook-signature']).not.toContain(' ');
 });
 
-test('a delivery can be resent, whatever its state', async () => {
+test('a delivery can be resent in any state', async () => {
   const receiver = await receive(answering(500));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -423,7 +423,7 @@ test('a delivery can be resent, whatever its state', async () => {
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
-test('an unknown delivery, and one of a removed registration, cannot be resent', async () => {
+test('an unknown delivery, or one of a removed registration, cannot be resent', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -435,7 +435,7 @@ test('an unknown delivery, and one of a removed registration, cannot be resent',
   expect(await webhooks.sendTest(webhookId)).toMatchObject({ refused: 'ValidationError' });
 });
 
-test('recovery delivers everything since then that did not arrive, including events never attempted, and nothing twice', async () => {
+test('recovery delivers each event since then that did not arrive, including unattempted ones, and nothing twice', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url, 1 + 2);
   const webhooks = await venue.deliver();
@@ -467,7 +467,7 @@ test('recovery delivers everything since then that did not arrive, including eve
   expect(await webhooks.recover(webhookId, iso('2000-01-01T00:00:00.000Z'))).toEqual({ due: 0 });
 });
 
-test('recovery resends what has failed or was cancelled', async () => {
+test('recovery resends failed and cancelled deliveries', async () => {
   const receiver = await receive(answering(410));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -488,7 +488,7 @@ test('recovery resends what has failed or was cancelled', async () => {
   );
 });
 
-test('a test delivery is sent once and says that it is a test', async () => {
+test('a test delivery is sent once and marked as a test', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, signingSecret } = await venue.register(COMMUNITY, receiver.url, 8);
   const webhooks = await venue.deliver();
@@ -563,7 +563,7 @@ test('when a process is killed during a delivery, another one resends it with th
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
 });
 
-test('after a process with a clock an hour ahead was killed, what it left arrives at once', async () => {
+test('after a process with a clock an hour ahead is killed, its deliveries arrive at once', async () => {
   const receiver = await receive(answering(500));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, String(HOUR_MS)]);
@@ -620,7 +620,7 @@ test('processes whose clocks are an hour apart do not deliver to one receiver co
   expect(receiver.received).toHaveLength(1);
 });
 
-test('until the read models have caught up, no registration is mistaken for removed', async () => {
+test('a lagging read model does not make a registration count as removed', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const before = await venue.deliver();
@@ -652,7 +652,7 @@ test('until the read models have caught up, no registration is mistaken for remo
   await until(after, webhookId, 'Delivered');
 });
 
-test('while the registrations cannot be read, deliveries wait without using up attempts, and that is reported once', async () => {
+test('while the registrations are unreadable, deliveries wait without using up attempts, which is reported once', async () => {
   const receiver = await receive();
   const registered = await Promise.all([1, 2, 3].map((n) => venue.register(COMMUNITY, `${receiver.url}&n=${n}`)));
   const before = await venue.deliver({ config: { secretKey: Buffer.alloc(32, 7), webhooksAllowPrivate: false } });
@@ -688,7 +688,7 @@ test('while the registrations cannot be read, deliveries wait without using up a
   expect(reported).toHaveLength(1);
 });
 
-test('stopping finishes what is in flight and hands the registration over immediately', async () => {
+test('stopping finishes deliveries in flight and releases the registration at once', async () => {
   let finish: () => void = () => {};
   const receiver = await receive((_, response) => {
     finish = () => response.end();
@@ -708,7 +708,7 @@ test('stopping finishes what is in flight and hands the registration over immedi
   await receiver.until(2);
 });
 
-test('a disconnected app is sent nothing more, neither what was due nor later events', async () => {
+test('a disconnected app receives neither its due deliveries nor later events', async () => {
   const receiver = await receive(answering(500));
   const webhookId = await venue.registerApp(BRAND, receiver.url);
   let connected = true;

@@ -66,7 +66,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     }
   }
 
-  test('pages go through all registrations and states, newest first, and lose none of one millisecond', async () => {
+  test('lists all registrations and states newest first, page by page, without losing one of the same millisecond', async () => {
     const expected: string[] = [];
     for (let i = 0; i < 12; i++) {
       // Seven share a millisecond, which is more than a page.
@@ -85,7 +85,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     );
   });
 
-  test('finds what is in a state, and of a kind', async () => {
+  test('filters by state and by event type', async () => {
     await add('wh_0', 'r', requested());
     await add('wh_0', 'a');
     await add('wh_0', 'c', cancelled({ cancelledBy: 'Brand' }));
@@ -98,7 +98,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     expect(await parts({ webhookIds: [], limit: 5 })).toEqual([[]]);
   });
 
-  test('one that fails while it is searched for is found once, as failed', async () => {
+  test('finds a delivery that fails during the search once, as failed', async () => {
     await add('wh_0', 'e');
     const pendingRead = Promise.withResolvers<void>();
     const documents: Pick<DocumentStore, 'open'> = {
@@ -124,7 +124,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     expect(found.next).toBeUndefined();
   });
 
-  test('a search for what is rare answers in between, and goes on from there to the end', async () => {
+  test('returns partial results while it searches for rare matches, and continues from there to the end', async () => {
     await add('wh_0', 'rare', cancelled({ cancelledBy: 'Brand' }));
     for (let i = 0; i < 15; i++) {
       now += 1;

@@ -25,7 +25,7 @@ const action = fc.oneof(
   fc.record({ kind: fc.constantFrom('start' as const, 'finish' as const), at: fc.nat(99) }),
 );
 
-test('of a booking one is in flight at a time, the lowest position that is here goes first, and each is sent once', () => {
+test('sends each delivery once, one per booking at a time, the lowest available position first', () => {
   const all = Array.from({ length: 12 }, (_, position) => delivery(position, position % 4));
   fc.assert(
     fc.property(fc.array(action, { maxLength: 120, size: 'max' }), (actions) => {
@@ -71,7 +71,7 @@ test('of a booking one is in flight at a time, the lowest position that is here 
   );
 });
 
-test('what is allowed is decided by queue, so that what a person waits for takes the earlier ones of its booking along', () => {
+test('decides by queue, so a prioritised delivery brings forward the earlier ones of its booking', () => {
   const due = new DueDeliveries();
   for (const [position, booking] of [
     [3, 1],

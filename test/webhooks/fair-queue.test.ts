@@ -10,7 +10,7 @@ const action = fc.record({
   account: fc.constantFrom(...ACCOUNTS),
 });
 
-test('no account gets another permit while one that waits has fewer, or as many and has had no turn meanwhile', () => {
+test('no account gets another permit while a waiting one has fewer, or as many and no turn in between', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 200, size: 'max' }), (actions) => {
       const queue = new FairQueue<{ readonly account: string; readonly number: number }>();
@@ -55,7 +55,7 @@ test('no account gets another permit while one that waits has fewer, or as many 
   );
 });
 
-test('of two accounts, one with a hundred waiting and one with a single one, each gets every second permit', () => {
+test('of two accounts, one with a hundred requests waiting and one with a single one, each gets every second permit', () => {
   const queue = new FairQueue<string>();
   for (let i = 0; i < 100; i++) queue.wait('many', 'many');
   const given: (string | undefined)[] = [];

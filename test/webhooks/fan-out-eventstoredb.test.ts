@@ -36,7 +36,7 @@ async function parkedBy(group: string): Promise<number> {
 
 const eventIds = () => receiver.received.map(({ headers }) => String(headers['webhook-id']).split(':')[0]).toSorted();
 
-test('events wait for the read models without being counted', async () => {
+test('events wait for the read models without counting as retries', async () => {
   await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver({ tuning: { readModelWaitMs: 20 } });
   venue.holdProjector();

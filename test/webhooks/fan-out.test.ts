@@ -36,7 +36,7 @@ const delivered = (): string[] =>
   receiver.received.map(({ path, body }) => `${path?.slice(1)} ${JSON.parse(body).event}`).sort();
 const urlOf = (name: string) => new URL(name, receiver.url).href;
 
-test('each registration gets what its account may see, of the kinds it chose', async () => {
+test('each registration receives the events that its account may see, of the types it chose', async () => {
   await venue.register(COMMUNITY, urlOf('community'));
   await venue.register(BRAND, urlOf('brand'));
   await venue.register(BRAND, urlOf('brand-reviews'), 8);
@@ -87,7 +87,7 @@ test('an event that is redelivered, sequentially or concurrently, adds nothing',
   expect(receiver.received).toHaveLength(2);
 });
 
-test('a registration made before the event gets it, even if the read models do not show it yet', async () => {
+test('a registration made before an event receives it, even if the read models lag', async () => {
   await venue.deliver();
   venue.holdProjector();
   const registering = venue.register(COMMUNITY, receiver.url);
@@ -105,7 +105,7 @@ test('a registration made before the event gets it, even if the read models do n
   expect(first?.headers['webhook-id']).toBe(`${eventId}:${webhookId}`);
 });
 
-test('a registration made after the event does not get it, even if it is seen first', async () => {
+test('a registration made after an event does not receive it, even if it is read first', async () => {
   await venue.register(COMMUNITY, urlOf('before'));
   await venue.append(approved());
   // No process has fanned the event out yet.
@@ -117,7 +117,7 @@ test('a registration made after the event does not get it, even if it is seen fi
   expect(delivered()).toEqual(['after BookingRequested', 'before BookingApproved', 'before BookingRequested']);
 });
 
-test('a removed or disabled registration and one with a revoked key get no deliveries', async () => {
+test('a removed or disabled registration and one with a revoked key receive no deliveries', async () => {
   const removed = await venue.register(COMMUNITY, urlOf('removed'));
   const disabled = await venue.register(COMMUNITY, urlOf('disabled'));
   const revoked = await venue.register(BRAND, urlOf('revoked'));
@@ -154,7 +154,7 @@ const ids = (): unknown[] => receiver.received.map(({ headers }) => headers['web
 /** For tests that would otherwise wait for minutes or hours. */
 const IMPATIENT = { readModelWaitMs: 20, failureDelaysMs: [10, 10] };
 
-describe('an event for which something is away waits, and is not counted', () => {
+describe('an event that cannot be handled yet waits, without counting as a retry', () => {
   test('while the read models lag', async () => {
     const { webhookId } = await venue.register(COMMUNITY, receiver.url);
     const webhooks = await venue.deliver({ tuning: IMPATIENT });
@@ -170,7 +170,7 @@ describe('an event for which something is away waits, and is not counted', () =>
     expect(await webhooks.listFailedEvents()).toEqual([]);
   });
 
-  test('in one process while another can go on', async () => {
+  test('in one process while another can continue', async () => {
     await venue.register(COMMUNITY, receiver.url);
     const other = await openVenue({ folder: venue.folder });
     try {
@@ -188,7 +188,7 @@ describe('an event for which something is away waits, and is not counted', () =>
     }
   });
 
-  test('while the document store is away', async () => {
+  test('while the document store is unavailable', async () => {
     await venue.register(COMMUNITY, receiver.url);
     let away = false;
     const webhooks = await venue.deliver({ tuning: IMPATIENT, documents: withOutages(venue.documents, () => away) });
@@ -200,7 +200,7 @@ describe('an event for which something is away waits, and is not counted', () =>
     expect(await webhooks.listFailedEvents()).toEqual([]);
   });
 
-  test('and does not hold up the others when only it waits', async () => {
+  test('without delaying the others when it alone waits', async () => {
     const stuck = await venue.register(COMMUNITY, urlOf('stuck'));
     await venue.register(OTHER_COMMUNITY, urlOf('other'));
     let away = true;
@@ -253,7 +253,7 @@ describe('an event that fails', () => {
       },
     });
 
-  test('is parked after its last try, with the reason, and the others go on', async () => {
+  test('is parked with the reason after its last try, and the others continue', async () => {
     await venue.register(COMMUNITY, urlOf('community'));
     const webhookId = await venue.registerApp(OTHER_COMMUNITY, urlOf('other'));
     let isBroken = true;
@@ -294,7 +294,7 @@ describe('an event that fails', () => {
   });
 });
 
-test('a clock that is set back does not make a failed event wait for longer', async () => {
+test('a clock that is set back does not extend the wait of a failed event', async () => {
   await venue.register(COMMUNITY, receiver.url);
   const eventId = await venue.append(approved());
   const [stored] = await Array.fromAsync(venue.events.readAll({ types: ['BookingApproved'] }));
@@ -313,8 +313,8 @@ test('a clock that is set back does not make a failed event wait for longer', as
   await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
 });
 
-describe('groups', () => {
-  test('of a new kind hold what happens while only an older release delivers', async () => {
+describe('consumer groups', () => {
+  test('of a new event type collect events while only an older release delivers', async () => {
     await venue.deliver();
     await venue.append(requested());
     const known = Object.keys(WEBHOOK_EVENTS);
@@ -358,7 +358,7 @@ describe('deliveries of earlier events of the same booking', () => {
     return { webhooks, release: gate.resolve };
   };
 
-  test('are made first', async () => {
+  test('are created first', async () => {
     const { webhookId } = await venue.register(COMMUNITY, urlOf('all'));
     await venue.register(COMMUNITY, urlOf('approvals'), WEBHOOK_EVENTS.BookingApproved);
     const { webhooks, release } = await deliverRequestsLast();
@@ -374,7 +374,7 @@ describe('deliveries of earlier events of the same booking', () => {
     expect(receiver.received).toHaveLength(4);
   });
 
-  test('are not made of what happened while the registration was disabled, or long ago', async () => {
+  test('are not created for events from long ago, or from while the registration was disabled', async () => {
     const { webhookId } = await venue.register(COMMUNITY, urlOf('all'));
     const { webhooks, release } = await deliverRequestsLast();
     await venue.disable(webhookId);
@@ -398,7 +398,7 @@ describe('deliveries of earlier events of the same booking', () => {
     release();
   });
 
-  test('are made before that of its review', async () => {
+  test('are created before the delivery of its review', async () => {
     await venue.register(BRAND, urlOf('all'));
     const { release } = await deliverRequestsLast();
     await venue.appendTo(DAY, [requested(), approved()]);

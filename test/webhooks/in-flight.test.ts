@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createPermits } from '../../src/webhooks/in-flight.ts';
 
-test('a permit that is released goes to the one that waited, and to no other', async () => {
+test('a released permit goes to the waiting request, and to no other', async () => {
   const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 60_000 });
   const order: string[] = [];
   const first = await permits.acquire('prompt', 'Brand:1');
@@ -22,7 +22,7 @@ test('a permit that is released goes to the one that waited, and to no other', a
   expect(order).toEqual(['waited', 'came late']);
 });
 
-test('an attempt that turns out slow gives its permit to the next, and no class waits for another', async () => {
+test('an attempt that turns out slow passes its permit on, and no class waits for another', async () => {
   const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 5 });
   const hanging = await permits.acquire('unknown', 'Brand:1');
   const turnedSlow = new Promise<void>((resolve) => hanging.begin(resolve));
@@ -44,14 +44,14 @@ test('an attempt that turns out slow gives its permit to the next, and no class 
   (await slow).release();
 });
 
-test('when it stops, all that wait get a permit', async () => {
+test('stopping grants a permit to every waiting request', async () => {
   const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 60_000 });
   const waiting = Array.from({ length: 3_000 }, () => permits.acquire('unknown', 'Brand:1'));
   permits.stop();
   for (const permit of await Promise.all(waiting)) permit.release();
 });
 
-test('prompt receivers that suddenly hang give their permits up long before they count as slow', async () => {
+test('prompt receivers that suddenly hang release their permits long before they count as slow', async () => {
   const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 60_000 });
   const hanging = await permits.acquire('prompt', 'Brand:1');
   hanging.begin();
@@ -62,7 +62,7 @@ test('prompt receivers that suddenly hang give their permits up long before they
   (await permits.acquire('prompt', 'Brand:1')).release();
 });
 
-test('the next permit goes to the account with the fewest: released ones do not count, one that turned slow does', async () => {
+test('the next permit goes to the account with the fewest, counting slow attempts but not released permits', async () => {
   const permits = createPermits({ prompt: 2, unknown: 1, slow: 1, hanging: 2, slowAfterMs: 1 });
   /** The order in which accounts get a permit that begin to wait in this one, while `blocking` holds the last. */
   async function orderOf(receiverClass: 'prompt' | 'hanging', accounts: readonly string[]): Promise<string[]> {

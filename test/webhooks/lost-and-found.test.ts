@@ -31,7 +31,7 @@ const outcomes = async (webhooks: Webhooks, ...list: readonly WebhookDocument[])
     delivery?.state,
   ]);
 
-test('everything that happened to a booking, with what was delivered of it and what was not', async () => {
+test('shows every event of a booking, with and without a delivery', async () => {
   const mine = await registered((await venue.register(COMMUNITY, `${receiver.url}&a`)).webhookId);
   const approvals = await registered((await venue.register(BRAND, `${receiver.url}&b`, 2)).webhookId);
   const strangers = { kind: 'Brand', id: 77 } as typeof BRAND;
@@ -79,7 +79,7 @@ test('events missed while a webhook was disabled are sent once, on request', asy
   expect(again?.headers['webhook-id']).toBe(request?.headers['webhook-id']);
 });
 
-test("an event that a webhook is not sent, and another booking's, cannot be asked for", async () => {
+test('refuses to send an event outside the webhook’s types, or of another booking', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url, 1);
   await registered(webhookId);
   const webhooks = await venue.deliver();
@@ -107,7 +107,7 @@ async function lastHeaders(
   return { attempt, headers };
 }
 
-test('the headers of an attempt are those that the receiver got, whatever its outcome', async () => {
+test('shows the headers of an attempt as the receiver got them, for every outcome', async () => {
   receiver.answer = answering(500, {}, 'no');
   const { webhookId } = await venue.register(BRAND, receiver.url);
   await registered(webhookId);
@@ -133,7 +133,7 @@ test('the headers of an attempt are those that the receiver got, whatever its ou
   });
 });
 
-test('a signature of a secret that is gone is not made up, nor is anything stored that could be sent again', async () => {
+test('invents no signature for a deleted secret, and stores nothing that could be replayed', async () => {
   const { webhookId, signingSecret } = await venue.register(BRAND, receiver.url);
   await registered(webhookId);
   const webhooks = await venue.deliver();
@@ -157,7 +157,7 @@ test('a signature of a secret that is gone is not made up, nor is anything store
   expect(lacking).toContain('replaced since');
 });
 
-test('of an attempt that did not get as far as a request, no headers are shown', async () => {
+test('shows no headers for an attempt that failed before its request', async () => {
   const { port } = receiver;
   const { webhookId } = await venue.register(BRAND, `http://127.0.0.1:${port}/`);
   await registered(webhookId);

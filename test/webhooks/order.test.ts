@@ -39,7 +39,7 @@ async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainE
 
 const kinds = () => receiver.received.map(({ body }) => JSON.parse(body).event);
 
-test('those of one booking arrive one at a time, in the order of the log, whenever they were stored', async () => {
+test('deliveries of one booking arrive one at a time in log order, regardless of when they were stored', async () => {
   let inFlight = 0;
   const together = new Map<number, number>();
   let most = 0;
@@ -90,7 +90,7 @@ test('a failed attempt lets the later ones pass', async () => {
   expect(kinds()).toEqual(['BookingRequested', 'BookingApproved']);
 });
 
-test('what waited for retries goes in the order of the log, too', async () => {
+test('deliveries that waited for retries are also sent in log order', async () => {
   receiver.answer = answering(500);
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const first = await add(webhookId, requested(), '1');
@@ -109,7 +109,7 @@ test('what waited for retries goes in the order of the log, too', async () => {
   expect(kinds().slice(2)).toEqual(['BookingRequested', 'BookingApproved']);
 });
 
-test('what is recovered while the deliverer runs keeps the order of the log, though the fan-out is behind', async () => {
+test('recovery while the deliverer runs keeps log order, even when the fan-out lags', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   await venue.disable(webhookId);

@@ -10,7 +10,7 @@ import { approved } from './deliverable-events.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe.each(documentEngines)('the queue of deliveries on %s', (_, createDatabase) => {
+describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) => {
   let now: number;
   const clock = () => now;
   let database: TestDatabase;
@@ -46,7 +46,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     expect(await add('wh_a', 'e1')).toBeUndefined();
   });
 
-  test('returns what is due, in order, and not what is due later', async () => {
+  test('returns due deliveries in order, and none that are due later', async () => {
     for (const event of ['e1', 'e2', 'e3']) {
       await add('wh_a', event);
       now += 1_000;
@@ -57,7 +57,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a', 'e1:wh_a']);
   });
 
-  test('lists each registration with pending deliveries once, with the time the first is due', async () => {
+  test('lists each registration with pending deliveries once, with its earliest due time', async () => {
     for (let i = 0; i < 20; i++) await add('wh_b', `e${i}`);
     await add('wh_a', 'e1');
     await add('wh_c', 'e1');
@@ -70,7 +70,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     ]);
   });
 
-  test('with what is due come the others of the same booking, whatever the page shows', async () => {
+  test('returns a due delivery with the others of the same booking, beyond the page size', async () => {
     const addFor = async (eventId: string, bookingId: number) => {
       const { payload } = noticeOf(approved({ bookingId }));
       await queue.add({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, payload });
@@ -93,7 +93,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     expect(await ids(2)).toEqual([false, 'e9', 'e1', 'e2']);
   });
 
-  test('due is not trusted further ahead than the delay that led to it', async () => {
+  test('a due time is trusted only as far ahead as the delay that led to it', async () => {
     await add('wh_a', 'new');
     await add('wh_a', 'retry');
     await add('wh_a', 'long');
@@ -111,7 +111,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     expect(await dueIds('wh_a')).toHaveLength(3);
   });
 
-  test('what was first tried too long ago is given up, what was never tried is not', async () => {
+  test('gives up deliveries whose first attempt is too old, but none without an attempt', async () => {
     await add('wh_a', 'old');
     await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 100 });
     await add('wh_a', 'young');
@@ -128,7 +128,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     );
   });
 
-  test('a delivery that a person asked for comes before all others', async () => {
+  test('manually requested deliveries come before all others', async () => {
     for (const eventId of ['e1', 'e2', 'e3']) {
       await add('wh_a', eventId);
       now += 1_000;
@@ -137,7 +137,7 @@ describe.each(documentEngines)('the queue of deliveries on %s', (_, createDataba
     expect(await dueIds('wh_a')).toEqual(['e3:wh_a', 'e1:wh_a', 'e2:wh_a']);
   });
 
-  test('a success still counts after a concurrent change to the delivery; a failure no longer changes its state', async () => {
+  test('a success counts even after a concurrent change to the delivery; a failure no longer changes its state', async () => {
     await add('wh_a', 'e1');
     await add('wh_a', 'e2');
     const [first, second] = await due('wh_a', 2);

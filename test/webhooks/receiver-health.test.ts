@@ -73,8 +73,8 @@ function* through(happened: readonly Step[], from = UNKNOWN) {
   }
 }
 
-describe('whatever happens to a receiver', () => {
-  test('its breaker is open exactly after five failures in a row that count, until a success', () => {
+describe('after any sequence of events, a receiver', () => {
+  test('has an open breaker exactly after five consecutive counted failures, until a success', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         let inARow = 0;
@@ -90,7 +90,7 @@ describe('whatever happens to a receiver', () => {
     );
   });
 
-  test('the pause before a probe changes only with a probe that fails, twice as long each time, up to ten minutes', () => {
+  test('extends its pause only after a failed probe, doubling it up to ten minutes', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         for (const { before, health, result, now } of through(happened)) {
@@ -108,7 +108,7 @@ describe('whatever happens to a receiver', () => {
     );
   });
 
-  test('one that is down gets another try within twelve minutes, wherever the clock is set', () => {
+  test('gets another try within twelve minutes when it is down, for any change of the clock', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: -HOUR_MS, max: HOUR_MS }), (happened, shift) => {
         for (const { health, now } of through(happened)) {
@@ -119,7 +119,7 @@ describe('whatever happens to a receiver', () => {
     );
   });
 
-  test('a slow start never lasts longer than ten seconds, nor a wait longer than a fifth of a second', () => {
+  test('has a slow start of at most ten seconds, and a wait of at most a fifth of a second', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: -HOUR_MS, max: HOUR_MS }), (happened, shift) => {
         for (const { health, now } of through(happened)) {
@@ -133,7 +133,7 @@ describe('whatever happens to a receiver', () => {
     );
   });
 
-  test('it counts as failing no longer than it was tried, and not at all after a success', () => {
+  test('counts as failing no longer than it was tried, and not at all after a success', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         let firstFailure: number | undefined;
@@ -147,7 +147,7 @@ describe('whatever happens to a receiver', () => {
     );
   });
 
-  test('it has between one and four attempts in flight, and one while its breaker is open', () => {
+  test('has between one and four attempts in flight, and one while its breaker is open', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         let window = FIRST_WINDOW;
@@ -161,7 +161,7 @@ describe('whatever happens to a receiver', () => {
     );
   });
 
-  test('one that works again becomes healthy, and then stays the same object, so that nothing is written for it', () => {
+  test('becomes healthy after it recovers, and then stays the same object, so that nothing is written for it', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         const { health, running } = [...through(happened)].at(-1) ?? { health: UNKNOWN, running: 0 };
@@ -186,7 +186,7 @@ test('four failures leave the breaker closed, a fifth opens it for five seconds'
   expect(mayTry(open, NOW - HOUR_MS)).toBe(true);
 });
 
-test('a success begins a recovery; five failures during it open the breaker again with a longer pause', () => {
+test('a success starts a recovery; five failures during it reopen the breaker with a longer pause', () => {
   const recovering = succeed(failTimes(UNKNOWN, OPENS_AFTER), 7_000);
   expect(recovering).toMatchObject({
     failures: 0,
@@ -198,14 +198,14 @@ test('a success begins a recovery; five failures during it open the breaker agai
   expect(succeed(recovering, 18_000).breaker).toBeUndefined();
 });
 
-test('a test delivery that fails changes nothing but the pace, one that succeeds counts', () => {
+test('a failed test delivery changes only the pace, a successful one counts', () => {
   const open = failTimes(UNKNOWN, OPENS_AFTER);
   expect(fail(open, 0, { isTest: true })).toBe(open);
   const succeeded = afterAttempt(open, attempt({ isTest: true, isSuccess: true }), at(0));
   expect(succeeded.breaker?.state).toBe('recovering');
 });
 
-test('a prompt receiver is forgiven one slow success, but neither two nor a failure', () => {
+test('a prompt receiver may have one slow success, but not two, and no failure', () => {
   const prompt = succeed(UNKNOWN);
   const once = succeed(prompt, 0, 'slow');
   expect(once.pace).toBe('prompt');
@@ -216,7 +216,7 @@ test('a prompt receiver is forgiven one slow success, but neither two nor a fail
   expect(succeed(succeed(UNKNOWN, 0, 'slow')).pace).toBe('prompt');
 });
 
-test('a slow receiver that failed does not share permits with those that answer', () => {
+test('a slow receiver that failed does not share permits with working ones', () => {
   expect(classOf(UNKNOWN)).toBe('unknown');
   expect(classOf(failTimes(succeed(UNKNOWN), 3))).toBe('prompt');
   const slow = succeed(UNKNOWN, 0, 'slow');
@@ -226,8 +226,8 @@ test('a slow receiver that failed does not share permits with those that answer'
   expect(classOf(succeed(hanging, 0, 'slow'))).toBe('slow');
 });
 
-describe('the time in which a receiver fails', () => {
-  test('adds up from failure to failure while something is left to try', () => {
+describe('the failing time of a receiver', () => {
+  test('adds up between failures while deliveries are pending', () => {
     let health = fail(UNKNOWN, 0, { nextInMs: 2 * HOUR_MS });
     expect(health.failingMs).toBe(0);
     health = fail(health, 2 * HOUR_MS, { nextInMs: 5 * HOUR_MS });
@@ -236,7 +236,7 @@ describe('the time in which a receiver fails', () => {
     expect(succeed(health, 8 * HOUR_MS).failingMs).toBe(0);
   });
 
-  test('does not include a time in which nothing was left to try', () => {
+  test('excludes periods without pending deliveries', () => {
     const last = fail(UNKNOWN, 0, {});
     expect(fail(last, 96 * HOUR_MS).failingMs).toBe(MINUTE_MS);
   });
@@ -247,7 +247,7 @@ describe('the time in which a receiver fails', () => {
   });
 });
 
-test('the slow start allows 5 attempts in the first second, twice as many in each that follows, and all after ten', () => {
+test('the slow start allows 5 attempts in the first second, doubles every second, and ends after ten', () => {
   const recovering = succeed(failTimes(UNKNOWN, OPENS_AFTER));
   let now = NOW;
   let lastAt = Number.NEGATIVE_INFINITY;

@@ -18,7 +18,7 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
   /** The receivers as another process sees them. */
   const open = async () => openReceivers({ documents: await database.open(), clock: () => now });
 
-  test('what is known of a receiver carries over from one process to the next', async () => {
+  test('the state of a receiver passes from one process to the next', async () => {
     expect(await (await open()).get('wh_a')).toEqual(UNKNOWN);
     await (await (await open()).open('wh_a')).change((state) => ({ ...failure(state), pace: 'slow' }));
     const second = await open();
@@ -29,7 +29,7 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
     expect((await second.open('wh_a')).health()).toMatchObject({ failures: 1 });
   });
 
-  test('a change applies at once, and concurrent changes of several processes are all kept', async () => {
+  test('a change applies at once, and concurrent changes from several processes are all kept', async () => {
     const [one, other] = [await (await open()).open('wh_a'), await (await open()).open('wh_a')];
     const changes = [one, one, other, one, other].map((receiver) => receiver.change(failure));
     expect(one.health().failures).toBe(3);
@@ -37,7 +37,7 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
     expect(await (await open()).get('wh_a')).toMatchObject({ failures: 5 });
   });
 
-  test('what is known of a receiver that nothing happens to is kept', async () => {
+  test('the state of an idle receiver is kept', async () => {
     await (await (await open()).open('wh_a')).change((state) => ({ ...state, pace: 'prompt' }));
     now += 40 * DAY_MS;
     await (await (await open()).open('wh_a')).change((state) => state);

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 openVenueWithReceiver();
 
-test('recovery goes on behind an older time that stands later in the log', async () => {
+test('recovery continues past an event with an earlier timestamp later in the log', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   const since = timestamp(new Date(venue.clock() - 60_000).toISOString());

@@ -13,7 +13,7 @@ import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
 const OWNER: WebhookOwner = { account: BRAND, credential: 'client:app' };
 
-describe('over processes', () => {
+describe('across processes', () => {
   let venue: Venue;
   const children: ChildProcess[] = [];
   beforeEach(async () => {
@@ -117,7 +117,7 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
     return outcomes.filter((isTaken) => isTaken).length;
   };
 
-  test('registrations that the records lack count, and those that were removed meanwhile do not', async () => {
+  test('counts registrations that the records lack, and excludes those just removed', async () => {
     const before = Array.from({ length: 19 }, (_, i) => `wh_old${i}`);
     for (const id of before) exists(id);
     const quota = await open(before);
@@ -137,7 +137,7 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
     expect(await mayTake(quota, 'b')).toBe(true);
   });
 
-  test('credentials have quotas of their own within that of their account, and concurrent registrations exceed neither', async () => {
+  test('credentials have their own quotas within that of their account, and concurrent registrations exceed neither', async () => {
     const processes = [await open([], 25), await open([], 25)];
     const takeInBoth = async (prefix: string, count: number, owner: WebhookOwner) => {
       const taking = Array.from({ length: count }, (_, i) => mayTake(processes[i % 2], `${prefix}${i}`, owner));
@@ -148,7 +148,7 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
     expect(await takeInBoth('c', 2, { ...OWNER, account: COMMUNITY })).toBe(2);
   });
 
-  test('what was removed still counts for a minute, and a refusal tells when to try again', async () => {
+  test('a removed registration counts for another minute, and a refusal says when to retry', async () => {
     const processes = [await open(), await open()];
     const churn = async (count: number) => {
       for (let i = 0; i < count; i++) {

@@ -32,7 +32,7 @@ describe.each(documentEngines)('running time on %s', (_, createDatabase) => {
   }
   const until = (time: RunningTime, ms: number) => eventually(() => expect(time.now()).toBe(ms));
 
-  test('goes on after a restart where it stopped, however long nothing ran', async () => {
+  test('continues after a restart where it stopped, excluding downtime', async () => {
     const first = await start();
     monotonic += 7_000;
     expect(first.now()).toBe(7_000);
@@ -44,13 +44,13 @@ describe.each(documentEngines)('running time on %s', (_, createDatabase) => {
     expect(second.now()).toBe(8_000);
   });
 
-  test('a process that was frozen did not run meanwhile', async () => {
+  test('excludes the time in which the process was frozen', async () => {
     const time = await start();
     monotonic += 6 * DAY_MS;
     expect(time.now()).toBeLessThanOrEqual(30_000);
   });
 
-  test('processes that run side by side do not add their times up', async () => {
+  test('counts the time of concurrent processes once', async () => {
     const [one, other] = [await start(), await start()];
     for (let i = 1; i <= 5; i++) {
       monotonic += 2_000;

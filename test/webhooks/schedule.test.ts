@@ -24,7 +24,7 @@ test('Retry-After stretches the delay up to twice the planned one and never shor
   expect(delayBeforeNext(3, 1_000, MIDDLE)).toBe(120_000);
 });
 
-test('whatever the receiver asks for, the delay stays between 0.8 and 2 times the planned one', () => {
+test('the delay stays between 0.8 and 2 times the planned one for any Retry-After', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 9 }),

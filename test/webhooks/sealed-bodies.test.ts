@@ -24,7 +24,7 @@ async function request(id: number, message: string): Promise<void> {
   await venue.append({ ...event, data: { ...event.data, bookingId: bookingId(id), message: sealed } });
 }
 
-test('a delivery whose text cannot be opened is tried again, holds up no other, and is never sent as erased', async () => {
+test('a delivery whose text cannot be decrypted is retried, delays no other, and is never sent as erased', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   await request(1, 'Zwetschgenkuchen');
   // The records have lost the key.

@@ -40,7 +40,7 @@ async function rawServer(onConnect: (write: (text: string) => void, end: () => v
   return `http://127.0.0.1:${address.port}/`;
 }
 
-test('a POST arrives unchanged, and the response is kept', async () => {
+test('a POST arrives unchanged, and the response is recorded', async () => {
   const receiver = await receive(answering(202, {}, 'queued'));
   const result = await sender().post(post(receiver.url));
   expect(result).toMatchObject({ status: 202, answer: 'queued', address: '127.0.0.1' });
@@ -81,7 +81,7 @@ test('Retry-After is part of the result', async () => {
   expect(await sender().post(post(receiver.url))).toMatchObject({ status: 503, retryAfter: '120' });
 });
 
-test('early hints are not taken for the response', async () => {
+test('early hints are not mistaken for the response', async () => {
   const url = await rawServer((write) =>
     write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n'),
   );
@@ -118,7 +118,7 @@ test('name resolution counts against the same deadline', async () => {
   expect(await send(post('http://slow-dns.example/'))).toMatchObject({ error: { type: 'Timeout' } });
 });
 
-test('of an endless response little more than 16 KiB is read, and 1 KiB kept', async () => {
+test('an endless response is read up to little more than 16 KiB, and 1 KiB is kept', async () => {
   let sent = 0;
   let closed: () => void = () => {};
   const gone = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ test('a name that does not resolve is Dns', async () => {
   expect(await send(post('http://nowhere.example/'))).toMatchObject({ error: { type: 'Dns' } });
 });
 
-test('a name that resolves to a private address is Forbidden, and the result has that address', async () => {
+test('a name that resolves to a private address is Forbidden, and the result includes that address', async () => {
   const { post: send } = sender({ allowPrivate: false, resolve: async () => [{ address: '10.0.0.8', family: 4 }] });
   expect(await send(post('https://rebind.example/'))).toMatchObject({
     error: { type: 'Forbidden' },
@@ -209,7 +209,7 @@ test('a trusted certificate is accepted for its name', async () => {
   expect(receiver.received[0]?.headers.host).toBe(`receiver.test:${receiver.port}`);
 });
 
-test('a connection uses a single resolution, whatever a second one would return', async () => {
+test('a connection uses a single DNS resolution, even if a second one would differ', async () => {
   const receiver = await receive();
   let resolutions = 0;
   const { post: send } = sender({
@@ -223,7 +223,7 @@ test('a connection uses a single resolution, whatever a second one would return'
   expect(resolutions).toBe(1);
 });
 
-test('closing fails what is in flight and says why', async () => {
+test('closing aborts requests in flight and gives the reason', async () => {
   const receiver = await receive(() => {});
   const stopping = createSender({ allowPrivate: true });
   const result = stopping.post(post(receiver.url));

@@ -23,7 +23,7 @@ test('a secret is whsec_ and 32 random bytes in base64', () => {
   expect(new Set(secrets).size).toBe(50);
 });
 
-test('X-Service-Signature is lower-case hex over the raw body, keyed with the text of the secret', () => {
+test('X-Service-Signature is lower-case hex over the raw body, with the text of the secret as the key', () => {
   const secret = newSigningSecret();
   const header = headersFor([secret])['x-service-signature'];
   expect(header).toMatch(/^[0-9a-f]{64}$/);

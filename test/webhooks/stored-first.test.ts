@@ -39,7 +39,7 @@ const delivered = (webhooks: Webhooks, webhookId: string, count: number) =>
   });
 const happened = (group: string) => venue.events.groupPosition(fanOutGroup(group));
 
-test('every request is in the store when it arrives, and what is not answered is acknowledged', async () => {
+test('every delivery is stored before its request is sent, and its event is acknowledged before the receiver answers', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   await makeKnown(webhooks, webhookId);
@@ -74,7 +74,7 @@ async function deliveryInFlight() {
   return { webhooks, webhookId, finish: () => finish() };
 }
 
-test('what another process has stored is sent by the one that holds the lease', async () => {
+test('the lease holder sends deliveries that another process has stored', async () => {
   const { webhooks, webhookId, finish } = await deliveryInFlight();
   const other = await openVenue({ folder: venue.folder });
   try {
@@ -91,7 +91,7 @@ test('what another process has stored is sent by the one that holds the lease', 
   }
 });
 
-test('events of one booking that follow each other closely arrive one at a time and in order', async () => {
+test('events of one booking in quick succession arrive one at a time and in order', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   await makeKnown(webhooks, webhookId);
@@ -124,7 +124,7 @@ test('events of one booking that follow each other closely arrive one at a time 
   }
 });
 
-test('a delivery that is recovered while it is in flight is not sent twice', async () => {
+test('recovering a delivery in flight does not send it twice', async () => {
   const { webhooks, webhookId, finish } = await deliveryInFlight();
   await webhooks.recover(webhookId, timestamp(new Date(venue.clock() - 60_000).toISOString()));
   await pause(30);
@@ -171,7 +171,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order, whatever call fails or is late (%i)', async (seed) => {
+test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order when calls fail or are late (%i)', async (seed) => {
   const random = randomFrom(seed);
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   let faulty = false;

@@ -43,7 +43,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     }
   });
 
-  it('makes the indexes again of a collection that another process has dropped', async () => {
+  it('recreates the indexes of a collection that another process has dropped', async () => {
     if ('missing' in mongoServer) return;
     const { url } = mongoServer;
     const database = `test-${randomUUID()}`;
@@ -102,7 +102,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     }
   });
 
-  it('finds the server again after all of its connections have ended at once', async () => {
+  it('reconnects to the server after all of its connections have closed at once', async () => {
     if ('missing' in mongoServer) return;
     const proxy = await startProxyTo(ownDatabase());
     const store = await openMongoDocumentStore({ url: proxy.url });
@@ -125,7 +125,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     }
   });
 
-  it('does not wait for ever to write to a server that takes nothing', async () => {
+  it('gives up a write to a server that stops reading', async () => {
     if ('missing' in mongoServer) return;
     const proxy = await startProxyTo(ownDatabase());
     const impatient = { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500, socketTimeoutMS: 500 };
@@ -143,7 +143,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it.each([true, false])(
-    'applies a write once, and says so, when its answer is lost, with retryWrites=%s',
+    'applies a write once, and reports that, when its response is lost, with retryWrites=%s',
     async (retryWrites) => {
       if ('missing' in mongoServer) return;
       let losing = false;
@@ -189,7 +189,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     },
   );
 
-  it('loads a thousand new documents per round trip, and makes all indexes in one, at the end', async () => {
+  it('bulk-loads a thousand new documents per round trip, and creates all indexes in one at the end', async () => {
     if ('missing' in mongoServer) return;
     const monitor = await monitorCommands(ownDatabase());
     const store = await openMongoDocumentStore({ url: monitor.url });
@@ -254,7 +254,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     expect(String(error)).not.toMatch(/sec@?ret/);
   });
 
-  it('needs a majority, its journal and the primary whatever the URL leaves open, and repeats writes unless it forbids that', () => {
+  it('requires majority, journal and primary unless the URL is explicit, and retries writes unless the URL disables it', () => {
     const needed = {
       ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: true },
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: 5_000 },
@@ -277,7 +277,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     });
   });
 
-  it('tells duplicate keys whatever language the server speaks', () => {
+  it('recognises duplicate keys in any server language', () => {
     const duplicate = { index: 3, code: 11_000, errmsg: 'Schlüssel bereits vorhanden' };
     const error = (...writeErrors: object[]) =>
       new MongoBulkWriteError(
@@ -290,19 +290,22 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   });
 
   it.each([
-    ['that no servers are registered there', [], 'No addresses found at host'],
-    ['servers of somebody else', [{ name: 'db.evil.example', port: 27_017 }], 'Server record does not share'],
-  ])('takes what DNS says of a mongodb+srv URL for a part of it: %s', async (_what, records, message) => {
-    const lookup = vi.spyOn(dns.promises, 'resolve').mockResolvedValue(records as never);
-    const error = await openMongoDocumentStore({ url: 'mongodb+srv://cluster.example.org/x' }).catch(
-      (caught) => caught,
-    );
-    lookup.mockRestore();
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error).toHaveProperty('message', expect.stringContaining(message));
-  });
+    ['no servers', [], 'No addresses found at host'],
+    ['servers of another domain', [{ name: 'db.evil.example', port: 27_017 }], 'Server record does not share'],
+  ])(
+    'reports a failing DNS lookup of a mongodb+srv URL as an error of the URL: %s',
+    async (_what, records, message) => {
+      const lookup = vi.spyOn(dns.promises, 'resolve').mockResolvedValue(records as never);
+      const error = await openMongoDocumentStore({ url: 'mongodb+srv://cluster.example.org/x' }).catch(
+        (caught) => caught,
+      );
+      lookup.mockRestore();
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error).toHaveProperty('message', expect.stringContaining(message));
+    },
+  );
 
-  it('reports a server that cannot be reached', async () => {
+  it('reports an unreachable server', async () => {
     const url = `mongodb://127.0.0.1:${await freePort()}/?serverSelectionTimeoutMS=300`;
     const error = await openMongoDocumentStore({ url }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Unavailable);

@@ -7,7 +7,7 @@ import { Unavailable } from '../../../src/runtime/unavailable.ts';
 
 const coded = (code: string, message = code) => Object.assign(new Error(message), { code });
 
-it('tries again after what Node.js says of a socket, which the driver passes on as it is', async () => {
+it('retries Node.js socket errors, which the driver passes on unchanged', async () => {
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'ERR_STREAM_DESTROYED', 'ERR_SOCKET_CLOSED'])
     expect([code, isTransient(coded(code))]).toEqual([code, true]);
   // As Node.js itself says it.
@@ -26,7 +26,7 @@ it('tries again after what Node.js says of a socket, which the driver passes on 
   server.close();
 });
 
-it('does not try again what can only fail again, and says so as it is', () => {
+it('does not retry a permanent error, and rethrows it unchanged', () => {
   for (const error of [
     coded('ENOENT'),
     new TypeError('undefined is not a function'),
@@ -37,7 +37,7 @@ it('does not try again what can only fail again, and says so as it is', () => {
   }
 });
 
-it('takes a server that is not found for away, without looking again at once', () => {
+it('treats a failed server selection as unavailable, without an immediate retry', () => {
   const error = new MongoServerSelectionError('none', { servers: new Map() } as unknown as TopologyDescription);
   expect([isTransient(error), isServerUnavailable(error)]).toEqual([false, true]);
   expect(() => unavailable(error)).toThrow(Unavailable);

@@ -15,7 +15,7 @@ function slowStore() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what is asked for during a read is read together after it, each key once', async () => {
+test('requests that arrive during a read are combined into the next read, each key once', async () => {
   const { reads, get, answer } = slowStore();
   const [first, same, other, missing] = [get('a'), get('a'), get('b'), get('c')];
   expect(reads.map(({ keys }) => keys)).toEqual([['a']]);
@@ -31,7 +31,7 @@ test('what is asked for during a read is read together after it, each key once',
   expect(reads.at(-1)?.keys).toEqual(['d']);
 });
 
-test('a read that fails fails for those who asked, and for nobody after them', async () => {
+test('a failed read rejects the requests it served, and no later ones', async () => {
   const { reads, get, answer } = slowStore();
   const [failing, next] = [get('a'), get('b')];
   reads[0]?.answer.reject(new Error('away'));
@@ -41,7 +41,7 @@ test('a read that fails fails for those who asked, and for nobody after them', a
   expect(await next).toBe('b');
 });
 
-test('a read that hangs does not hold up others', async () => {
+test('a hanging read does not block others', async () => {
   const { get, answer, reads } = slowStore();
   void get('stuck');
   const next = get('b');

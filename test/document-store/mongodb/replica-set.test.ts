@@ -40,7 +40,7 @@ describe('MongoDB document store on a replica set', () => {
   }
   const sent = (name: string) => set.commands.filter((command) => name in command);
 
-  it('makes indexes although a member is down', async () => {
+  it('creates indexes while a member is down', async () => {
     // The server waits for every member that votes unless it is told to wait for fewer.
     answer = (command) => ('createIndexes' in command && command.commitQuorum !== 'majority' ? NEVER : undefined);
     await open();
@@ -50,13 +50,13 @@ describe('MongoDB document store on a replica set', () => {
     expect(sent('createIndexes').map(({ createIndexes }) => createIndexes)).toEqual(['numbers', 'loaded']);
   });
 
-  it('makes indexes for longer than anything else may take', async () => {
+  it('allows index creation more time than any other operation', async () => {
     answer = async (command) => void ('createIndexes' in command && (await delay(1_500)));
     await open('&socketTimeoutMS=500&connectTimeoutMS=5000');
     expect(sent('createIndexes')).toHaveLength(1);
   });
 
-  it('asks a majority, its journal and the primary for everything, whatever the URL leaves open', async () => {
+  it('requires majority, journal and primary for every operation unless the URL is explicit', async () => {
     const documents = await open();
     await documents.insert('a', { n: 1 });
     await replace(documents, 'a', { n: 2 }, 1);
@@ -76,7 +76,7 @@ describe('MongoDB document store on a replica set', () => {
     }
   });
 
-  it('has the server recognise repeated writes, unless the URL says that it does not', async () => {
+  it('uses retryable writes unless the URL disables them', async () => {
     const documents = await open();
     await documents.insert('a', { n: 1 });
     await documents.delete('a');
@@ -87,7 +87,7 @@ describe('MongoDB document store on a replica set', () => {
     expect(sent('update').filter(({ update }) => update === 'numbers')).toEqual([]);
   });
 
-  it('tells a server that does not recognise repeated writes nothing of them, and deletes in two steps', async () => {
+  it('sends no transaction numbers to a server without retryable writes, and deletes in two steps', async () => {
     const documents = await open('&retryWrites=false');
     await documents.insert('a', { n: 1 });
     expect(await documents.delete('a')).toBe(true);
@@ -98,7 +98,7 @@ describe('MongoDB document store on a replica set', () => {
     expect(writes.map(({ txnNumber }) => txnNumber)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('finds out what became of a write that no majority acknowledged in time', async () => {
+  it('determines the outcome of a write that no majority acknowledged in time', async () => {
     const documents = await open();
     let inserts = 0;
     answer = (command) => {
@@ -115,7 +115,7 @@ describe('MongoDB document store on a replica set', () => {
     });
   });
 
-  it('says in a line that the user is not known, or lacks a right', async () => {
+  it('reports an unknown user or a missing right in one line', async () => {
     const refused = (code: number, errmsg: string) => ({ ok: 0, code, errmsg });
     answer = (command) => ('saslStart' in command ? refused(18, 'Authentication failed.') : undefined);
     const url = set.url.replace('//', '//ada:secret@');
@@ -131,7 +131,7 @@ describe('MongoDB document store on a replica set', () => {
     });
   });
 
-  it('says of everything that it does not answer, several writes at once included', async () => {
+  it('rejects every unanswered operation as unavailable, including concurrent writes', async () => {
     const documents = await open('&serverSelectionTimeoutMS=300');
     const records = await store.open({ ...RECORDS, name: 'records' });
     const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
@@ -147,29 +147,26 @@ describe('MongoDB document store on a replica set', () => {
   it.each([
     ['deleted', 'delete', undefined],
     ['overwritten since', 'update', { _id: 'a', v: 9, d: { n: 9 } }],
-  ] as const)(
-    'does not say of a lost write that it did nothing, where the document is %s',
-    async (_, command, stored) => {
-      const documents = await open();
-      let writes = 0;
-      answer = (asked) => {
-        if ('find' in asked)
-          return { ok: 1, cursor: { id: 0n, ns: 'venue.numbers', firstBatch: stored ? [stored] : [] } };
-        if (!(command in asked)) return undefined;
-        writes += 1;
-        return writes === 1 ? NOT_BY_A_MAJORITY : { ok: 1, n: 0, nModified: 0 };
-      };
-      const known = { stored: { key: 'a', version: 1, document: { n: 1 } } };
-      const write = command === 'delete' ? documents.delete('a', 1) : documents.update('a', () => ({ n: 2 }), known);
-      await expect(write).rejects.toThrow(Unavailable);
-    },
-  );
+  ] as const)('does not report that a lost write had no effect when the document is %s', async (_, command, stored) => {
+    const documents = await open();
+    let writes = 0;
+    answer = (asked) => {
+      if ('find' in asked)
+        return { ok: 1, cursor: { id: 0n, ns: 'venue.numbers', firstBatch: stored ? [stored] : [] } };
+      if (!(command in asked)) return undefined;
+      writes += 1;
+      return writes === 1 ? NOT_BY_A_MAJORITY : { ok: 1, n: 0, nModified: 0 };
+    };
+    const known = { stored: { key: 'a', version: 1, document: { n: 1 } } };
+    const write = command === 'delete' ? documents.delete('a', 1) : documents.update('a', () => ({ n: 2 }), known);
+    await expect(write).rejects.toThrow(Unavailable);
+  });
 
   it.each([
     ['changed since, so that it may be ours', { _id: 'a', v: 2, w: 'x', d: { n: 9 } }, undefined],
-    ['as somebody else inserted it', { _id: 'a', v: 1, w: 'x', d: { n: 9 } }, false],
+    ['inserted by another client', { _id: 'a', v: 1, w: 'x', d: { n: 9 } }, false],
     ['that of another key with the same unique value', undefined, false],
-  ] as const)('says of a lost insert what can be told where the document is %s', async (_, stored, said) => {
+  ] as const)('reports what is known of a lost insert when the document is %s', async (_, stored, said) => {
     const documents = await open();
     let inserts = 0;
     answer = (asked) => {
@@ -185,7 +182,7 @@ describe('MongoDB document store on a replica set', () => {
     else expect(await inserting).toBe(said);
   });
 
-  it('says that it is unknown whether a write was applied that no majority ever acknowledges', async () => {
+  it('reports an unknown outcome when no majority ever acknowledges a write', async () => {
     const documents = await open();
     answer = (command) => ('insert' in command || 'update' in command ? NOT_BY_A_MAJORITY : undefined);
     const error = await documents.insert('a', { n: 1 }).catch((caught: unknown) => caught);

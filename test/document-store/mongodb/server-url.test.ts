@@ -3,7 +3,7 @@ import { atPort, hostOf, inDatabase } from './server-url.ts';
 
 const SET = 'mongodb://ada:s%3Acret@a.example:27018,b.example/venue?replicaSet=rs0&tls=true';
 
-test('another database of a server keeps credentials, where they are looked up, and options', () => {
+test('a URL for another database of the server keeps the credentials, their authSource and the options', () => {
   expect(inDatabase('mongodb://127.0.0.1:9', 'x')).toBe('mongodb://127.0.0.1:9/x');
   expect(inDatabase('mongodb://127.0.0.1:9/?directConnection=true', 'x')).toBe(
     'mongodb://127.0.0.1:9/x?directConnection=true',
@@ -17,7 +17,7 @@ test('another database of a server keeps credentials, where they are looked up, 
   );
 });
 
-test('a proxy to a server keeps all of that but the members of its set', () => {
+test('a URL for a proxy to the server keeps everything except the members of the replica set', () => {
   expect(hostOf(SET)).toEqual({ hostname: 'a.example', port: 27_018 });
   expect(hostOf('mongodb://a.example')).toEqual({ hostname: 'a.example', port: 27_017 });
   expect(atPort(inDatabase('mongodb://ada:s@a,b/?replicaSet=rs0', 'x'), 9)).toBe(

@@ -83,7 +83,7 @@ describe('SQLite document store', () => {
     };
   }
 
-  it('shows what another process committed, however long the turn of the event loop that reads it', async () => {
+  it('shows what another process committed during a long turn of the event loop', async () => {
     const documents = await store.open(records);
     await documents.insert('counter', { n: 1 });
     const before = documents.get('counter');
@@ -93,7 +93,7 @@ describe('SQLite document store', () => {
     expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
   });
 
-  it('keeps projected documents in memory until one of them is told to have changed, or another process projects', async () => {
+  it('caches projected documents until a change notification or a projection by another process', async () => {
     const { main, worker, deliver } = await openLinked();
     for (const n of [1, 2]) await project(worker, `view-${n}`, n);
     await delay(1);
@@ -113,7 +113,7 @@ describe('SQLite document store', () => {
     expect(await main.get('view-1')).not.toBe(told[0]);
   });
 
-  it('shows a request what was committed before it arrived, though a timer has read in the same turn of the event loop', async () => {
+  it('shows a request everything committed before it arrived, even after a timer has read in the same turn of the event loop', async () => {
     const { main, worker } = await openLinked();
     await project(worker, 'view-1', 1);
     await nextTurn();
@@ -134,7 +134,7 @@ describe('SQLite document store', () => {
     expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
   });
 
-  it('never shows a document of before, whichever hints arrive, late or never', { timeout: 60_000 }, async () => {
+  it('never shows a stale document, even when change notifications are late or lost', { timeout: 60_000 }, async () => {
     const { main, worker, deliver, lose } = await openLinked();
     const other = await (await openLinked()).worker;
     const step = fc.oneof(
@@ -165,7 +165,7 @@ describe('SQLite document store', () => {
     );
   });
 
-  it('has every acknowledged record after all writing processes were killed', async () => {
+  it('keeps every acknowledged record after all writing processes are killed', async () => {
     const documents = await store.open(records);
     const acknowledged: string[] = [];
     const writers = ['a', 'b'].map((prefix) => start('insert', prefix));
@@ -187,7 +187,7 @@ describe('SQLite document store', () => {
     expect(await documents.insert('after', { n: 1 })).toBe(true);
   });
 
-  it('loses no update when several processes count concurrently, and sees all of them', async () => {
+  it('loses no update when several processes increment concurrently, and sees every update', async () => {
     const documents = await store.open(records);
     await documents.insert('counter', { n: 0 });
     const counters = [start('count', '100'), start('count', '100'), start('count', '100')];
@@ -222,7 +222,7 @@ describe('SQLite document store', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('lets others write while a large collection is dropped', async () => {
+  it('allows writes while it drops a large collection', async () => {
     const model: Collection<Numbered> = { name: 'large', kind: 'readModel', indexes: [{ fields: ['n'] }] };
     const large = await store.open(model);
     const written = Array.from({ length: 20_000 }, (_, n) => ({ key: String(n), position: '1', document: { n } }));
@@ -243,7 +243,7 @@ describe('SQLite document store', () => {
     expect(await (await store.open(model)).count(ask())).toBe(0);
   });
 
-  it('stops dropping a large collection when told to, and drops the rest another time', async () => {
+  it('stops dropping a large collection on request, and drops the rest later', async () => {
     const large = await store.open<Numbered>({ name: 'large', kind: 'readModel', indexes: [] });
     await large.project(Array.from({ length: 20_000 }, (_, n) => ({ key: String(n), position: '1', document: { n } })));
     const stopping = new AbortController();
@@ -255,7 +255,7 @@ describe('SQLite document store', () => {
     expect(await store.names()).toEqual([]);
   });
 
-  it('gives the space of a dropped collection back, also while other processes had it open', async () => {
+  it('frees the space of a dropped collection, even while other processes have it open', async () => {
     const views: Collection<Numbered> = { name: 'views@1.1', kind: 'readModel', indexes: [{ fields: ['n'] }] };
     const other = await openSqliteDocumentStore({ folder });
     const load = await store.load(views);
@@ -286,13 +286,13 @@ describe('SQLite document store', () => {
     await other.close();
   });
 
-  it('fills a collection in bulk only if it was not opened before', async () => {
+  it('bulk-loads a collection only if it was never opened before', async () => {
     const views: Collection<Numbered> = { name: 'views@1.1', kind: 'readModel', indexes: [] };
     await (await store.open(views)).project([{ key: '1', position: '3', document: { n: 1 } }]);
     expect(await store.load(views)).toBeUndefined();
   });
 
-  it('does not take the files of other read models for those of its own', async () => {
+  it('does not mistake the files of other read models for its own', async () => {
     const views: Collection<Numbered> = { name: 'views@1.1', kind: 'readModel', indexes: [] };
     const load = await store.load(views);
     await load?.write([{ key: '1', position: '3', document: { n: 1 } }]);
@@ -305,7 +305,7 @@ describe('SQLite document store', () => {
     expect(await readdir(join(folder, 'read-models'))).toEqual([]);
   });
 
-  it('keeps a frequently used result cached, however many others are used once', async () => {
+  it('keeps a frequently used result cached, even when many others are used once', async () => {
     const documents = await store.open(views);
     await project(documents, 'a', 0);
     const read = (n: number) => Array.fromAsync(documents.find(ask({ where: { n } })), ({ key }) => key);
@@ -324,7 +324,7 @@ describe('SQLite document store', () => {
     }
   });
 
-  it('rejects only the write that fails, not those that share its transaction', async () => {
+  it('rejects only the failed write, not the others in its transaction', async () => {
     const documents = await store.open<Numbered>({
       name: 'unique',
       kind: 'record',
@@ -339,7 +339,7 @@ describe('SQLite document store', () => {
     await expect(documents.insert('d', JSON.parse('{"n":4}'))).resolves.toBe(true);
   });
 
-  it('leaves nothing of a record in the files once it was removed or replaced', async () => {
+  it('leaves nothing of a record in the files after it is removed or replaced', async () => {
     type Person = { readonly email: string };
     const people = await store.open<Person>({ name: 'people', kind: 'record', indexes: [{ fields: ['email'] }] });
     // Some are longer than a page.
@@ -360,7 +360,7 @@ describe('SQLite document store', () => {
     store = await openSqliteDocumentStore({ folder, clock: () => now });
   });
 
-  it('leaves nothing of a record in the files if that is asked for, also while others have them open', async () => {
+  it('erases a record from the files on request, even while other processes have them open', async () => {
     const key: Collection<{ readonly key: string }> = { name: 'keys', kind: 'record', indexes: [] };
     const keys = await store.open(key);
     const other = await openSqliteDocumentStore({ folder });
@@ -385,7 +385,7 @@ describe('SQLite document store', () => {
     }
   });
 
-  it('removes expired documents, but not by a clock that cannot be believed', async () => {
+  it('removes expired documents, but not while the clock is untrusted', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let believed = false;
     const asked = vi.fn(async () => believed);
@@ -429,7 +429,7 @@ describe('SQLite document store', () => {
     database.close();
   });
 
-  it('keeps the columns of a document correct, whatever part of it changes', async () => {
+  it('keeps the columns of a document correct when any part of it changes', async () => {
     type Mixed = { readonly a: number; readonly b?: string; readonly c?: boolean; readonly rest?: number };
     const indexes = [{ fields: ['a', 'b'] }, { fields: ['c'] }] as const;
     const mixed = await store.open<Mixed>({ name: 'mixed', kind: 'readModel', indexes });

@@ -42,7 +42,7 @@ async function timed<R>(work: Promise<R>): Promise<{ readonly result: R; readonl
 }
 
 describe.concurrent('a cluster of three whose leader hangs', () => {
-  test('appends that it had not answered are stored once by the next, within 3 s', async ({ cluster, open }) => {
+  test('unanswered appends are stored once by the next leader, within 3 s', async ({ cluster, open }) => {
     const store = await open();
     await store.append('before', [made(0)], { expectedRevision: 'none' });
     cluster.leader.hang();
@@ -57,10 +57,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
       expect(await Array.fromAsync(store.readStream(`thing-${n}`))).toMatchObject([{ data: { n } }]);
   });
 
-  test('an append that comes after the election is stored within 3 s, though nothing was asked before', async ({
-    cluster,
-    open,
-  }) => {
+  test('the first append after the election is stored within 3 s, without earlier calls', async ({ cluster, open }) => {
     const store = await open();
     await store.append('before', [made(0)], { expectedRevision: 'none' });
     cluster.leader.hang();
@@ -70,7 +67,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     expect(tookMs).toBeLessThan(AGAIN_WITHIN_MS);
   });
 
-  test('one unanswered call makes subscriptions and consumers go to the next, too', async ({ cluster, open }) => {
+  test('one unanswered call moves subscriptions and consumers to the next leader, too', async ({ cluster, open }) => {
     const store = await open();
     const controller = new AbortController();
     const followed: StoredEvent[] = [];
@@ -98,7 +95,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
   });
 
   test.for(['append', 'read'] as const)(
-    'of what is asked, an unanswered %s alone makes the next be found: no ping, and no deadline',
+    'an unanswered %s is enough to find the next leader, without pings or deadlines',
     async (asked, { cluster, open }) => {
       const store = await open({ url: `${cluster.url}&keepAliveInterval=-1`, deadlineMs: 60_000 });
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
@@ -114,7 +111,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     },
   );
 
-  test('a subscription finds the next by itself where nothing is asked', async ({ cluster, open }) => {
+  test('an idle subscription finds the next leader by itself', async ({ cluster, open }) => {
     const writer = await open();
     const store = await open();
     const controller = new AbortController();
@@ -135,7 +132,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     await following;
   });
 
-  test('a hanging follower costs nobody anything', async ({ cluster, open }) => {
+  test('a hanging follower delays no call', async ({ cluster, open }) => {
     another(cluster).hang();
     // In which order the nodes are asked is up to chance.
     for (let n = 0; n < 10; n += 1) {
@@ -145,10 +142,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     }
   });
 
-  test('a call gives up in time if there is no leader, and the next ones succeed once there is', async ({
-    cluster,
-    open,
-  }) => {
+  test('calls fail in time while there is no leader, and succeed once there is one', async ({ cluster, open }) => {
     const store = await open({ deadlineMs: 1_000 });
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     cluster.leader.hang();
@@ -170,10 +164,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     expect(await Array.fromAsync(store.readStream('thing'))).toMatchObject([{ data: { n: 0 } }]);
   });
 
-  test('a former leader that comes back is not gone back to, although it still says that it leads', async ({
-    cluster,
-    open,
-  }) => {
+  test('the client does not return to a former leader that still claims to lead', async ({ cluster, open }) => {
     const store = await open();
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     const former = cluster.leader;
@@ -194,7 +185,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
 });
 
 test.for([1_500, 7_000])(
-  'what waits for one node that is alone and hangs for %i ms is stored once',
+  'calls that wait for a single node that hangs for %i ms are stored once',
   async (hangsForMs, { open }) => {
     const alone = await EventStoreDbServer.start();
     onTestFinished(() => alone.stop());
@@ -212,7 +203,7 @@ test.for([1_500, 7_000])(
   },
 );
 
-test('a start that finds no node says of each why', async ({ cluster }) => {
+test('a start that finds no node reports the reason for each', async ({ cluster }) => {
   await cluster.disconnect();
   const opening = openEventStoreDb({ url: cluster.url, deadlineMs: 500, startWithinMs: 1_000 });
   const [first] = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`);
@@ -222,7 +213,7 @@ test('a start that finds no node says of each why', async ({ cluster }) => {
   });
 });
 
-test('a leader that becomes a follower is left, also by reads', async ({ cluster, open }) => {
+test('the client leaves a leader that becomes a follower, for reads as well', async ({ cluster, open }) => {
   const store = await open();
   await store.append('thing', [made(0)], { expectedRevision: 'none' });
   cluster.elect(another(cluster));
@@ -230,7 +221,7 @@ test('a leader that becomes a follower is left, also by reads', async ({ cluster
   expect(await Array.fromAsync(store.readStream('thing'))).toHaveLength(2);
 });
 
-test('a name that stands for all nodes is enough', async ({ cluster, open }) => {
+test('one DNS name that resolves to all nodes is enough', async ({ cluster, open }) => {
   const store = await open({ url: `esdb+discover://localhost:${another(cluster).port}?tls=false` });
   await store.append('thing', [made(0)], { expectedRevision: 'none' });
   cluster.elect(another(cluster));
@@ -238,7 +229,7 @@ test('a name that stands for all nodes is enough', async ({ cluster, open }) => 
   expect(await Array.fromAsync(store.readStream('thing'))).toHaveLength(2);
 });
 
-test('one address of a cluster is enough, though it is not the leader', async ({ cluster, open }) => {
+test('the address of one node that is not the leader is enough', async ({ cluster, open }) => {
   const url = `esdb://127.0.0.1:${another(cluster).port}?tls=false`;
   const store = await open({ url });
   await store.append('thing', [made(0)], { expectedRevision: 'none' });

@@ -88,10 +88,7 @@ const test = base.extend<{
   },
 });
 
-test('the system events behind the last event are read once, however often it is asked for', async ({
-  server,
-  open,
-}) => {
+test('repeated lookups of the last event read the system events after it only once', async ({ server, open }) => {
   const store = await open();
   expect(await lastEvent(store)).toBeUndefined();
   const { position } = await store.append('thing', [made(0)], { expectedRevision: 'none' });
@@ -108,7 +105,7 @@ test('the system events behind the last event are read once, however often it is
   expect(await lastEvent(store)).toMatchObject({ position: next.position });
 });
 
-test('of a log that others fill, reads from its beginning are sent what they are for', async ({ server, open }) => {
+test('full reads of a log shared with another store receive only matching events', async ({ server, open }) => {
   const [store, other] = [await open({ prefix: 'one' }), await open({ prefix: 'other' })];
   for (const n of range(4)) {
     await other.append('thing', range(700).map(made), { expectedRevision: revisionOf(n * 700) });
@@ -162,7 +159,7 @@ describe.concurrent('EventStoreDB failures', () => {
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
     });
 
-    test('an append that was lost and overtaken by another is a conflict', async ({ server, open }) => {
+    test('a lost append that another one overtook is a conflict', async ({ server, open }) => {
       const [store, other] = [await open({ deadlineMs: 1_500 }), await open({ deadlineMs: 1_500 })];
       server.appendFaults.push('neither stored nor acknowledged');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
@@ -187,7 +184,7 @@ describe.concurrent('EventStoreDB failures', () => {
     // Not concurrent: that append is rejected when the connection of any client of the process breaks.
     const alone = { concurrent: false };
     test(
-      'the batch append of the client, which hangs if the server does not respond, is not used',
+      'the client library’s batch append, which hangs if the server does not respond, is not used',
       alone,
       async ({ server, open }) => {
         server.ignoresBatchAppends = true;
@@ -220,7 +217,7 @@ describe.concurrent('EventStoreDB failures', () => {
       expect((await slow).revision).toBe(0);
     });
 
-    test('appends share one call, however many run at once and over however long', async ({ server, open }) => {
+    test('concurrent appends share one call, for any number and duration', async ({ server, open }) => {
       const store = await open();
       for (const round of range(3)) {
         await Promise.all(
@@ -231,7 +228,7 @@ describe.concurrent('EventStoreDB failures', () => {
     });
 
     test.for(faults)(
-      '%s: each of several at once is stored once, or meets a conflict',
+      '%s: each of several concurrent appends is stored once, or meets a conflict',
       async (fault, { server, open }) => {
         const store = await open({ deadlineMs: 2_000 });
         server.appendFaults.push('acknowledged late', fault);
@@ -247,7 +244,7 @@ describe.concurrent('EventStoreDB failures', () => {
       },
     );
 
-    test('a server that is killed ends all that is pending; each is stored once', async ({ server, open }) => {
+    test('killing the server ends all pending appends; each is stored once', async ({ server, open }) => {
       const store = await open({ deadlineMs: 2_000 });
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       server.appendFaults.push(
@@ -259,7 +256,7 @@ describe.concurrent('EventStoreDB failures', () => {
       for (const n of range(20)) expect(numbers(await Array.fromAsync(store.readStream(`thing-${n}`)))).toEqual([n]);
     });
 
-    test('events with ids of their own are stored once, however often they are appended', async ({ open }) => {
+    test('events with their own ids are stored once, even when appended repeatedly', async ({ open }) => {
       const store = await open();
       const events = [made(0), made(1)].map((event) => ({ ...event, id: randomUUID() }));
       const first = await store.append('thing', events, { expectedRevision: 'none' });
@@ -267,10 +264,7 @@ describe.concurrent('EventStoreDB failures', () => {
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
     });
 
-    test('an append that a server would not take for its size is refused before it is sent', async ({
-      server,
-      open,
-    }) => {
+    test('an append above the size limit of the server is refused before it is sent', async ({ server, open }) => {
       const store = await open();
       const large = { type: 'Made', data: { text: 'x'.repeat(600_000) }, metadata: {} };
       await expect(store.append('thing', [large, large], { expectedRevision: 'none' })).rejects.toThrow(
@@ -284,7 +278,7 @@ describe.concurrent('EventStoreDB failures', () => {
       await expect(impatient.append('other', [large], { expectedRevision: 'none' })).rejects.toThrow('took too long');
     });
 
-    test('a missing right is told as such, at once, and disturbs nothing else', async ({ open, onTestFinished }) => {
+    test('a missing right is reported at once, and affects nothing else', async ({ open, onTestFinished }) => {
       const { server, urlAt } = await startSecured('node');
       onTestFinished(() => server.stop());
       const store = await open({ url: urlAt('localhost') });
@@ -300,7 +294,7 @@ describe.concurrent('EventStoreDB failures', () => {
       expect(server).toMatchObject({ batchCalls: 1, appends: { batch: 2 } });
     });
 
-    test('closing waits for what is pending, but not for a server that does not answer', async ({ server, open }) => {
+    test('closing waits for pending calls, but not for a server that does not answer', async ({ server, open }) => {
       const store = await open();
       server.appendFaults.push('acknowledged late');
       const pending = store.append('thing', [made(0)], { expectedRevision: 'none' });
@@ -342,7 +336,7 @@ describe.concurrent('EventStoreDB failures', () => {
       await eventually(() => expect(numbers(followed.events)).toEqual([0]));
     });
 
-    test('a server that cannot be reached is reported when the wait is over', async ({ server, open }) => {
+    test('an unreachable server is reported when the wait is over', async ({ server, open }) => {
       await server.disconnect();
       const error = await open({ startWithinMs: 500 }).catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(Unavailable);
@@ -350,7 +344,7 @@ describe.concurrent('EventStoreDB failures', () => {
       expect(error).toHaveProperty('cause.message', expect.stringContaining('ECONNREFUSED'));
     });
 
-    test('calls fail while the server is away, and succeed once it is back', async ({ server, open, follow }) => {
+    test('calls fail during an outage of the server, and succeed afterwards', async ({ server, open, follow }) => {
       const store = await open({ deadlineMs: 1_000 });
       const followed = follow(store);
       await server.disconnect();
@@ -362,13 +356,13 @@ describe.concurrent('EventStoreDB failures', () => {
       await eventually(() => expect(numbers(followed.events)).toEqual([0]));
     });
 
-    test('accepts KurrentDB URLs, and refuses what is not a URL', async ({ server, open }) => {
+    test('accepts KurrentDB URLs, and refuses invalid URLs', async ({ server, open }) => {
       const store = await open({ url: server.url.replace('esdb:', 'kurrentdb:') });
       await store.ping();
       await expect(openEventStoreDb({ url: 'localhost:2113' })).rejects.toThrow();
     });
 
-    test('a read that begins long after it was asked for has as long as any other', async ({ open }) => {
+    test('a read that starts long after its request has the full deadline', async ({ open }) => {
       const store = await open({ deadlineMs: 200 });
       await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
       const reads = [store.readStream('thing'), store.readAll(), store.readAll({ direction: 'backward' })];
@@ -441,7 +435,7 @@ describe.concurrent('EventStoreDB failures', () => {
       await eventually(() => expect(numbers(followed.events)).toEqual([0, 1]));
     });
 
-    test('aborting it or leaving its loop ends the call on the server', async ({ server, open }) => {
+    test('aborting the subscription or leaving its loop ends the call on the server', async ({ server, open }) => {
       const store = await open();
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       const controller = new AbortController();
@@ -455,7 +449,11 @@ describe.concurrent('EventStoreDB failures', () => {
       await eventually(() => expect(server.subscriptions.size).toBe(0));
     });
 
-    test('only moves forward, however late the checkpoints of its filter arrive', async ({ server, open, follow }) => {
+    test('only moves forward, even when the checkpoints of its filter arrive late', async ({
+      server,
+      open,
+      follow,
+    }) => {
       server.checkpointLag = 400;
       const store = await open();
       const followed = follow(store, { types: ['Wanted'] });
@@ -547,7 +545,7 @@ describe.concurrent('EventStoreDB failures', () => {
       release();
     });
 
-    test('no count of the server parks an event: not of consumers that left, not of time-outs', async ({
+    test('the server never parks an event, neither for departed consumers nor for time-outs', async ({
       server,
       open,
     }) => {

@@ -106,7 +106,7 @@ async function readWith(
 
 describe.concurrent.each(Object.entries(READS))('reading %s', (_, read) => {
   test.each(['request', 'answer'] as const)(
-    'yields everything when the connection breaks at any %s, and everything or an error when it goes on breaking',
+    'yields everything when the connection breaks at any %s, and everything or an error when it keeps breaking',
     { timeout: 120_000 },
     async (passing) => {
       const { result: expected, passed } = await readWith(read, { passing, nth: 0, times: 0 });
@@ -121,7 +121,7 @@ describe.concurrent.each(Object.entries(READS))('reading %s', (_, read) => {
   );
 });
 
-test('a read that is under way when the log is closed does not end as if there were nothing more', async () => {
+test('closing the log during a read ends the read with an error, not as if complete', async () => {
   const store = await openEventStoreDb({ url: server.url });
   const reading = (async () => {
     const seen: unknown[] = [];

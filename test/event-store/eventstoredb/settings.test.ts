@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readSettings } from '../../../src/event-store/eventstoredb/settings.ts';
 
-test('what the URL leaves out is set so that a node which hangs is noticed within seconds', () => {
+test('the defaults detect a hanging node within seconds', () => {
   expect(readSettings('esdb://localhost?tls=false')).toEqual({
     seeds: [{ host: 'localhost', port: 2113 }],
     isName: false,
@@ -15,7 +15,7 @@ test('what the URL leaves out is set so that a node which hangs is noticed withi
   });
 });
 
-test('what the URL says is honoured', () => {
+test('settings in the URL are honoured', () => {
   const options =
     'gossipTimeout=3&discoveryInterval=20&keepAliveInterval=-1&keepAliveTimeout=9000&connectionName=venue';
   expect(readSettings(`kurrentdb+discover://venue:p%40ss@cluster.example:2114?tls=false&${options}`)).toEqual({
@@ -37,7 +37,7 @@ test('what the URL says is honoured', () => {
 });
 
 test.each(['esdb://localhost/?tls=false', 'esdb://localhost:2113/?tls=false', 'esdb://localhost:2113/'])(
-  'a slash after the host of %s is no part of it',
+  'a slash after the host of %s is ignored',
   (url) => expect(readSettings(url).seeds).toEqual([{ host: 'localhost', port: 2113 }]),
 );
 
@@ -53,7 +53,7 @@ test.each([
   ['esdb://venue:top@secret@localhost:2113', /^is not a connection string .+percent-encoded/],
   ['esdb://localhost?tlsCAFile=/none/ca.crt', /^tlsCAFile cannot be read \(ENOENT.+\)$/],
   ['esdb://localhost?userCertFile=/none/user.crt', /^userCertFile and userKeyFile must be given together$/],
-])('%s is refused in a line that quotes no password', (url, line) => {
+])('%s is refused in one line that does not quote the password', (url, line) => {
   const read = () => readSettings(url);
   expect(read).toThrow(TypeError);
   expect(read).toThrow(line);

@@ -27,7 +27,7 @@ async function use(url: string): Promise<void> {
   }
 }
 
-test.for(['localhost', '127.0.0.1'])('over TLS to %s, as the user that the URL names', async (host) => {
+test.for(['localhost', '127.0.0.1'])('connects over TLS to %s, as the user in the URL', async (host) => {
   const { urlAt } = await secured('node');
   await use(urlAt(host));
 });
@@ -36,12 +36,12 @@ test.for([
   { seeds: 'localhost', advertised: '127.0.0.1' },
   { seeds: '127.0.0.1', advertised: '127.0.0.1' },
   { seeds: 'localhost', advertised: 'localhost' },
-])('over TLS to a cluster at $seeds whose nodes say that they are at $advertised', async ({ seeds, advertised }) => {
+])('connects over TLS to a cluster at $seeds whose nodes advertise $advertised', async ({ seeds, advertised }) => {
   const { urlAt } = await secured('node', { nodes: 3, advertised });
   await use(urlAt(seeds));
 });
 
-test('a connection over TLS that breaks is made again, and the password has to be right', async () => {
+test('a broken TLS connection is re-established, and the password must be correct', async () => {
   const { server, urlAt } = await secured('node');
   const store = await openEventStoreDb({ url: urlAt('127.0.0.1') });
   onTestFinished(() => store.close());
@@ -52,21 +52,21 @@ test('a connection over TLS that breaks is made again, and the password has to b
   await expect(openEventStoreDb({ url: urlAt('127.0.0.1', 'venue:wrong@') })).rejects.toThrow('password');
 });
 
-test('over TLS to a name that stands for all nodes, for which their certificate is', async () => {
+test('connects over TLS to one name for all nodes, which is the name in their certificate', async () => {
   const { server, urlAt } = await secured('named', { nodes: 3, advertised: 'localhost' });
   // The name of all, of which the test server has one node at each port.
   const [, ...others] = server.nodes.map(({ port }) => `,localhost:${port}`);
   await use(urlAt('localhost').replace(others.join(''), '').replace('esdb:', 'esdb+discover:'));
 });
 
-test('a wrong password is told at once, whichever node is asked', async () => {
+test('a wrong password is reported at once, by every node', async () => {
   const { urlAt } = await secured('node', { nodes: 3 });
   await expect(openEventStoreDb({ url: urlAt('localhost', 'venue:wrong@') })).rejects.toThrow(
     'rejected the user or the password',
   );
 });
 
-describe('a start that no waiting helps ends at once with a line that says what to change', () => {
+describe('a start ends at once on errors that waiting cannot fix, with one line that names the change to make', () => {
   /** Longer than a test may take. */
   const open = (url: string) => openEventStoreDb({ url, startWithinMs: 600_000 });
   const refused = (line: RegExp) => ({ name: 'UnusableStore', message: expect.stringMatching(line) });
@@ -78,14 +78,14 @@ describe('a start that no waiting helps ends at once with a line that says what 
     await expect(open(urlAt('localhost').replace(NAMED, 'tls=false'))).rejects.toMatchObject(refused(line));
   });
 
-  test.for([1, 3] as const)('with a certificate that no given authority has signed, of %i nodes', async (nodes) => {
+  test.for([1, 3] as const)('with a certificate of %i nodes that no given authority has signed', async (nodes) => {
     const { urlAt } = await secured('node', { nodes });
     const line = /^EVENTSTORE_URL: the certificate of .* is not signed by a known authority \(.*\): .* tlsCAFile$/;
     for (const authority of [`tlsCAFile=${encodeURIComponent(file('named.crt'))}`, 'tls=true'])
       await expect(open(urlAt('localhost').replace(NAMED, authority))).rejects.toMatchObject(refused(line));
   });
 
-  test('with TLS to a server that has none', async () => {
+  test('with TLS to a server without TLS', async () => {
     const server = await EventStoreDbServer.start();
     onTestFinished(() => server.stop());
     const line = /^EVENTSTORE_URL: EventStoreDB at .* does not use TLS: add tls=false$/;
@@ -100,7 +100,7 @@ describe('a start that no waiting helps ends at once with a line that says what 
   });
 });
 
-test('of a cluster, one node that can be reached is enough', async () => {
+test('one reachable node of a cluster is enough', async () => {
   const { urlAt } = await secured('named', { nodes: 3, advertised: 'localhost' });
   await use(urlAt('localhost').replace('localhost', '127.0.0.1'));
 });

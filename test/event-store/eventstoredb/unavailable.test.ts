@@ -22,14 +22,14 @@ const failed = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('of an append that is never acknowledged, it is unknown whether it was stored', async () => {
+test('the outcome of an append that is never acknowledged is unknown', async () => {
   server.appendFaults.push(...Array.from({ length: 20 }, () => 'neither stored nor acknowledged' as const));
   const error = await failed(events.append('thing', [MADE], { expectedRevision: 'none' }));
   expect(error).toBeInstanceOf(OutcomeUnknown);
   expect(error).toHaveProperty('publicMessage', expect.stringContaining('whether this was done is not known'));
 });
 
-test('a read that is never answered says that the log cannot be read, not that there is nothing', async () => {
+test('a read that is never answered reports an unreadable log, not an empty one', async () => {
   await events.append('thing', [MADE], { expectedRevision: 'none' });
   server.unresponsive = true;
   for (const read of [events.readStream('thing'), events.readAll()]) {
@@ -40,7 +40,7 @@ test('a read that is never answered says that the log cannot be read, not that t
   server.unresponsive = false;
 });
 
-test('once an outage is older than an election takes, calls fail instead of waiting for its end', async () => {
+test('once an outage outlasts an election, calls fail immediately', async () => {
   const patient = await openEventStoreDb({ url: server.url, deadlineMs: 600_000, patienceMs: 200 });
   onTestFinished(() => patient.close());
   await server.disconnect();

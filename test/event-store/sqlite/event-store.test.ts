@@ -115,7 +115,7 @@ describe('SQLite event log', () => {
     expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an event claimed before the clock was set back is handed out again', async () => {
+  test('an event claimed before the clock was set back is delivered again', async () => {
     const store = await open();
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     await store.createGroup('group', { types: ['Made'], after: LOG_START });
@@ -130,7 +130,7 @@ describe('SQLite event log', () => {
     await eventually(() => expect(handled).toEqual([0]));
   });
 
-  test('a consumer that is alone writes no claims, and one that joins gets none of what it holds', async () => {
+  test('an exclusive consumer writes no claims, and a joining consumer receives none of its events', async () => {
     const [store, other] = [await open(), await open()];
     const claims = (): unknown => {
       const database = new DatabaseSync(path);
@@ -162,7 +162,7 @@ describe('SQLite event log', () => {
     await eventually(() => expect(claims()).toBe(0));
   });
 
-  test('a consumer that was alone and is never heard of again does not keep the others waiting', async () => {
+  test('an exclusive consumer that disappears does not block the others', async () => {
     const store = await open();
     await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
     await store.createGroup('group', { types: ['Made'], after: LOG_START });
@@ -177,7 +177,7 @@ describe('SQLite event log', () => {
     database.close();
   });
 
-  test('a consumer takes over without waiting from an exclusive one whose process was killed', async () => {
+  test('a consumer takes over at once from an exclusive consumer whose process was killed', async () => {
     const store = await open();
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     const database = new DatabaseSync(path);
@@ -211,7 +211,7 @@ describe('SQLite event log', () => {
     expect(attempts).toBe(1);
   });
 
-  test('on a full disk appends fail and no acknowledged one is lost', async () => {
+  test('on a full disk, appends fail and no acknowledged append is lost', async () => {
     // The file-size limit makes the kernel refuse further writes; the signal that it sends by default is ignored.
     const { child, lines } = start('fill', 'thing', "trap '' XFSZ; ulimit -f 2000");
     const [code] = await once(child, 'close');
@@ -224,7 +224,7 @@ describe('SQLite event log', () => {
     await store.append('thing', [made(0)], { expectedRevision: found.size - 1 });
   });
 
-  test('refuses files that are not event logs, and those of a newer version', async () => {
+  test('refuses files that are not event logs or have a newer version', async () => {
     const refusal = async (file: string): Promise<string> =>
       openSqliteEventStore({ path: file }).then(
         () => 'opened',

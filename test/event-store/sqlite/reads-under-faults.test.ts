@@ -7,7 +7,7 @@ import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-stor
 import { endlessLogReads, expectWholeOrThrown, fillLog, logReads } from '../../contract/reads-under-faults.ts';
 import { sqliteFaults } from '../../sqlite/faults.ts';
 
-describe('reads of the embedded log yield everything or throw, whatever fails', () => {
+describe('reads of the embedded log yield everything or throw under any fault', () => {
   let folder: string;
   let path: string;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('reads of the embedded log yield everything or throw, whatever fails', 
 
   test.each(Object.entries(logReads))('%s', (_, read) => withFaults((deps) => expectWholeOrThrown(read, deps)));
 
-  test.each(Object.entries(endlessLogReads))('%s goes on until it has everything', (_, read) =>
+  test.each(Object.entries(endlessLogReads))('%s continues until it has everything', (_, read) =>
     withFaults((deps) =>
       expectWholeOrThrown(read, { ...deps, faults: { ...deps.faults, arm: (nth) => deps.faults.arm(nth, false) } }),
     ),
