@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** One wrong arrow for each folder and each file next to them: static, type-only, re-exported and dynamic by turns. */
+/** One forbidden import for each folder and each file next to them: static, type-only, re-exported and dynamic in turn. */
 const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/domain': `import { projections } from '../../projections/index.ts';`,
   projections: `import type { Clock } from '../src/runtime/clock.ts';`,
@@ -133,7 +133,7 @@ const refusalsIn = (report: string) =>
 const foldersOf = (folder: string): string[] => {
   const entries = readdirSync(join(root, folder), { withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && isFile(entry.name));
-  // Scripts that browsers get import nothing.
+  // Browser scripts import nothing.
   if (folder === 'src/html/assets') return [];
   if (WHOLE.some((place) => folder === `src/${place}`)) return [folder];
   const inside = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => foldersOf(`${folder}/${name}`));

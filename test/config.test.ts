@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from '../src/config.ts';
 import { keysIn } from '../src/secrets/secret-key.ts';
 
 const KEY = Buffer.alloc(32, 7);
-/** With it, nothing has to be stored in `DATA_DIR`. */
+/** With a secret key, nothing has to be stored in `DATA_DIR`. */
 const SECRET_KEY = KEY.toString('base64');
 
 test.each([

@@ -52,11 +52,11 @@ test.skipIf('missing' in mongoServer)(
           const key = `${client}-${n}`;
           const body = {
             spaceId: demo.communities[0].spaces[0].id,
-            // Days of its own, however many it gets done.
+            // Each client has its own days, for any number of bookings.
             startTime: inDays(40 + n * CLIENTS + client),
             startHour: 12,
           };
-          // What is refused because of the cuts is asked for again, until it is made.
+          // Requests refused because of the cuts are repeated until they succeed.
           for (;;) {
             const answer = await post('/bookings', body, key);
             const { id, error } = JSON.parse(await answer.text());
@@ -86,7 +86,7 @@ test.skipIf('missing' in mongoServer)(
       expect(seen.lists).toBeGreaterThan(0);
 
       const ids = [...booked.values()].sort((a, b) => a - b);
-      // Nothing twice, whatever was repeated.
+      // Nothing is doubled, although requests were repeated.
       expect(new Set(ids).size).toBe(ids.length);
       await eventually(async () => {
         const listed = (await list()).map(({ id }) => id).filter((id) => !before.some((other) => other.id === id));

@@ -22,7 +22,7 @@ const anchorsOf = (path: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-/** What is wrong with a reference to a file of this repository, if anything. */
+/** The problem of a reference to a file of this repository, if any. */
 function problemOf(path: string, anchor: string | undefined): string | undefined {
   if (!existsSync(join(ROOT, path))) return 'no such file';
   if (anchor === undefined || statSync(join(ROOT, path)).isDirectory()) return undefined;
@@ -61,7 +61,7 @@ test('every source file and folder that a page names exists', () => {
   const missing: string[] = [];
   let named = 0;
   for (const page of PAGES) {
-    // The map in src names its files from there.
+    // The map in src names files relative to src.
     const roots = page === 'src/README.md' ? ['src', '.'] : ['.'];
     for (const [, path = ''] of read(page).matchAll(/`((?:[\w-]+\/)+(?:[\w.-]+\.(?:ts|js|mjs|md))?)`/g)) {
       if (roots.length === 1 && !/^(?:src|projections|test|docs)\//.test(path)) continue;

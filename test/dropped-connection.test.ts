@@ -10,14 +10,14 @@ import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { freePort } from './free-port.ts';
 import { type Passing, startProxyTo } from './proxy.ts';
 
-/** The first of what passes, where starts differ most, and then so many that are spread evenly, so that the test takes seconds. */
+/** The first chunks, where starts differ most, and then a number of evenly spread ones, so that the test takes seconds. */
 const FIRST = 3;
 const SPREAD = 12;
 
 const ENGINES = ['EventStoreDB', 'MongoDB'] as const;
 type Engine = (typeof ENGINES)[number];
 
-/** Starts the service on both engines, each through a proxy. Counts what passes to each of them, and drops the nth there. */
+/** Starts the service on both engines, each through a proxy. Counts the chunks of each, and drops the nth there. */
 async function startWithDrops(
   passing: Passing,
   nth: Readonly<Record<Engine, number>>,
@@ -56,7 +56,7 @@ async function startWithDrops(
   }
 }
 
-/** Which of so many are dropped, one in each start. */
+/** The chunks to drop, one per start. */
 function dropped(all: number): number[] {
   const step = Math.max(1, Math.ceil((all - FIRST) / SPREAD));
   return Array.from({ length: all }, (_, at) => at + 1).filter((nth) => nth <= FIRST || (nth - FIRST) % step === 0);

@@ -61,7 +61,7 @@ test('the table of settings lists exactly the settings that are read, with their
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
-/** Runs what a page tells the reader to paste, with `npm run venue` as the command line on this `DATA_DIR`. @returns what it prints */
+/** Runs the pasted commands of a page, with `npm run venue` as the command line on this `DATA_DIR`. @returns their output */
 async function paste(code: string, { url, dataDir, folder }: { url: string; dataDir: string; folder: string }) {
   const venue = `DATA_DIR='${dataDir}' '${process.execPath}' '${join(ROOT, 'src/cli.js')}'`;
   const pasted = code
@@ -78,7 +78,7 @@ async function paste(code: string, { url, dataDir, folder }: { url: string; data
   return output;
 }
 
-/** A running service, and a folder in which its data are `./data`. */
+/** A running service, and a folder with its data in `./data`. */
 async function startInFolder() {
   const dataDir = temporaryDataDir();
   const { url } = await startServiceProcess(dataDir);

@@ -18,7 +18,7 @@ const test = base.extend<{ venue: Awaited<ReturnType<typeof openVenue>> }>({
   },
 });
 
-/** The service on servers that count what it asks of them, and a booking of each day. */
+/** The service on servers that count its requests, and one booking per day. */
 async function openVenue() {
   const log = await EventStoreDbServer.start();
   const mongo = await monitorCommands(ownDatabase());
@@ -46,10 +46,10 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     for (const day of DAYS) await book(day, SECOND);
     expect(log.appends).toEqual({ batch: sent.batch + DAYS.length, unary: sent.unary });
     expect(log.batchCalls).toBe(1);
-    // Nor before, when nothing was known of the days.
+    // No read before it either, when the days were unknown.
     expect(log.reads.filter((stream) => stream.startsWith('spaceDay-'))).toEqual([]);
     const reads = log.reads.slice(read);
-    // Looked at again after a second.
+    // Checked again after a second.
     const seconds = Math.ceil((performance.now() - began) / 1_000);
     expect(reads.filter((stream) => stream.startsWith('apiKey-')).length).toBeLessThanOrEqual(seconds);
   });
@@ -65,9 +65,9 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     expect(count('find', written)).toBe(0);
     for (const collection of [/^bookings@/, /^availability@/, /^brandChanges@/, /^communityChanges@/])
       expect(count('update', collection)).toBe(DAYS.length);
-    // Where the space is, and what the brand is called.
+    // The location of the space, and the name of the brand.
     expect(count('find', /@/)).toBe(2 * DAYS.length);
-    // A batch without events of bookings, which the server's own make, moves the checkpoints, too.
+    // A batch without booking events, such as the server’s own events, moves the checkpoints, too.
     await eventually(() => expect(count('update', checkpoints)).toBeGreaterThanOrEqual(DAYS.length));
   });
 

@@ -10,13 +10,13 @@ import { inDays } from './in-days.ts';
 import { connect } from './mcp/connected-client.ts';
 import { startProxyTo } from './proxy.ts';
 
-/** What docs/guides/rest-api.md promises, in milliseconds, and what a busy machine adds. */
+/** The limit that docs/guides/rest-api.md promises, in milliseconds, and the margin for a busy machine. */
 const ANSWERED_WITHIN_MS = 10_000;
 const SLACK_MS = 3_000;
 
 /** `ANSWERED_WITHIN_MS` of src/runtime/request-deadline.ts. */
 const DEADLINE_MS = 9_500;
-/** As a busy machine does: all timers that are due meanwhile fire in one turn of the event loop. */
+/** Blocks the event loop as a busy machine does: all timers that are due meanwhile fire in one turn. */
 const blockThread = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 type Engine = 'EventStoreDB' | 'MongoDB';
@@ -169,7 +169,7 @@ describe.skipIf('missing' in mongoServer)('a server that hangs', { timeout: 120_
     expect(String(called.outcome instanceof Error ? called.outcome : JSON.stringify(called.outcome))).toMatch(
       /did not answer in time|cannot answer this/,
     );
-    // What comes later is refused sooner or as late, but never hangs.
+    // Later calls are refused sooner or as late, but never hang.
     inTime(...(await Promise.all([get('/bookings'), book(41, 'later'), refresh(), ready()])));
 
     proxy.go();
@@ -212,7 +212,7 @@ describe.skipIf('missing' in mongoServer)('a server that hangs', { timeout: 120_
     });
     const busy = setTimeout(() => blockThread(700), DEADLINE_MS - 200);
     const [called, approved, posted] = await Promise.all([
-      // On another day, because commands on one wait for each other.
+      // On another day, because commands on the same day wait for each other.
       venue.tools.callTool({ name: 'request_booking', arguments: { ...toolRequest(61), idempotencyKey: 'tool' } }),
       venue.browser.send(inbox, /\/bookings\/\d+\/approve$/),
       book(60, 'late'),
@@ -243,7 +243,7 @@ describe.skipIf('missing' in mongoServer)('a server that hangs', { timeout: 120_
       arguments: { ...toolRequest(61), idempotencyKey: 'tool' },
     });
     expect(tool).toMatchObject({ structuredContent: { status: 'Pending', date: inDays(61) } });
-    // Another key shows that the hour was taken by the first request.
+    // A request with another key shows that the first request took the hour.
     expect((await book(60, 'other')).body).toContain('SlotUnavailable');
   });
 });

@@ -5,7 +5,7 @@ import { type Running, startDemo } from './console/console.fixture.ts';
 import { eventually } from './eventually.ts';
 import { connect } from './mcp/connected-client.ts';
 
-/** A release before the one that wrote this event meets it: it cannot tell what it says. */
+/** An event from a newer release, which this one cannot interpret. */
 const FROM_A_NEWER_RELEASE = {
   at: '2026-12-01T11:00:00.000Z',
   actor: { kind: 'system', id: 's' },
@@ -47,14 +47,14 @@ test('every interface names a failed read model, and shows no stale or empty dat
   const page = await console.request('/console/inbox');
   expect([page.status, page.headers.get('retry-after')]).toEqual([503, '2']);
   expect(page.text).toContain('The read model bookings fails on an event. Nothing is lost.');
-  // With its menu, which leads to the pages that work.
+  // With its menu, which links to the working pages.
   expect(page.text).toContain('/console/webhooks');
   const tool = await client.callTool({ name: 'list_bookings', arguments: {} });
   expect(tool).toMatchObject({
     isError: true,
     content: [{ text: 'InternalError: The read model bookings fails on an event. Retrying in a few seconds is safe.' }],
   });
-  // What does not need it goes on, on every way in.
+  // Requests that do not need it continue, on every interface.
   const date = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
   const free = await fetch(`${url}/api/v1/spaces/${harbour.spaces[0].id}/availability?date=${date}`, {
     headers: { authorization: `Bearer ${northwind.apiKey}` },

@@ -11,8 +11,8 @@ import { CONTEXT, NOON, type RunningService, runServiceAt } from './running-serv
 import { type Receiver, startReceiver } from './webhooks/receiver.ts';
 
 /**
- * Both parties of a booking look at everything that they can see of it, whichever way: neither finds out who of the other party
- * acted, nor with what (docs/decisions/accounts.md).
+ * Both parties of a booking read everything that they can see of it, through every interface: neither finds out which user of
+ * the other party acted, nor with which credential (docs/decisions/accounts.md).
  */
 
 const password = 'correct horse battery';
@@ -32,7 +32,7 @@ type Party = {
 let brand: Party;
 let community: Party;
 
-/** An account with a user, a key, an app and a client of its own, all of which act for it. */
+/** An account with a user, a key, an app and a client, all of which act for it. */
 async function party(
   account: Account,
   name: string,
@@ -101,7 +101,7 @@ beforeAll(async () => {
   };
   await leave(brand, byApp, 'cancel');
   await leave(community, byClient, 'cancel');
-  // One takes place, and is reviewed.
+  // One booking takes place, and is reviewed.
   time.now = Date.parse('2026-12-10T22:00:00Z');
   accepted(await core.commands.bookings.complete(byKey, CONTEXT));
   const review = await brand.browser.open(`/console/bookings/${byKey}`);
@@ -116,10 +116,10 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** All that was sent to a webhook. */
+/** All deliveries to a webhook. */
 const deliveredTo = (to: string): string => JSON.stringify(receiver.received.filter(({ path }) => path === to));
 
-/** Every page of the console that links lead to. */
+/** Every linked page of the console. */
 async function consoleOf({ browser }: Party): Promise<Map<string, string>> {
   const pages = new Map<string, string>();
   const open = ['/console'];
@@ -135,7 +135,7 @@ async function consoleOf({ browser }: Party): Promise<Map<string, string>> {
   return pages;
 }
 
-/** Everything that a party can read, by where. */
+/** Everything that a party can read, by location. */
 async function seenBy(party: Party): Promise<Map<string, string>> {
   const seen = await consoleOf(party);
   const get = async (path: string) => seen.set(`GET ${path}`, (await service.get(path, { key: party.key })).body);
@@ -168,7 +168,7 @@ test.each(['brand', 'community'] as const)(
     const [me, other] = which === 'brand' ? [brand, community] : [community, brand];
     const seen = await seenBy(me);
     const all = [...seen.values()].join('\n');
-    // What it sees is what there is to be seen: its own people and keys, and the other party by its name.
+    // It sees what it should: its own people and keys, and the name of the other party.
     for (const own of [me.email, 'Desk of', other.account.kind === 'Brand' ? 'Acme' : 'Harbour'])
       expect(all).toContain(own);
     expect([...seen.keys()].filter((where) => /^\/console\/bookings\/\d+$/.test(where)).length).toBeGreaterThan(3);
@@ -180,7 +180,7 @@ test.each(['brand', 'community'] as const)(
     expect(seen.get('deliveries')).toMatch(/BookingApproved.*BookingCancelled.*ReviewPosted/s);
     for (const [where, text] of seen)
       for (const trace of other.traces) expect(text.includes(trace), `${trace} in ${where}`).toBe(false);
-    // Nor by asking for what happened to it.
+    // Nor through the history of the booking.
     for (const trace of other.traces.filter((each) => !each.includes(' ')))
       for (const kind of ['user', 'apiKey', 'client']) {
         const page = await me.browser.open(`/console/history?${new URLSearchParams({ of: `${kind}:${trace}` })}`);

@@ -24,14 +24,14 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     await database.remove();
   });
 
-  /** The heart of another process. */
+  /** Heartbeats of another process. */
   async function start(says: string, silenceMs = 300): Promise<Heartbeats<Status>> {
     const heart = await startHeartbeats<Status>({ documents: await database.open(), status: { says }, silenceMs });
     hearts.push(heart);
     return heart;
   }
   const said = async (heart: Heartbeats<Status>) => (await heart.living()).map((each) => each.status.says).sort();
-  /** What the process of a heart that stopped without a word left behind. */
+  /** The stored heartbeats, which a process without a clean end leaves behind. */
   const documents = async () =>
     (await database.open()).open<object>({ name: 'heartbeats', kind: 'readModel', indexes: [] });
 
@@ -67,7 +67,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     const until = performance.now() + 700;
     while (performance.now() < until);
     await eventually(() => expect(Math.max(...silences)).toBeGreaterThanOrEqual(700));
-    // Others have already cleared it away.
+    // Another process has already deleted its heartbeat.
     silences.length = 0;
     await (await documents()).delete(a.session);
     await eventually(() => expect(Math.max(...silences)).toBe(Number.POSITIVE_INFINITY));
@@ -90,7 +90,7 @@ test('a process that was suspended does not consider the others dead', async () 
   const heart = await startHeartbeats<Status>({ documents, status: { says: 'here' }, silenceMs: 1_000 });
   await eventually(async () => expect(await heart.living()).toHaveLength(2));
   for (let round = 0; round < 3; round++) {
-    // Nothing of this process runs, while the other's heart beats.
+    // Blocks this process while the other one sends heartbeats.
     const until = performance.now() + 1_500;
     while (performance.now() < until);
     expect(await heart.living()).toHaveLength(2);

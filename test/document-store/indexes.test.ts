@@ -17,7 +17,7 @@ import { mongoServer, ownDatabase } from './engines.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-// Modules declare their queries when they are loaded. All are loaded here, so that no other test decides which are checked.
+// Modules declare their queries when they are loaded. All are loaded here, so that the set does not depend on other tests.
 for (const path of globSync('src/**/*.ts', { cwd: ROOT.pathname })) {
   const url = new URL(path, ROOT);
   if (readFileSync(url, 'utf8').includes('declareQuery(')) await import(url.href);
@@ -26,13 +26,13 @@ for (const path of globSync('src/**/*.ts', { cwd: ROOT.pathname })) {
 /** Every declared query, preceded by its collection and its JSON for the titles of the tests. */
 const queries = declaredQueries().map(({ of, query }) => [of.name, JSON.stringify(query), of, query] as const);
 
-/** A query that reads a whole collection in no order needs no index. */
+/** A query that reads a whole collection without an order needs no index. */
 const isOrdered = ({ where, sort }: Find<Row>) => where !== undefined || sort !== undefined;
 
-/** What `everyDocument` asks, which is not declared: it needs no index, but must not be sorted. */
+/** The query of `everyDocument`, which is not declared: it needs no index, but must not be sorted. */
 const EVERYTHING: (typeof queries)[number] = ['users', '{}', { name: 'users', indexes: [] }, {}];
 
-test('every query on these collections is declared', () => {
+test('each of these collections has a declared query', () => {
   const asked = new Set(queries.map(([name]) => name));
   expect(asked).toEqual(
     new Set([

@@ -28,7 +28,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
   const leases = async (options: Options = {}): Promise<Leases> => {
     const documents = options.documents ?? (await database.open());
     const durationMs = options.durationMs ?? HOUR_MS;
-    // Beats as often as its shortest lease needs.
+    // Sends heartbeats as often as its shortest lease requires.
     const heartbeats = await startHeartbeats({ documents, status: {}, silenceMs: Math.min(durationMs, 3_000) });
     hearts.push(heartbeats);
     const opened = await openLeases({
@@ -128,7 +128,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     });
     expect(first?.isHeld()).toBe(false);
     expect(next.isHeld()).toBe(true);
-    // The first wakes up, tries to renew the lease it has lost, and releases it.
+    // The first holder resumes, tries to renew the lease it has lost, and releases it.
     hanging.thaw();
     await first?.release();
     expect(first?.isHeld()).toBe(false);

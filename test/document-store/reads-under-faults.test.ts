@@ -35,7 +35,7 @@ describe('reads of documents on SQLite yield everything or throw under any fault
   test.each(reads)('%s', async (_, read) => {
     let store: OperatedDocumentStore | undefined;
     const open = async () => {
-      // With nothing in memory.
+      // With an empty cache.
       await store?.close();
       store = await openSqliteDocumentStore({ folder });
       return openDocumentSubject(store);
@@ -50,10 +50,10 @@ describe('reads of documents on SQLite yield everything or throw under any fault
   });
 });
 
-/** What becomes of a command: it does not arrive, or its answer does not, or half of it. */
+/** The fault of a command: it does not arrive, or its answer is lost in whole or in half. */
 const LOSSES = ['command', 'answer', 'half of the answer'] as const;
 
-/** The driver's own, by which it watches the server. */
+/** The driver’s own commands, by which it monitors the server. */
 const OF_THE_DRIVER = /^(hello|ismaster|isMaster|endSessions|killCursors)$/;
 
 describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield everything or throw', () => {
@@ -124,5 +124,5 @@ describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield e
   });
 });
 
-/** Otherwise the driver looks for a server that it has lost twice a second only. A start on a loaded machine has its time. */
+/** Without this setting the driver looks for a lost server only twice a second. Allows for a start on a loaded machine. */
 const IMPATIENT = { minHeartbeatFrequencyMS: 20, serverSelectionTimeoutMS: 5_000 };

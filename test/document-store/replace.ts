@@ -1,6 +1,6 @@
 import type { Documents } from '../../src/document-store/document-store.ts';
 
-/** Replaces a document if it is at a version. @returns whether it was */
+/** Replaces a document if it has the given version. @returns whether it did */
 export async function replace<D extends object>(
   documents: Pick<Documents<D>, 'update'>,
   key: string,

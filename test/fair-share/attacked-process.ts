@@ -5,9 +5,9 @@ import { readConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { ask } from '../document-store/ask.ts';
 
-/** What is known of an attack inside a process of the service. */
+/** Measurements of an attack inside a process of the service. */
 export type Counts = {
-  /** Of the first brand: lists that were begun and not ended, the most of them at once, and searches begun. */
+  /** For the first brand: lists started and not ended, the maximum at once, and searches started. */
   readonly lists: number;
   readonly mostLists: number;
   readonly searches: number;
@@ -17,14 +17,14 @@ export type Counts = {
   readonly claims: number;
 };
 
-/** More pages than sockets buffer. */
+/** More pages than socket buffers hold. */
 const PAGES = 5_000;
 /** How often a page of a list repeats its bookings. */
 const TIMES = 100;
 
 /**
- * A process of the service that is attacked, with the settings of its environment. The lists of the first brand are long, and its searches
- * for open days never end. It answers every message with what it counts.
+ * A service process under attack, with the settings of its environment. The lists of the first brand are long, and its searches
+ * for open days never end. It answers every message with its counts.
  */
 const core = await openCore(readConfig(process.env), pino({ level: 'silent' }));
 const app = await createApp(core);

@@ -14,10 +14,10 @@ let service: RunningService;
 let url: string;
 let greedy: string;
 let other: string;
-/** Lists that have been begun, the most that were in progress at once, and pages that have been read of all. */
+/** Lists that have started, the maximum in progress at once, and the total number of pages read. */
 let lists: { begun: number; open: number; most: number; pages: number };
 const sockets: Socket[] = [];
-/** What happens while the first page of a list is read. */
+/** Runs while the first page of a list is read. */
 let meanwhile: () => Promise<void>;
 
 beforeEach(async () => {
@@ -62,7 +62,7 @@ afterEach(async () => {
   await service.stop();
 });
 
-/** Opens a connection that asks for lists and reads nothing. */
+/** Opens a connection that requests lists and reads nothing. */
 async function ask(times: number): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -73,7 +73,7 @@ async function ask(times: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves once nothing more is read of the lists. */
+/** Resolves once the lists are no longer read. */
 async function settled(): Promise<void> {
   let before = -1;
   await eventually(() => {
@@ -91,7 +91,7 @@ test('unread lists start two at a time per credential, and are produced only as 
   expect(lists).toMatchObject({ begun: 2, most: 2 });
   expect(lists.pages).toBeLessThan(PAGES);
 
-  // Another credential is not kept waiting.
+  // Another credential does not have to wait.
   const answer = await fetch(`${url}/api/v1/bookings?startDate=2026-12-01`, {
     headers: { authorization: `Bearer ${other}` },
   });
@@ -118,7 +118,7 @@ test('no list starts for a closed connection', async () => {
   for (const socket of sockets) socket.destroy();
   const connections = promisify(service.app.server.getConnections.bind(service.app.server));
   await eventually(async () => expect([lists.open, await connections()]).toEqual([0, 0]));
-  // Not even the next one of each connection, unless its turn came before its end was noticed.
+  // Not even the next list of each connection, unless its turn came before the server noticed the close.
   expect(lists.begun).toBeLessThanOrEqual(CONNECTIONS);
 });
 

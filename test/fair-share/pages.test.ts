@@ -26,13 +26,13 @@ beforeEach(() => {
 });
 afterAll(() => service.stop());
 
-/** Keeps the first brand waiting. */
+/** Makes requests of the first brand wait. */
 function hold() {
   const released = Promise.withResolvers<void>();
   let begun = 0;
   return {
     release: released.resolve,
-    /** How often it was made to wait. */
+    /** The number of times it had to wait. */
     begun: () => begun,
     async pass({ kind, id }: Account): Promise<void> {
       if (kind !== greedy.account.kind || id !== greedy.account.id) return;

@@ -15,13 +15,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** The most readers that went on in one turn of the event loop, once all had begun. */
+/** The maximum number of readers that advanced in one turn of the event loop, after all had started. */
 async function mostInTurn(read: () => AsyncIterable<unknown>): Promise<number> {
   const active = new Set<number>();
   let most = 0;
   let isOver = false;
   const endTurn = () => {
-    // All of them read their first page when they are asked.
+    // All of them read their first page on request.
     if (active.size < READERS) most = Math.max(most, active.size);
     active.clear();
     if (!isOver) setImmediate(endTurn);

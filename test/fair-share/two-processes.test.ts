@@ -73,7 +73,7 @@ const call = ({ url }: Process, key: string, method: string, path: string, body?
 
 const BOOKED_PER_DAY = 10;
 let booked = 0;
-/** Requests an hour that no booking has. */
+/** Requests a slot that no other booking has. */
 function book(process: Process, key: string): Promise<Response> {
   booked += 1;
   const hour = {
@@ -90,7 +90,7 @@ const statusesOf = (answers: readonly Response[]): Record<number, number> =>
       .map(([status, { length }]) => [status, length]),
   );
 
-/** The other account is served by both. */
+/** Both processes serve the other account. */
 async function expectOtherServed(): Promise<void> {
   for (const process of processes) {
     const answers = await Promise.all([
@@ -151,7 +151,7 @@ test('MCP calls run four at a time in each, without delaying the other account',
 });
 
 test('each process produces two unread lists, and drops them once their connections close', async () => {
-  // Refused if there are as many requests as allowed, which do as well.
+  // A refusal because of the limit of pending requests is fine here.
   await onBoth((process) => book(process, greedy));
   const before = await onBoth(countsOf);
   for (const { url } of processes)

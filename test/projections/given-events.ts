@@ -10,7 +10,7 @@ const metadata: EventMetadata = {
   schema: 1,
 };
 
-/** An event as the log would hold it. */
+/** An event as stored in the log. */
 const recorded = <E extends DomainEvent>(event: E, position: number, at?: string): Recorded<E> => ({
   ...event,
   id: `event-${position}`,
@@ -20,7 +20,7 @@ const recorded = <E extends DomainEvent>(event: E, position: number, at?: string
   metadata: at === undefined ? metadata : { ...metadata, at: timestamp(at) },
 });
 
-/** Folds the given events as the projector does, which need not know a document that an event creates. Returns them by key. */
+/** Folds the given events as the projector does, without loading a document that an event creates. Returns them by key. */
 export function documentsOf<D extends object>(projection: Projection<D>, ...events: readonly DomainEvent[]) {
   const documents = new Map<string, D>();
   for (const [index, event] of events.entries()) {

@@ -7,7 +7,7 @@ import { type Building, bulkBuild } from '../../src/projector/bulk-build.ts';
 import { idOf, START } from '../../src/read-models/catalogue.ts';
 import { recorded, trails } from './space-trails.ts';
 
-/** Every event makes a document. */
+/** Every event creates a document. */
 const EVENTS = recorded(Array.from({ length: 60 }, (_, space) => ({ space, type: 'SpaceAdded' as const })));
 
 test('folding continues while a step is written, until the next step is twice as large', async () => {
@@ -53,7 +53,7 @@ test('folding continues while a step is written, until the next step is twice as
     START,
   );
   for (let turns = 0; turns < 200; turns += 1) await nextTurn();
-  // The first step is on its way, and the second one is full: nothing more is asked of the log.
+  // The first step is being written and the second one is full, so no more of the log is read.
   expect({ folded, steps: steps.map(({ length }) => length), places }).toEqual({ folded: 29, steps: [10], places: [] });
 
   gate.resolve();

@@ -23,7 +23,7 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     .array(fc.record({ space: fc.nat(4), type: fc.constantFrom(...SPACE_EVENTS) }), { minLength: 1, maxLength: 40 })
     .map((happenings) => recorded(happenings));
 
-  /** A projector's pass over the log: where each batch starts, its length, in which process, and whether the cache is lost. */
+  /** A projector’s pass over the log: where each batch starts, its length, its process, and whether the cache is lost. */
   const steps = fc.array(
     fc.record({ from: fc.nat(39), length: fc.integer({ min: 1, max: 15 }), process: fc.nat(1), forgets: fc.boolean() }),
     { maxLength: 8 },
@@ -57,7 +57,7 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
         for (const { from, length, process, forgets } of passes) {
           // A projector may go back but never skips events.
           const start = Math.min(from, reached);
-          // A process that continues where another one has been must not rely on its cache.
+          // A process that continues the work of another must not rely on its own cache.
           if (forgets || start > (until[process] ?? 0)) targets[process] = forget(targets[process] ?? []);
           until[process] = Math.min(start + length, events.length);
           const pass = fold(targets[process] ?? [], events.slice(start, start + length));

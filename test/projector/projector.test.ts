@@ -33,7 +33,7 @@ import { appendEvent, appendEvents, type Count, counts, expected, trails } from 
 let folder: string;
 let events: OperatedEventStore;
 const ends: (() => Promise<void>)[] = [];
-/** How to end the processes that only read. */
+/** Functions that end the processes that only read. */
 const readers: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
@@ -48,11 +48,11 @@ afterEach(async () => {
 });
 
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-/** Longer than a reader may remember a swapped-out collection. */
+/** Longer than a reader may cache a swapped-out collection. */
 const GRACE_MS = 1_200;
 const BOTH: readonly AnyProjection[] = [trails(), counts];
 
-/** The heart of another process of the service. */
+/** The heartbeat of another process of the service. */
 async function beating(documents: OperatedDocumentStore, silenceMs = 600): Promise<Heartbeats<NodeStatus>> {
   const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, silenceMs });
@@ -109,7 +109,7 @@ async function expectToEqualTheLog<D extends object>(readModels: ReadModels, pro
   expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
 }
 
-/** A projection that cannot take the events of a stream while `isBroken` says so. */
+/** A projection that rejects the events of a stream while `isBroken` returns true. */
 const fragile = (isBroken: () => boolean, stream = 'space-3'): AnyProjection => ({
   ...counts,
   evolve(document, event) {
@@ -128,7 +128,7 @@ const eventsIn = async (documents: OperatedDocumentStore) =>
 describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   let database: TestDatabase;
   let documents: OperatedDocumentStore;
-  /** As another process sees them. */
+  /** The read models as another process sees them. */
   let elsewhere: LiveReadModels;
 
   beforeEach(async () => {
@@ -215,7 +215,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     const heartbeats = await beating(documents);
     const first = await start(documents, BOTH, { heartbeats });
     await first.readable(10_000);
-    // The same heartbeat twice: both take the leases for their own.
+    // The same heartbeat twice: both processes believe that they hold the leases.
     await start(await database.open(), BOTH, { heartbeats });
     let position = await appendMany(200);
     for (let round = 0; round < 10; round++) position = await appendMany(20);
@@ -231,7 +231,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
     const failing = await appendEvent(events, 3, 'SpaceAdded');
-    // Who has been answered by one process reads nothing old from another.
+    // A client that one process has answered reads no stale data from another.
     expect(await projector.readModels.waitFor(failing)).toBe(true);
     await expect(elsewhere.collection(counts).get('1')).rejects.toThrow(Unavailable);
     await eventually(async () =>
@@ -246,7 +246,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
         },
       ]),
     );
-    // Nothing old and nothing empty; the other read model, and whoever waits for an event, goes on.
+    // Neither stale nor empty data; the other read model and waiting requests continue.
     await expect(elsewhere.collection(counts).get('1')).rejects.toThrow(Unavailable);
     const position = await appendEvent(events, 4, 'SpaceAdded');
     expect(await elsewhere.waitFor(position, { types: ['SpaceAdded'] })).toBe(true);
@@ -254,7 +254,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await projector.readModels.waitFor(failing, { projections: [counts], timeoutMs: 50 })).toBe(false);
     expect((await elsewhere.status()).lag).toBe(0);
 
-    // It is tried again and again, which is said once.
+    // It is retried continually, which is logged once.
     await eventually(async () =>
       expect((await entryOf(documents, 'counts@1'))?.failure?.attempts).toBeGreaterThanOrEqual(3),
     );
@@ -277,7 +277,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expect(
       rebuild({ documents: await database.open(), projections, names: ['counts'], beginWithinMs: 5_000 }),
     ).rejects.toThrow(/cannot count/);
-    // Readers notice nothing, between the attempts either: if each event had to wait for one, there would be as many as events.
+    // Readers are not affected, even between attempts: if each event had to wait for an attempt, there would be as many as events.
     const attempts = async () => (await entryOf(documents, 'counts@1'))?.failure?.attempts ?? 0;
     let appended = 0;
     while (appended < 10 || (await attempts()) < 3) {
@@ -311,7 +311,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await eventually(async () =>
       expect((await entryOf(documents, 'counts@1'))?.failure?.attempts).toBeGreaterThanOrEqual(2),
     );
-    // A command that is answered now has waited until every process refuses to read what is stored.
+    // A command that is answered now has waited until every process refuses to read the stored documents.
     await elsewhere.waitFor(position);
     await expect(elsewhere.collection(counts).get('1')).rejects.toThrow(Unavailable);
     await eventually(async () => expect(await documents.names()).not.toContain(former));
@@ -327,7 +327,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     const position = await appendEvent(events, 3, 'SpaceAdded');
     expect(await elsewhere.waitFor(position, { projections: [counts, trails()], timeoutMs: 10_000 })).toBe(true);
     await expectToEqualTheLog(elsewhere, counts);
-    // The two share the work from now on; each has its own position.
+    // From now on the two share the work; each has its own checkpoint.
     const next = await appendMany(20);
     expect(await elsewhere.waitFor(next, { projections: [counts, trails()] })).toBe(true);
     await expectToEqualTheLog(elsewhere, counts);
@@ -394,7 +394,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await old.readModels.waitFor(await appendMany(700));
     const reading = await read(next, later);
     const upgraded = await start(next, later);
-    // While the new version is being built, and after that, nothing is stale for the release before.
+    // While the new version is being built, and afterwards, the earlier release reads no stale data.
     for (let round = 0; round < 10; round++) {
       expect(await old.readModels.waitFor(await appendMany(20))).toBe(true);
       await expectToEqualTheLog(elsewhere, trails());
@@ -404,7 +404,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await reading.waitFor(await appendMany(20))).toBe(true);
     await expectToEqualTheLog(reading, trails(2, 'new:'));
 
-    // The release before goes: its version stands still, and comes up to date again when it comes back.
+    // The earlier release stops: its version stands still, and catches up when the release comes back.
     await old.stop();
     const position = await appendMany(40);
     expect(await reading.waitFor(position)).toBe(true);
@@ -429,7 +429,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await keeping.readable(10_000);
     await keeping.stop();
     expect(await documents.names()).toContain(before);
-    // `elsewhere` and the reader beside it belong to the first release: as long as they live, it is wanted.
+    // `elsewhere` and the reader beside it belong to the first release: while they live, its version is wanted.
     await start(documents, [trails(2), counts], { retireAfterMs: 200 });
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(await documents.names()).toContain(before);
@@ -449,7 +449,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     let writing = true;
     const reader = (async () => {
       while (writing) {
-        // Whoever waited for an event finds it, before, during and after the swap.
+        // A waiting request finds its event before, during and after the swap.
         const appended = (await expected(events, counts)).get('0')?.events ?? 0;
         const found = await elsewhere.collection(counts).get('0');
         expect(found?.document.events ?? 0).toBeLessThanOrEqual((await expected(events, counts)).get('0')?.events ?? 0);
@@ -512,7 +512,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(first.value.rows.length).toBeLessThan(whole);
     const former = await liveOf(documents, 'trails@1');
     await rebuild({ documents: await database.open(), projections: BOTH, names: ['trails'] });
-    // It is still whole, so the answer goes on.
+    // The collection is still complete, so the answer continues.
     expect((await find.next()).done).toBe(false);
     await eventually(async () => expect(await documents.names()).not.toContain(former));
     const rest = async (of: AsyncIterator<unknown>) => {
@@ -553,7 +553,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await rebuild({ documents: await database.open(), projections: BOTH, names: ['counts'] });
     const isThere = async () => (await documents.names()).includes(former);
     await eventually(async () => expect(await isThere()).toBe(false));
-    // The write of a process that was asleep while another one took over.
+    // A write of a process that was suspended while another one took over.
     const late = await (await database.open()).open<Row>(collectionOf(counts, former));
     expect(
       await late.project([{ key: '1', position: '5', document: {} }], { position: '5', events: 5, after: '4' }),
@@ -704,7 +704,7 @@ test('refolds what a power failure took from one read model, and refuses reads u
   const second = await serve();
   await second.readModels.waitFor(await appendMany(100, 40));
   await second.end();
-  // The last writes to one read model are lost, and its checkpoint with them.
+  // The last writes to one read model are lost, including its checkpoint.
   for (const file of await readdir(copy))
     if (file.startsWith('trails')) await cp(join(copy, file), join(store, 'read-models', file));
 
@@ -773,7 +773,7 @@ describe('projector processes on SQLite', () => {
     return { child, projects: () => eventually(() => expect(stdout).toContain('projecting')) };
   };
 
-  /** Stops a process between two writes: inside one it would hold the lock on the file (docs/decisions/stores.md). */
+  /** Stops a process between two writes: during one it would hold the lock on the file (docs/decisions/stores.md). */
   async function suspend(child: ChildProcess): Promise<void> {
     const probes = await documents.open<object>({ name: 'probes', kind: 'readModel', indexes: [] });
     for (let key = 0; ; key += 1) {

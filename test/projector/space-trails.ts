@@ -8,7 +8,7 @@ import type { EventStore, JsonObject } from '../../src/event-store/event-store.t
 /** The events of a space since it was last opened, in order, so that a lost, duplicated or misplaced event shows. */
 export type Trail = { readonly spaceId: number; readonly trail: readonly string[] };
 
-/** Closing a space removes its document, opening it starts a new one. `version` and `mark` tell builds apart. */
+/** Closing a space removes its document; opening it creates a new one. `version` and `mark` distinguish builds. */
 export const trails = (version = 1, mark = '') =>
   projection<Trail, SpaceEvent>({
     name: 'trails',
@@ -65,7 +65,7 @@ function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): DomainE
   return { type, data: { ...ids, ...terms, name: `Space ${space}`, timeZone: 'UTC' } };
 }
 
-/** How many events this process has appended to the stream of each space. */
+/** The number of events that this process has appended to the stream of each space. */
 const appended = new WeakMap<EventStore, Map<string, number>>();
 
 /** Appends an event to the stream of its space and returns its position. Concurrent appends keep their order. */

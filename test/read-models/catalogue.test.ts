@@ -14,7 +14,7 @@ import {
 const IDS: readonly ReadModelId[] = ['bookings@1', 'bookings@2', 'spaces@1'];
 const RETIRE_AFTER_MS = 100;
 
-/** What may happen next: any event, about collections that the catalogue names or once named. */
+/** The possible next events, about collections that the catalogue names or once named. */
 type Step = { readonly kind: number; readonly id: number; readonly of: number; readonly more: number };
 const steps = fc.array(fc.record({ kind: fc.nat(8), id: fc.nat(2), of: fc.nat(30), more: fc.nat(30) }), {
   minLength: 40,
@@ -151,7 +151,7 @@ describe('the catalogue, after any sequence of events', () => {
 
   it('is idempotent: repeating an event changes nothing', () => {
     always((_, event, after) => {
-      // Attempts and time add up.
+      // Attempts and times are cumulative.
       if (event.type !== 'Failed' && event.type !== 'Wanted' && event.type !== 'CaughtUp')
         expect(evolve(after, event)).toBe(after);
     });
@@ -170,7 +170,7 @@ test('a failed rebuild leaves the live collection readable', () => {
   expect(beside).toMatchObject({ live: 'bookings@1.1', building: 'bookings@1.2', failure: { attempts: 2 } });
   expect(isUnreadable(beside ?? {})).toBe(false);
 
-  // A failure of the live collection outweighs that, and is not hidden by the next one of the rebuild.
+  // A failure of the live collection takes precedence, and the next failure of the rebuild does not hide it.
   const live: readonly CatalogueEvent[] = [
     { type: 'Failed', id: 'bookings@1', failure: { collection: 'bookings@1.1', message: 'poison' } },
     { type: 'Failed', id: 'bookings@1', failure: { collection: 'bookings@1.2', message: 'broken' } },

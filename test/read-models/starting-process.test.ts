@@ -17,7 +17,7 @@ import { counts } from '../projector/space-trails.ts';
 
 /** How long the server takes to start a subscription. */
 const SLOW_MS = 1_500;
-/** Answers of the process that starts, once it answers. */
+/** Answers of the starting process, once it answers. */
 const ANSWERS = 100;
 
 const EVENT = {
@@ -59,7 +59,7 @@ async function setUp() {
     ends.push(stop);
     return {
       ...{ events, heartbeats, projector, stop },
-      /** How many events the read model shows; undefined if it cannot be read now. */
+      /** The number of events that the read model shows; undefined if it cannot be read now. */
       shown: () =>
         projector.readModels
           .collection(projection)
@@ -82,7 +82,7 @@ test('a process that starts beside another release shows what that release has c
   for (const { projector } of [before, other]) await projector.readable(10_000);
   let appended = 0;
   let confirmed = 0;
-  /** What a command does: it appends, and answers once the read models show that. */
+  /** Acts as a command does: appends, and answers once the read models show the event. */
   async function change(): Promise<boolean> {
     const expectedRevision = appended === 0 ? 'none' : appended - 1;
     const { position } = await other.events.append('space-0', [EVENT], { expectedRevision });
@@ -91,7 +91,7 @@ test('a process that starts beside another release shows what that release has c
     if (isShown) confirmed = appended;
     return isShown;
   }
-  // Both have all there is, and from now on only the subscription of the process that starts is slow.
+  // Both are up to date, and from now on only the subscription of the starting process is slow.
   expect(await change()).toBe(true);
   await eventually(async () => expect(await before.shown()).toBe(1));
   await before.stop();

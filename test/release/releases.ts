@@ -1,6 +1,6 @@
 /**
- * Two releases of the service, each in a folder of its own: an earlier one from the history, and one that comes after what is here.
- * They share the packages that are installed here.
+ * Two releases of the service, each in its own folder: an earlier one from the history, and one after the current source.
+ * They share the installed packages.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,10 +14,10 @@ const ROOT = new URL('../..', import.meta.url).pathname;
  */
 const EARLIER = 'e12634d458f2';
 
-/** What is left out of a release: it is not part of the running service. */
+/** Files left out of a release because they are not part of the running service. */
 const PARTS = ['src', 'projections', 'package.json'];
 
-/** @throws if the history is not there, as in a shallow clone */
+/** @throws if the history is missing, as in a shallow clone */
 export function earlierRelease(folder: string): string {
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync('git', ['archive', '--format=tar', EARLIER, ...PARTS], {
@@ -29,12 +29,12 @@ export function earlierRelease(folder: string): string {
   return folder;
 }
 
-/** The kind of event that only the next release knows. It can be subscribed to. */
+/** A type of event that only the next release knows. Webhooks can subscribe to it. */
 export const NEXT_KIND = 'SpaceSurveyed';
-/** Its value in the mask of a registration. */
+/** Its bit in the mask of a registration. */
 export const NEXT_KIND_VALUE = 16;
 
-/** What the next release changes: a field of an event, a kind of event and webhook, and the version of a projection. */
+/** The changes of the next release: a field of an event, a type of event and webhook, and the version of a projection. */
 const CHANGES: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
   {
     file: 'src/domain/space-day.ts',

@@ -14,10 +14,10 @@ import { startReceiver } from '../webhooks/receiver.ts';
 import { earlierRelease, NEXT_KIND, NEXT_KIND_VALUE, nextRelease } from './releases.ts';
 
 /**
- * A release that is rolled out and rolled back under load, with kills and a freeze: processes of two releases on one store. Nothing
- * that was acknowledged is lost, nothing exists twice, and a process that says it is ready answers, and with the truth.
+ * Rolls a release out and back under load, with kills and a freeze: processes of two releases on one store. No acknowledged write
+ * is lost, nothing exists twice, and a process that reports ready answers correctly.
  * @param options.phaseMs how long each of the phases lasts, about
- * @param options.restMs how long each of those that book rests after a booking
+ * @param options.restMs how long each load worker rests after a booking
  * @param options.progress gets a line for each phase
  */
 export async function rollOutAndBack(options: {
@@ -49,7 +49,7 @@ export async function rollOutAndBack(options: {
     progress('the next release joins; a process of the earlier one is killed');
     const c = await fleet.start({ release: next });
     await fleet.end(a, 'SIGKILL');
-    // Subscribed to what only the next release knows.
+    // Subscribed to an event type that only the next release knows.
     const events = EVERYTHING + NEXT_KIND_VALUE;
     await register(c, market.communityKey, receiver, { name: 'community', events });
     const surveys = await appendSurveys(store, market);
@@ -106,7 +106,7 @@ export async function rollOutAndBack(options: {
   };
 }
 
-/** What the next release writes and the earlier one does not know, in streams of its own. @returns their ids */
+/** Events of the next release that the earlier one does not know, in their own streams. @returns their ids */
 async function appendSurveys(store: Store, { communityId, brandId }: Market): Promise<string[]> {
   const ids = Array.from({ length: 20 }, () => randomUUIDv7());
   await store.onLog(async (events) => {

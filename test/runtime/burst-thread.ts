@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { collectAtRest } from '../../src/runtime/rest.ts';
 
-// A thread that has much to do once, and then nothing. Tells the size of its heap before, during and, whenever it is asked, after.
+// A thread with one burst of work and then none. Reports the size of its heap before, during and, on request, after.
 
 const size = (): number => getHeapStatistics().total_heap_size;
 

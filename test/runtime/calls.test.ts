@@ -7,7 +7,7 @@ type Doubling = { readonly double: { readonly argument: number; readonly result:
 
 afterEach(() => vi.useRealTimers());
 
-/** A thread that answers, or one that ends before it does. */
+/** A thread that answers, or one that ends before it answers. */
 function startThread(isAnswering: boolean) {
   const { port1, port2 } = new MessageChannel();
   if (isAnswering) answer<Doubling>(port2, { double: async (n) => n * 2 });

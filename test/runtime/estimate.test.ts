@@ -11,7 +11,7 @@ test('estimates from recent progress', () => {
   estimate.note(10);
   expect(estimate.secondsLeft(100)).toBe(9);
   expect(estimate.secondsLeft(undefined)).toBeUndefined();
-  // It has been four times as fast for longer than it looks back.
+  // It has been four times as fast for longer than the window it considers.
   for (let second = 2; second <= 60; second++) {
     now = second * 1_000;
     estimate.note(10 + (second - 1) * 40);

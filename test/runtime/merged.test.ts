@@ -5,7 +5,7 @@ type Item = { readonly at: number; readonly from: string };
 
 const byPlace = (a: Item, b: Item) => a.at - b.at;
 
-/** A source of streams that counts what was read of each, and knows which of them are closed. */
+/** A source of streams that counts the reads of each, and knows which of them are closed. */
 function sources() {
   const read: Record<string, number> = {};
   const closed: string[] = [];

@@ -8,7 +8,7 @@ import { eventually } from '../eventually.ts';
 
 let app: FastifyInstance;
 let done: string[];
-/** What stands still, until it goes on. */
+/** Handlers hang until a test resolves this. */
 let standing: PromiseWithResolvers<void>;
 
 beforeEach(async () => {
@@ -57,7 +57,7 @@ test('a stalled write is answered with an unknown outcome, and with what to do n
   expect((await app.inject({ method: 'POST', url: '/write', headers })).json()).toEqual(
     details('whether this was done is not known .* the same Idempotency-Key again is safe'),
   );
-  // It goes on, and what it says then disturbs nobody.
+  // It resumes, and its late answer has no effect.
   standing.resolve();
   await eventually(() => expect(done).toEqual(['write begun', 'write begun', 'write ended', 'write ended']));
   expect((await app.inject('/at-once')).json()).toEqual({ what: 'at once' });

@@ -6,7 +6,7 @@ import { eventually } from '../eventually.ts';
 const MIB = 2 ** 20;
 
 test('an idle thread gives back unused memory', async () => {
-  // A thread of its own: in this one, other tests have left garbage.
+  // In a separate thread: other tests have left garbage in this one.
   const thread = new Worker(new URL('burst-thread.ts', import.meta.url));
   onTestFinished(async () => void (await thread.terminate()));
   const [{ before, during }] = await once(thread, 'message');

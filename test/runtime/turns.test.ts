@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTurns } from '../../src/runtime/turns.ts';
 
-/** Answers of one caller that wait for their turns, and those whose turn has come. */
+/** Responses of one caller that wait for their turns, and those that have started. */
 function ask(count: number) {
   const turns = createTurns(2);
   const answers = Array.from({ length: count }, () => new PassThrough());

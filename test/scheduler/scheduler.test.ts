@@ -54,12 +54,12 @@ test('bookings fall due by the current time-zone rules, not by their stored time
   if (event === undefined) throw new Error('No event');
   const made = event.data as unknown as BookingRequested['data'];
 
-  /** Bookings of 10:00 to 14:00 (09:00Z to 13:00Z), with stored moments so many hours away; two of each, one of them approved. */
+  /** Bookings of 10:00 to 14:00 (09:00Z to 13:00Z) whose stored times are off by so many hours; two of each, one of them approved. */
   const bookings = [-24, -3, 0, 3, 24].flatMap((hours, index) =>
     [false, true].map((isApproved) => ({ hours, isApproved, id: id + 1_000 + index * 2 + Number(isApproved) })),
   );
   for (const { hours, isApproved, id: bookingNumber } of bookings) {
-    // The same date in another space: its day is a stream of its own.
+    // The same date in another space: its day is a separate stream.
     const data = {
       ...underOtherRules({ ...made, expiresAt: made.startsAt }, hours),
       bookingId: bookingId(bookingNumber),
@@ -109,7 +109,7 @@ test('a booking that falls due between two rounds does not wait for the next one
   const due = service.time.now + 24 * 3_600_000;
   const id = (await service.post('/bookings', { key: brand.key, body })).json().id;
   let now = due - 1;
-  /** Readings of the clock: one per round, whether or not it looks for bookings. */
+  /** Readings of the clock: one per round, even if the round reads no bookings. */
   let rounds = 0;
   const looks: number[] = [];
   const { bookings } = core.commands;
@@ -139,7 +139,7 @@ test('a booking that falls due between two rounds does not wait for the next one
   await eventually(() => expect(expired).not.toEqual([]));
   await scheduler.stop();
   const [, , last = 0] = looks;
-  // A round that looks reads the clock twice at most.
+  // A round that reads bookings reads the clock twice at most.
   expect((expired[0] ?? 0) - last).toBeLessThanOrEqual(2);
 });
 

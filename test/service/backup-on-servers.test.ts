@@ -9,7 +9,7 @@ import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-/** A log of its own and a new MongoDB database. */
+/** A new log and a new MongoDB database. */
 async function servers(SECRET_KEY: string) {
   const log = await createOwnLog();
   onTestFinished(() => log.stop());
@@ -32,7 +32,7 @@ async function servers(SECRET_KEY: string) {
 
 const all = (events: OperatedEventStore) => Array.fromAsync(events.readAll());
 const GROUP = 'webhook-deliveries-BookingRequested';
-/** A record that holds a position. */
+/** A record that contains a position. */
 const NOTES: Collection<{ readonly seen: { readonly at: string } }> = { name: 'notes', kind: 'record', indexes: [] };
 
 test.skipIf('missing' in mongoServer)(
@@ -65,7 +65,7 @@ test.skipIf('missing' in mongoServer)(
     expect((await other.json('brand', 'add', '--name', 'New')).id).toBeGreaterThan(1_000_000);
     expect(await other.json('verify')).toMatchObject({ differences: [], notVerified: [] });
 
-    // What refers to a position refers to the same event in the new log.
+    // References to a position point to the same event in the new log.
     const moved = restored[3]?.position;
     expect(await other.onLog((events) => events.groupPosition(GROUP))).toBe(moved);
     const note = await other.onDocuments(async (store) => (await store.open(NOTES)).get('1'));

@@ -59,7 +59,7 @@ test('a backup of a store in use holds every acknowledged write, and can be rest
   expect(before.filter((id) => !listed.includes(id))).toEqual([]);
   expect(after.filter((id) => listed.includes(id))).toEqual([]);
 
-  // None of the ids that were handed out after the backup is handed out again.
+  // No id that was issued after the backup is issued again.
   const [next = 0] = await book(again, 40, 1);
   expect(next).toBeGreaterThan(1_000_000);
   expect(await run(other, 'verify')).toMatchObject({ differences: [], notVerified: [] });
@@ -138,7 +138,7 @@ test('a restore replaces a damaged log, and prints lost deliveries that receiver
   expect(listed).not.toContain(lost);
 });
 
-/** A store with one booking, delivered, and the same a booking and its delivery later. */
+/** A store with one delivered booking, and the same store one booking and delivery later. */
 async function olderAndLater(receiver: Receiver) {
   const [dataDir, older] = [temporaryDataDir(), temporaryDataDir()];
   const env = { WEBHOOKS_ALLOW_PRIVATE: 'true' };
@@ -152,7 +152,7 @@ async function olderAndLater(receiver: Receiver) {
   const later = await startServiceProcess(dataDir, env);
   const [booked = 0] = await book(later, 31, 1);
   await receiver.until(2);
-  // The log notes that fan-out has handled the event.
+  // The log records that the fan-out has handled the event.
   await delay(1_500);
   expect(await later.end('SIGTERM')).toBe(0);
   return { older, later: dataDir, env, kept, booked };
@@ -176,7 +176,7 @@ test('a log and records restored with other tools become one store, in either or
   expect(await run(olderLog, 'verify')).toMatchObject({ differences: [], notVerified: [] });
   await again.end('SIGKILL');
 
-  // Deliveries that older records know nothing of are made again, with the same ids.
+  // Deliveries that are missing from the older records are recreated with the same ids.
   await run(olderRecords, 'restore', '--adopt');
   await startServiceProcess(olderRecords, env);
   const idsOf = () =>
@@ -195,7 +195,7 @@ test('an interrupted backup continues, and a damaged one is refused before any c
   const again = await venue(dataDir, 'backup', backup);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('holds a complete backup') });
 
-  // As if it had been killed after the first file.
+  // The state after a kill once the first file is complete.
   const manifest = JSON.parse(readFileSync(join(backup, 'manifest.json'), 'utf8'));
   const { finishedAt: _, secretKey: __, ...progress } = manifest;
   const half = join(temporaryDataDir(), 'half');

@@ -1,5 +1,5 @@
 /**
- * Loaded before a service process (`--import`), sets its clock: so many milliseconds ahead as the file says. Unlike CLOCK_SHIFT, the
+ * Loaded before a service process (`--import`), shifts its clock ahead by the milliseconds in the file. Unlike with CLOCK_SHIFT, the
  * service does not know.
  */
 import { readFileSync } from 'node:fs';

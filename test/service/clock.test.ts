@@ -12,7 +12,7 @@ import type { Environment } from './node-process.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Longer than a scheduler with a clock that is 20 days ahead needed to cancel every request. */
+/** Longer than a scheduler with a clock 20 days ahead would need to cancel every request. */
 const SOME_ROUNDS_MS = 3_500;
 
 /** A clock that the test sets while processes run with it. */

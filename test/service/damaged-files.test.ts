@@ -8,7 +8,7 @@ import { startServiceProcess, temporaryDataDir, venue } from './service-process.
 const start = async (dataDir: string) =>
   runNode('src/main.js', [], { PORT: String(await freePort()), DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
 
-/** A store with some data, which no process has open. */
+/** A store with some data, not open in any process. */
 async function store(): Promise<string> {
   const dataDir = temporaryDataDir();
   const added = await venue(dataDir, 'brand', 'add', '--name', 'Acme');

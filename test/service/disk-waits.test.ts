@@ -20,7 +20,7 @@ const obstacle =
 
 reportEngine('disk', 'threads that wait for it', obstacle === undefined ? 'watched' : `NOT TESTED: ${obstacle}`);
 
-/** A receiver that fails, so that each delivery has to be on the disk before anything goes on. */
+/** A failing receiver, so that each delivery must be on the disk before the next step. */
 async function startFailing(): Promise<{ readonly url: string; readonly tried: () => number }> {
   let tried = 0;
   const receiver = createServer((request, response) => {
@@ -47,7 +47,7 @@ test.skipIf(obstacle !== undefined)('only the log thread waits for disk writes o
   const spaceId = communities[0]?.spaces[0]?.id;
   const { url, tried } = await startFailing();
   expect((await call(service, key, '/webhooks', { url, events: 15 })).status).toBe(201);
-  // Until then, the main thread creates what is missing in the files.
+  // Until then, the main thread creates missing files and tables.
   await eventually(() => expect(readFileSync(syncs, 'utf8')).toMatch(/^log: /m));
   rmSync(syncs);
 
@@ -57,7 +57,7 @@ test.skipIf(obstacle !== undefined)('only the log thread waits for disk writes o
   }
   await eventually(() => expect(tried()).toBeGreaterThan(3));
 
-  // Before the end, when each of them brings what it has open to the disk.
+  // Before the end, when each thread syncs its open files to the disk.
   const waits = readFileSync(syncs, 'utf8').trim().split('\n');
   const by = (file: string) => waits.filter((line) => line.endsWith(`/${file}-wal`)).map((line) => line.split(':')[0]);
   expect(new Set(by('events.db'))).toEqual(new Set(['log']));

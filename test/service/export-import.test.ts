@@ -47,7 +47,7 @@ async function longStore(SECRET_KEY: string, brands: number): Promise<Place> {
 }
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
-/** How much of the events a command says are stored, 0 to 1. */
+/** The fraction of events that a command reports as stored, 0 to 1. */
 function storedIn(stderr: string): number {
   const [, done = '0', total = '1'] = [...stderr.matchAll(/([\d,]+) of ([\d,]+) events/g)].at(-1) ?? [];
   return Number(done.replaceAll(',', '')) / Number(total.replaceAll(',', ''));
@@ -64,7 +64,7 @@ test('an export killed at any point resumes and produces the same file', { timeo
   for (const point of points)
     killed.push(await killNode('src/cli.js', ['export', file], place.env, () => sizeOf(file) > size * point));
   expect(killed).toEqual(points.map(() => true));
-  // The last one may have been complete already when the signal arrived.
+  // The last one may have been complete when the signal arrived.
   if (sizeOf(file) < size) await place.json('export', file);
   expect(readFileSync(file).equals(readFileSync(whole))).toBe(true);
 });
@@ -80,7 +80,7 @@ test.skipIf('missing' in mongoServer).for(targets)(
     const SECRET_KEY = newKey();
     const place = await longStore(SECRET_KEY, brands);
     const file = join(temporaryDataDir(), 'store.ndjson');
-    // Killed as well: the fence stays, and the same command goes on.
+    // This run is killed as well: the fence stays, and the same command continues.
     expect(await killNode('src/cli.js', ['export', file, '--with-records'], place.env, () => sizeOf(file) > 0)).toBe(
       true,
     );
@@ -96,7 +96,7 @@ test.skipIf('missing' in mongoServer).for(targets)(
     for (const isTime of points) {
       killed.push(await killNode('src/cli.js', ['import', file], other.env, isTime));
       if (killed.length > 3) continue;
-      // Not even a command starts on half a store.
+      // No command starts on an incomplete store.
       expect(await other.run('brand', 'list')).toMatchObject({
         ...{
           code: 1,
@@ -106,7 +106,7 @@ test.skipIf('missing' in mongoServer).for(targets)(
     }
     expect(killed).toEqual(points.map(() => true));
     expect(await other.json('import', file)).toMatchObject({ events, records });
-    // Once more: everything is there.
+    // A repeated import finds everything in place.
     expect(await other.json('import', file)).toMatchObject({ events, records });
     expect(await other.json('verify')).toMatchObject({ differences: [], notVerified: [] });
     const again = join(temporaryDataDir(), 'again.ndjson');
@@ -120,18 +120,18 @@ test('a store whose records were exported is fenced: no process starts on it unt
   await place.json('brand', 'add', '--name', 'Acme');
   const folder = temporaryDataDir();
 
-  // Not while a process has it open, which goes on as if nothing had been.
+  // Refused while a process has the store open, which continues unaffected.
   const service = await place.start();
   const inUse = await place.run('export', join(folder, 'early'), '--with-records');
   expect(inUse).toMatchObject({ code: 1, stderr: expect.stringMatching(/Stop the service first\.\n$/) });
   expect(existsSync(join(folder, 'early'))).toBe(false);
-  // The log alone may be copied at any time.
+  // An export of the log alone is allowed at any time.
   expect(await place.json('export', join(folder, 'log'))).toMatchObject({ fenced: false, records: 0 });
   await place.json('brand', 'list');
   await place.json('backup', join(folder, 'before'));
   expect(await service.end('SIGTERM')).toBe(0);
 
-  // Nor for the sake of a file that it cannot be written to.
+  // The store is not fenced for a file that cannot be written.
   const log = readFileSync(join(folder, 'log'));
   for (const wrong of [join(folder, 'nowhere', 'store'), folder, join(folder, 'log')])
     expect(await place.run('export', wrong, '--with-records')).toMatchObject({
@@ -158,7 +158,7 @@ test('a store whose records were exported is fenced: no process starts on it unt
   const started = await runNode('src/main.js', [], { ...place.env, PORT, LOG_LEVEL: 'warn' });
   expect(started).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   expect(started.stderr).toContain('is fenced');
-  // What it holds can still be copied.
+  // A fenced store can still be exported.
   await place.json('export', join(folder, 'once-more'), '--with-records');
   expect(readFileSync(join(folder, 'once-more'), 'utf8')).toBe(readFileSync(file, 'utf8'));
   expect(await place.json('export', join(folder, 'log-again'))).toMatchObject({ records: 0 });

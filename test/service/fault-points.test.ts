@@ -8,7 +8,7 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { type NodeProcess, startNode } from './node-process.ts';
 import { temporaryDataDir, venue } from './service-process.ts';
 
-/** The named steps of the source at which a thread or the process ends, once (src/runtime/fault-point.ts). */
+/** The named steps in the source at which a thread or the process ends, once (src/runtime/fault-point.ts). */
 const WHILE_BOOKING = [
   'log: committed, not told',
   'log: webhookDeliveries stored, not answered',
@@ -22,11 +22,11 @@ const VICTIMS = ['thread', 'process'];
 const BOOKINGS = 3;
 
 let receiver: Receiver;
-/** Holds demo data, a webhook for what is requested, and what the tests before have booked. */
+/** Holds demo data, a webhook for requests, and the bookings of earlier tests. */
 let dataDir: string;
-/** Which fault the service meets next. */
+/** The next fault of the service. */
 let fault: string;
-/** All tests use one, so that none waits for a start: each that kills it leaves another one behind. */
+/** Shared by all tests, so that none waits for a start: a test that kills the process leaves a new one behind. */
 let service: NodeProcess;
 let demo: Demo;
 const start = () =>
@@ -63,7 +63,7 @@ async function send(path: string, body?: object, idempotencyKey?: string) {
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
-/** Has the service meet a fault. Resolves once it has, and there is another process if it was killed. */
+/** Triggers a fault in the service. Resolves once it has happened, and a killed process has been replaced. */
 async function meet(point: string, victim: string): Promise<void> {
   rmSync(`${fault}.met`, { force: true });
   writeFileSync(fault, `${point}|${victim}`);
@@ -76,17 +76,17 @@ async function meet(point: string, victim: string): Promise<void> {
 let booked = 0;
 /** The bookings of all tests so far. */
 const answered: number[] = [];
-/** What no test before has booked. */
+/** Dates and hours that no earlier test has booked. */
 const nextBookings = () =>
   Array.from({ length: BOOKINGS }, () => {
     booked += 1;
     return { spaceId: demo.communities[0]?.spaces[0]?.id, startTime: inDays(100 + booked), startHour: 12 };
   });
 
-/** Reads once there is an answer: a process that was killed gives none. */
+/** Repeats a read until there is an answer: a killed process gives none. */
 const read = (path: string) => eventually(() => send(path));
 
-/** The bookings that the receiver was told of and not in a test before, by the ids of their deliveries. */
+/** The bookings that the receiver got in this test only, by the ids of their deliveries. */
 function toldExcept(before: ReadonlySet<number>): Map<string, number[]> {
   const told = new Map<string, number[]>();
   for (const { headers, body } of receiver.received) {
@@ -97,7 +97,7 @@ function toldExcept(before: ReadonlySet<number>): Map<string, number[]> {
   return told;
 }
 
-/** Books, again where there was no answer, and checks that everything that was answered is shown at once. */
+/** Books, repeats unanswered requests, and checks that every answered booking is shown at once. */
 async function bookAll(all: ReturnType<typeof nextBookings>): Promise<number[]> {
   const ids: number[] = [];
   for (const wanted of all) {

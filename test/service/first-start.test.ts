@@ -121,7 +121,7 @@ test('with DEMO=false the first start creates no demo data', async () => {
   expect(service.output.stdout).not.toContain('curl');
   expect(service.output.stdout).not.toContain('Demo');
 
-  // Nor does a later one, which finds the store in use; it says how to get a demo.
+  // Neither does a later start, which finds existing data; it says how to get a demo.
   expect(await service.end('SIGTERM')).toBe(0);
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const later = await startServiceProcess(dataDir);
@@ -161,7 +161,7 @@ test('a start without demo data explains how to create the first account, until 
   const [, addUser = ''] = /npm run venue -- (user add .*)/.exec(first.output.stdout) ?? [];
   await first.end('SIGTERM');
 
-  // What it says is what has to be done.
+  // The printed instructions work.
   const words = (line: string) =>
     Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, bare]) => quoted ?? bare ?? '');
   const community = await venue(dataDir, ...words(addCommunity));

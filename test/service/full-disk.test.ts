@@ -8,7 +8,7 @@ import { startServiceProcess, temporaryDataDir, venue } from './service-process.
 
 const MB = 1_000_000;
 
-/** A small disk of its own. Mounting one takes the rights of root. @returns undefined without them */
+/** A small disk for this test. Mounting it requires root. @returns undefined without root */
 function smallDisk(size: string): string | undefined {
   const folder = temporaryDataDir();
   try {
@@ -40,7 +40,7 @@ test('/readyz warns before a disk is full, and a build without enough space is r
     try {
       writeFileSync(join(dataDir, name), Buffer.alloc(Math.max(0, bavail * bsize - left)));
     } catch (error) {
-      // The service has written meanwhile: the disk is as full as it was to be.
+      // The service has written meanwhile, so the disk is as full as intended.
       if (left > 0 || !(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
     }
   };

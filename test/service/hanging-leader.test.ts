@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { runService } from '../running-service.fixture.ts';
 
-/** The promise is 3 s after the cluster itself can be written to. A loaded machine takes longer. */
+/** The promise is 3 s after the cluster itself accepts writes. A loaded machine needs longer. */
 const AGAIN_WITHIN_MS = 3_000 + 2_000;
 /** How long this cluster takes to elect another leader. */
 const ELECTION_MS = 3_000;

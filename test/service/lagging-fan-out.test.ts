@@ -5,7 +5,7 @@ import { startReceiver } from '../webhooks/receiver.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-/** Long enough to leave the groups and to look a few times whether to go on. A soak takes minutes (`OUTAGE_MS`). */
+/** Long enough for consumers to leave their groups and check a few times whether to resume. A soak takes minutes (`OUTAGE_MS`). */
 const OUTAGE_MS = Number(process.env.OUTAGE_MS ?? 10_000);
 
 test(

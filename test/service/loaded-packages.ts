@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import { pino } from 'pino';
 
-// Starts a service, without listening, and prints the packages and the modules of its own that this has loaded, one per line.
+// Starts a service, without listening, and prints the packages and source modules that it loaded, one per line.
 const ROOT = new URL('../../', import.meta.url).href;
 const packages = new Set<string>();
 registerHooks({
@@ -17,7 +17,7 @@ const { readConfig } = await import('../../src/config.ts');
 const core = await openCore(readConfig(process.env), pino({ level: 'silent' }));
 const app = await createApp(core);
 await app.ready();
-// The first start goes on while it makes one, and a process that ended meanwhile would leave that to the next.
+// The first start continues while it creates one; a process that ended meanwhile would leave that to the next.
 await core.authorizationServer.signingKeys.current();
 await app.close();
 await core.close();

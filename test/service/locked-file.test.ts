@@ -7,7 +7,7 @@ import { inDays } from '../in-days.ts';
 import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-/** A write waits for a locked file for 8 s; the rest is for a busy machine. */
+/** A write waits for a locked file for 8 s; the rest is a margin for a busy machine. */
 const TOGETHER_MS = 15_000;
 
 test.each([
@@ -42,12 +42,12 @@ test.each([
     expect(JSON.parse(body)).toEqual({ error: 'InternalError', details: expect.stringContaining(`${name} is locked`) });
     expect(body).not.toContain(dataDir);
   }
-  // The log names the file and, where the system tells, who holds it: this process.
+  // The log names the file and, if the system reveals it, the process that holds it: this one.
   const holder = existsSync('/proc/locks') ? `process ${process.pid}` : 'another process';
   const named = `${join(dataDir, file)} is locked: ${holder} has been holding`;
   await expect.poll(() => service.output.stdout).toContain(named);
 
-  // Reads go on, and so do writes once the file is free again.
+  // Reads continue, and writes resume once the lock is released.
   const headers = { authorization: `Bearer ${brands[0]?.apiKey}` };
   expect((await fetch(`${service.url}/api/v1/bookings`, { headers })).status).toBe(200);
   other.exec('ROLLBACK');

@@ -33,7 +33,7 @@ const test = base.extend<{
   },
 });
 
-/** What a log says of attempts after the server has refused one. */
+/** Log lines about retries after the server has refused a call. */
 const repeated = (stdout: string, refusal: RegExp) =>
   stdout.split('\n').filter((line) => line.includes('failed; retrying') && refusal.test(line));
 

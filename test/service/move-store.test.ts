@@ -17,7 +17,7 @@ import { embeddedPlace, type Place, serversPlace } from './places.ts';
 import { type ServiceProcess, temporaryDataDir } from './service-process.ts';
 
 const PASSWORD = 'correct horse battery';
-/** Never answers. */
+/** A receiver that never answers. */
 const silent = () => {};
 
 const routes = [
@@ -33,7 +33,7 @@ async function receiverOfTest(answer = answering(200)): Promise<Receiver> {
 
 const idsAt = ({ received }: Receiver) => received.map(({ headers }) => String(headers['webhook-id']));
 
-/** Exports a whole store. @returns the file, and what is in it */
+/** Exports a whole store. @returns the file and its contents */
 async function exported(from: Place): Promise<{ readonly file: string; readonly text: string }> {
   const file = join(temporaryDataDir(), 'store.ndjson');
   const { events, records } = await from.json('export', file, '--with-records');
@@ -68,7 +68,7 @@ test.skipIf('missing' in mongoServer).for(routes)(
       return body.id;
     };
 
-    // Who may do what: a user with a connected app, and a client without one.
+    // Access rights: a user with a connected app, and a client without one.
     const email = 'ada@example.com';
     const account = ['--brand', String(brand?.id)];
     const added = await runNode('src/cli.js', ['user', 'add', '--email', email, ...account], one.env, {
@@ -79,7 +79,7 @@ test.skipIf('missing' in mongoServer).for(routes)(
     const tokens = await app.tokens({ email, password: PASSWORD, account: `Brand:${brand?.id}` });
     const client = await one.json('client', 'add', ...account, '--name', 'Sync');
 
-    // One receiver answers, one never does, and one is told of nothing before the move.
+    // One receiver answers, one never does, and one has received nothing before the move.
     const [prompt, cutOff] = [await receiverOfTest(), await receiverOfTest(silent)];
     for (const { url } of [prompt, cutOff])
       expect((await call(service, key, '/webhooks', { url, events: 15 })).status).toBe(201);
@@ -102,17 +102,17 @@ test.skipIf('missing' in mongoServer).for(routes)(
     const told = idsAt(prompt);
     expect(new Set(told).size).toBe(booked.length);
     const begun = idsAt(cutOff);
-    // As after a month: what was delivered is not kept for longer, so that only the group knows that it was.
+    // As after a month: delivered deliveries are no longer kept, so that only the consumer group knows about them.
     await one.onStores(async (_, documents) => {
       const deliveries = await documents.open(deliveryCollection);
       for (const { key } of await Array.fromAsync(deliveries.find(everyDocument())))
         if (key.endsWith(`:${toPrompt.id}`)) await deliveries.delete(key);
     });
-    // Two more, which no process makes deliveries of.
+    // Two more events, for which no process creates deliveries.
     const deaf = await one.start({ ROLES: 'api,projector', DEMO: 'false' });
     for (let day = 36; day < 38; day += 1) booked.push(await book(deaf, day));
     await deaf.end('SIGKILL');
-    // What an auditor keeps.
+    // The files that an auditor keeps.
     const sealed = await one.json('seal');
     const kept = join(temporaryDataDir(), 'checkpoint.txt');
     writeFileSync(kept, sealed.checkpoint);
@@ -136,14 +136,14 @@ test.skipIf('missing' in mongoServer).for(routes)(
     // The same log and the same key: the same checkpoint, to the byte.
     expect(await three.json('seal')).toEqual(sealed);
 
-    // What was cut off goes on, with the ids that it had.
+    // Interrupted deliveries continue with the same ids.
     cutOff.answer = answering(200);
     const again = await three.start();
     await expect.poll(() => new Set(idsAt(cutOff)).size, { timeout: 60_000 }).toBe(booked.length);
     expect(idsAt(cutOff).slice(0, begun.length)).toEqual(begun);
     expect(new Set(idsAt(cutOff)).size).toBe(booked.length);
     expect(idsAt(cutOff).slice(begun.length)).toEqual(expect.arrayContaining(begun));
-    // What happens now is told once, after all of what had happened.
+    // New events are delivered once, after all earlier ones.
     const next = await book(again, 40);
     expect(booked.every((id) => id < next)).toBe(true);
     await expect.poll(() => new Set(idsAt(prompt)).size).toBe(booked.length + 1);
@@ -152,13 +152,13 @@ test.skipIf('missing' in mongoServer).for(routes)(
     const bookingsAt = ({ received }: Receiver) => received.map(({ body }) => JSON.parse(body).data.bookingId);
     expect(bookingsAt(prompt).toSorted((a, b) => a - b)).toEqual([...booked, next]);
 
-    // The tree goes on from where it was, under the same key.
+    // The tree continues where it was, under the same key.
     expect((await three.json('seal')).size).toBeGreaterThan(sealed.size);
     const grown = await confirm(three);
     expect(grown).toMatchObject({ findings: [], problems: [], consistency: { from: sealed.checkpoint } });
     expect(grown.confirmedUpTo).toBeGreaterThan(sealed.size);
 
-    // Keys, users, grants and clients are what they were.
+    // Keys, users, grants and clients are unchanged.
     const bookings = (token: string) =>
       fetch(`${again.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${token}` } }).then(
         ({ status }) => status,

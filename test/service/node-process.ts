@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-/** Much more than a start takes on a machine that does nothing else. */
+/** Far longer than a start takes on an idle machine. */
 const START_TIMEOUT_MS = 120_000;
 
 export type Environment = Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export type NodeProcess = {
   readonly output: Readonly<Output>;
   /** Milliseconds from the start of the process to its first successful response. */
   readonly startedIn: number;
-  /** Resolves with the exit code once the process has ended, by itself or not. */
+  /** Resolves with the exit code once the process has ended for any reason. */
   readonly ended: Promise<number | null>;
   /** Sends a signal and waits for the process to exit. */
   end(signal: NodeJS.Signals): Promise<number | null>;
@@ -44,9 +44,9 @@ export async function runNode(
 }
 
 /**
- * Runs `node <file> <args>` until something is so, and then kills it as `kill -9` does.
- * @param isTime asked all the time with what it has written to stderr so far
- * @returns whether it had not ended by itself
+ * Runs `node <file> <args>` until a condition holds, and then kills it as `kill -9` does.
+ * @param isTime polled with the stderr output so far
+ * @returns false if it had already ended by itself
  */
 export async function killNode(
   file: string,
@@ -102,10 +102,10 @@ export async function startNode(
   };
 }
 
-/** The child inherits nothing of this process's environment that configures the service. */
+/** The child inherits no environment variable of this process that configures the service. */
 function start(file: string, args: readonly string[], env: Environment, root: string) {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-  // An earlier release begins in TypeScript.
+  // An earlier release has a TypeScript entry point.
   const entry = existsSync(join(root, file)) ? file : file.replace(/\.js$/, '.ts');
   const child = spawn(process.execPath, [entry, ...args], { cwd: root, env: { ...inherited, ...env } });
   running.add(child);
@@ -114,11 +114,11 @@ function start(file: string, args: readonly string[], env: Environment, root: st
 }
 
 const running = new Set<ChildProcess>();
-// A test run or soak that is ended early ends its processes, too, frozen ones included.
+// When a test run or soak ends early, its processes end, too, including frozen ones.
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
-// Without a listener, the signal by which Vitest ends a worker whose test hangs would end it without `exit`.
+// Without a listener, the signal with which Vitest ends a hanging worker would end it without `exit`.
 process.once('SIGTERM', () => process.exit(143));
 
 const isOk = (url: string) =>

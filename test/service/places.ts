@@ -11,7 +11,7 @@ import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import type { Environment } from './node-process.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-/** Engines that hold nothing yet, and how a service and the command line use them. */
+/** Empty engines, and how a service and the command line use them. */
 export type Place = {
   readonly dataDir: string;
   readonly env: Environment;

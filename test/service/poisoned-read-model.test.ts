@@ -7,7 +7,7 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-/** Appends an event of a newer release, which this one cannot take. @returns its id */
+/** Appends an event of a newer release, which this one cannot handle. @returns its id */
 async function appendFromTheFuture(dataDir: string, type: string): Promise<string> {
   const events = await openSqliteEventStore({ path: join(dataDir, 'events.db') });
   const id = randomUUIDv7();
@@ -43,7 +43,7 @@ test('an event that some read models cannot handle stops only those, until an op
       }),
     ]);
   });
-  // What needs it is refused: nothing old, nothing empty, and the client is told to come back.
+  // Requests that need it are refused, without stale or empty data, and the client is asked to retry later.
   const refused = await fetch(`${service.url}/api/v1${reviews}`, {
     headers: { authorization: `Bearer ${community.apiKey}` },
   });
@@ -52,7 +52,7 @@ test('an event that some read models cannot handle stops only those, until an op
     true,
     expect.objectContaining({ error: 'InternalError' }),
   ]);
-  // Everything else goes on, and at once.
+  // Everything else continues without delay.
   const began = performance.now();
   for (let day = 40; day < 45; day++) {
     const wanted = { spaceId, startTime: inDays(day), startHour: 14 };

@@ -19,9 +19,9 @@ test('after the command line reports a key as revoked, no process accepts it, ev
   expect(revoked).toMatchObject({ code: 0, stderr: '' });
   expect((await call(serving, brand.apiKey, '/bookings')).status).toBe(401);
 
-  // A process that slept through it does not accept the key either.
+  // A process that was frozen meanwhile does not accept the key either.
   process.kill(projecting.pid, 'SIGCONT');
-  // Idle connections of this test may have timed out meanwhile, which closes them under a call. Its first answer counts.
+  // Idle connections of this test may have timed out meanwhile, which fails a call. Its first answer counts.
   const { status } = await eventually(() => call(projecting, brand.apiKey, '/bookings'));
   expect(status).toBe(401);
 });

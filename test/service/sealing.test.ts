@@ -22,7 +22,7 @@ test('a service seals its first events within minutes, and publishes the key', {
   expect((await inProcess('verify', '--seals')).code).toBe(0);
 });
 
-/** A service with a booking whose words are sealed, and a checkpoint that somebody kept. */
+/** A service with a booking whose texts are sealed, and a checkpoint that an auditor kept. */
 async function booked() {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
@@ -94,7 +94,7 @@ test('a restored store keeps its origin only if it contains the newest retained 
   expect(sealed.checkpoint).toMatch(new RegExp(`^${fork.origin}\n`));
   expect(await json('seal-key')).toMatchObject({ origin: fork.origin, forks: [fork.note] });
   expect((await inProcess('verify', '--seals')).code).toBe(0);
-  // With the former key, earlier checkpoints are confirmed and lost ones are found.
+  // With the former key, earlier checkpoints are verified and lost ones are found.
   const earlier = await json('verify', '--against', kept, '--key', key);
   expect(earlier).toMatchObject({ findings: [], confirmedUpTo: size });
   const lost = await inProcess('verify', '--against', newest, '--key', key);

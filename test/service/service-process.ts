@@ -12,7 +12,7 @@ const removeDataDir = (dataDir: string): void =>
 
 /**
  * A new `DATA_DIR`, removed when the test has ended.
- * @param whenFinished of the test's context, for tests that run concurrently: the global one may be that of another test
+ * @param whenFinished from the test’s context, for concurrent tests: the global one may belong to another test
  */
 export function temporaryDataDir(whenFinished: (remove: () => void) => void = onTestFinished): string {
   const dataDir = makeDataDir();
@@ -28,7 +28,7 @@ export const venueProcess = (dataDir: string, ...args: readonly string[]): Promi
 
 export type ServiceProcess = NodeProcess & {
   readonly dataDir: string;
-  /** What the first start wrote to `demo.json`. */
+  /** The content of `demo.json` after the first start. */
   demo(): Demo;
 };
 
@@ -39,7 +39,7 @@ export async function startServiceProcess(dataDir: string, env?: Environment): P
   return service;
 }
 
-/** One service, on a new `DATA_DIR`, for all tests of a `describe` or a file. */
+/** One service, on a new `DATA_DIR`, shared by all tests of a `describe` or a file. */
 export function sharedServiceProcess(): () => ServiceProcess {
   let service: ServiceProcess;
   beforeAll(async () => {

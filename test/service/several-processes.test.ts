@@ -5,7 +5,7 @@ import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 test('fifty concurrent requests for one slot through three processes make one booking and forty-nine refusals', async () => {
   const dataDir = temporaryDataDir();
-  // All at the same time, on an empty store: one creates the demo data, the others wait for it.
+  // All start at once on an empty store: one creates the demo data, the others wait for it.
   const services = await Promise.all([1, 2, 3].map(() => startServiceProcess(dataDir)));
   const [first] = services;
   if (first === undefined) throw new Error('No process');

@@ -18,7 +18,7 @@ async function startCluster() {
   });
   return {
     server,
-    /** What another application appends: events whose types are ours, too. */
+    /** Events of another application whose types exist in the service, too. */
     async otherApplication(order = randomUUID()): Promise<void> {
       for (const type of ['BookingApproved', 'BookingRequested', 'ReviewPosted', 'ApiKeyIssued'])
         await client.appendToStream(`order-${order}`, jsonEvent({ type, data: { order } }));

@@ -12,10 +12,10 @@ import { freePort } from '../free-port.ts';
 import { startProxyTo } from '../proxy.ts';
 import { temporaryDataDir } from './service-process.ts';
 
-/** Longer than a start waits for read models before it answers requests. */
+/** Longer than a start waits for read models before it accepts requests. */
 const INDEXES_TAKE_MS = 7_000;
 
-/** Empty stores, on which the indexes of one read model take their time. */
+/** Empty stores, on which the indexes of one read model are slow to create. */
 async function slowStores() {
   const log = await EventStoreDbServer.start();
   const mongo = await startProxyTo(ownDatabase(), (passing, chunk) => {

@@ -8,7 +8,7 @@ test('a start loads only the modules that it needs at once', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-start-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const start = () => runNode('test/service/loaded-packages.ts', [], { DATA_DIR: dataDir });
-  // The first one makes keys.
+  // The first start creates keys.
   await start();
   const { code, stdout, stderr } = await start();
   expect(code, stderr).toBe(0);

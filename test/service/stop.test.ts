@@ -16,7 +16,7 @@ test('SIGTERM under load completes requests in flight, accepts no new ones, and 
   const load = Array.from({ length: 8 }, async () => {
     for (;;) {
       const answer = await call(service, key, '/bookings').catch((error: unknown) => error);
-      // Late calls are refused by the system; none gets an error response.
+      // The system refuses late connections; no request gets an error response.
       if (stopping && answer instanceof Error) return;
       expect(answer).toMatchObject({ status: 200 });
     }
@@ -50,7 +50,7 @@ test('a client that never finishes its request does not prevent a clean exit', a
   await broken;
 });
 
-/** A request whose head the service has read and whose body it waits for. */
+/** A request whose head the service has read and whose body is still missing. */
 async function begun({ url }: ServiceProcess, key: string, length: number): Promise<ClientRequest> {
   const headers = { 'content-type': 'application/json', 'content-length': length, expect: '100-continue' };
   const started = request(`${url}/api/v1/bookings`, {

@@ -35,7 +35,7 @@ beforeAll(async () => {
   demo = JSON.parse(readFileSync(join(store, 'demo.json'), 'utf8'));
 });
 
-/** The store with a log that is a copy from before its last booking. `end` ends the service that took that one. */
+/** A store whose log is a copy from before its last booking. `end` ends the service that accepted that booking. */
 async function storeWithOlderLog(end: (service: ServiceProcess) => Promise<unknown>): Promise<string> {
   const dataDir = temporaryDataDir();
   cpSync(store, dataDir, { recursive: true });
@@ -60,7 +60,7 @@ test('the service and the command line refuse a log that is older than its recor
 });
 
 test('a log that lost only its last moments is refused, too', async () => {
-  // Long before anything is remembered in the background. How far the read models are is stored a moment after they are shown.
+  // Long before background tasks store anything. The checkpoints of read models are stored a moment after their documents are shown.
   const dataDir = await storeWithOlderLog(async (service) => {
     await delay(200);
     await service.end('SIGKILL');

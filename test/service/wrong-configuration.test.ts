@@ -67,7 +67,7 @@ test('with a name unknown to DNS the start fails in the same way', async () => {
     MONGODB_URL: 'mongodb+srv://ada:secret@cluster.invalid/venue?serverSelectionTimeoutMS=500',
   });
   expect(ended.code).toBe(1);
-  // Whether it is the name or DNS itself that is missing depends on the machine.
+  // Which of the two is missing, the name or DNS itself, depends on the machine.
   expect(ended.stderr).toMatch(/^MONGODB_URL: MongoDB at cluster\.invalid cannot be reached: query(Srv|Txt) \w+ .+\n$/);
 });
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ALL_ROLES } from './fleet.ts';
 import { type Member, type Outcome, playRound, type RoundOptions, type Scene } from './round.ts';
 
-/** How the roles may be split over processes. */
+/** The possible distributions of roles over processes. */
 const SPLITS: readonly (readonly string[])[] = [
   [ALL_ROLES, ALL_ROLES, ALL_ROLES],
   ['api', 'api', 'projector', 'projector', 'webhooks', 'scheduler'],
@@ -29,7 +29,7 @@ export async function disturb(
       await delay(random.between(0, 1_500));
       const idle = members.filter(({ busy }) => !busy);
       const answering = idle.filter(answers);
-      // Somebody must be left to answer.
+      // At least one process must remain to answer.
       const candidates = answering.length > 1 ? idle : idle.filter((member) => !answers(member));
       if (candidates.length === 0) continue;
       const member = random.pick(candidates);
@@ -48,7 +48,7 @@ const answers = ({ roles }: Member): boolean => roles.split(',').includes('api')
 
 type Action = (scene: Scene, member: Member) => Promise<void>;
 
-/** After a kill an operator, or whatever looks after processes, takes a moment to start it again. */
+/** After a kill, an operator or a process supervisor takes a moment to restart it. */
 const MAX_AWAY_MS = 2_000;
 
 const kill: Action = async ({ fleet, random, progress }, member) => {
@@ -67,7 +67,7 @@ const restart: Action = async ({ fleet, progress }, member) => {
 
 const freeze: Action = async ({ fleet, random, progress }, member) => {
   const frozenMs = random.between(2_000, 6_000);
-  // Most balancers notice within seconds. Who asks before gets an answer once the process continues, and no older one.
+  // Most load balancers notice within seconds. Earlier requests are answered once the process continues, with current data.
   const isNoticed = random.between(1, 3) > 1;
   progress(`freeze ${member.roles} for ${frozenMs} ms${isNoticed ? '' : ', and nobody notices'}`);
   await fleet.freeze(member.process, frozenMs, isNoticed);

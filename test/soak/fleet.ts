@@ -13,29 +13,29 @@ type Start = {
   readonly release?: string;
 };
 
-/** The processes on one store, and a balancer before those of them that answer requests. */
+/** The processes on one store, and a load balancer in front of those that answer requests. */
 export type Fleet = {
-  /** Those whom a balancer asks. */
+  /** The processes that the load balancer uses. */
   readonly asked: readonly NodeProcess[];
-  /** Those of them that have said that they are ready, and have to answer. The others may be away, and nobody has noticed yet. */
+  /** The processes among them that have reported ready and must answer. Others may be down without the balancer knowing. */
   readonly serving: readonly NodeProcess[];
-  /** All that answer requests, also those that are frozen. */
+  /** All processes that answer requests, including frozen ones. */
   readonly answering: ReadonlySet<NodeProcess>;
-  /** What went wrong with processes: ended by themselves or with an error, never ready. */
+  /** Problems with processes: ended by themselves or with an error, or never ready. */
   readonly broken: readonly string[];
   /** Starts a process. Once it is ready it serves, if it has the role. */
   start(options?: Start): Promise<NodeProcess>;
-  /** Ends a process. A balancer asks nobody who says that it stops; a killed one it asks until it notices. */
+  /** Ends a process. A load balancer stops using a process that reports stopping; a killed one only once it notices. */
   end(process: NodeProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Suspends a process. A balancer that notices does not ask it until it says that it is ready again. */
+  /** Suspends a process. A load balancer that notices stops using it until it reports ready again. */
   freeze(process: NodeProcess, forMs: number, isNoticed: boolean): Promise<void>;
-  /** Does something for which no process can answer; they are asked nevertheless. */
+  /** Runs an action during which no process can answer; requests continue nevertheless. */
   whileNobodyCanAnswer(something: () => Promise<void>): Promise<void>;
-  /** From now on a process counts as ready although this read model fails. */
+  /** From now on a process counts as ready even if this read model fails. */
   tolerate(readModel: string | undefined): void;
-  /** Waits until everybody who answers requests is ready. */
+  /** Waits until every process that answers requests is ready. */
   ready(): Promise<void>;
-  /** Kills whatever runs. @returns what each process has printed */
+  /** Kills all running processes. @returns the output of each */
   stop(): Promise<readonly string[]>;
 };
 
@@ -63,7 +63,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     if (response === undefined) return false;
     const said: Readyz = JSON.parse(await response.text());
     if (response.ok) return true;
-    // Another reason than the one that is tolerated shows in another field.
+    // A reason other than the tolerated one appears in another field.
     const { status: _, eventsBehind, eventStore, documentStore, readModels = {} } = said;
     const failing = Object.entries(readModels);
     return (
@@ -101,7 +101,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     broken,
     async start({ roles = ALL_ROLES, release } = {}) {
       const answers = roles.split(',').includes('api');
-      // A process that answers no requests says only that it runs.
+      // A process that answers no requests reports only that it runs.
       const isUp = answers ? '/healthz' : /Venue Booking Service/;
       const process = await startNode('src/main.js', isUp, { ...settings, ROLES: roles }, release);
       started.push(process);

@@ -7,7 +7,7 @@ import type { Store } from './store.ts';
 /** How long deliveries may take after the last process has settled. */
 const SETTLE_MS = 60_000;
 
-/** Registers a webhook for the receiver. What it gets is told apart by `name`. @returns the id */
+/** Registers a webhook for the receiver. `name` identifies its deliveries. @returns the id */
 export async function register(
   at: NodeProcess,
   apiKey: string,
@@ -24,7 +24,7 @@ export async function register(
   return registered.id;
 }
 
-/** Acknowledged bookings that a process does not list, or not as approved, and slots that it lists twice. */
+/** Acknowledged bookings that a process does not list, or lists without approval, and slots that it lists twice. */
 export async function lost(
   { url }: NodeProcess,
   apiKey: string,
@@ -51,7 +51,7 @@ export async function lost(
   ];
 }
 
-/** Whether the log has what was acknowledged, each once, and nothing else: a request that is repeated makes no second booking. */
+/** Checks that the log contains each acknowledged booking once, and no others: a repeated request makes no second booking. */
 export async function notInLog(
   store: Store,
   brandId: number,
@@ -76,7 +76,7 @@ export async function notInLog(
   ];
 }
 
-/** What the command line finds wrong: read models that differ from the log, and events that failed to become deliveries. */
+/** Problems found by the command line: read models that differ from the log, and events that failed in the fan-out. */
 export async function notVerified(store: Store, releases: readonly (string | undefined)[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const release of releases) {
@@ -85,17 +85,17 @@ export async function notVerified(store: Store, releases: readonly (string | und
   }
   const parked = await store.venue(['parked', 'list']);
   if (parked.code !== 0) wrong.push(`parked list: ${parked.stderr}`);
-  // An event that a newer release wrote is tried again for as long as it takes, and never parked.
+  // An event of a newer release is retried indefinitely, and never parked.
   else if (JSON.parse(parked.stdout).some(({ state }: { state: string }) => state === 'Parked'))
     wrong.push(`Parked: ${parked.stdout}`);
   return wrong;
 }
 
-/** A delivery as it is expected: to whom, of what. */
+/** An expected delivery: its receiver and its event. */
 export const deliveryOf = (name: string, event: string, id: number | string): string => `${event} ${id} to ${name}`;
 
 /**
- * Waits for deliveries, and says which have not come, and which came under several ids.
+ * Waits for deliveries, and reports those that are missing or arrived under several ids.
  * @param expected from `deliveryOf`
  */
 export async function undelivered(
@@ -125,7 +125,7 @@ export async function undelivered(
   ];
 }
 
-/** How many deliveries came, and how many requests brought one that had come before. */
+/** The number of deliveries, and of requests that repeated an earlier delivery. */
 export function countDeliveries(receivers: readonly Receiver[]): { deliveries: number; repeated: number } {
   const ids = receivers.flatMap(({ received }) => received.map(({ headers }) => String(headers['webhook-id'])));
   const deliveries = new Set(ids).size;

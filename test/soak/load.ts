@@ -8,43 +8,43 @@ export type Acknowledged = {
   readonly bookingId: number;
   readonly spaceId: number;
   readonly date: string;
-  /** When it was asked for, by `performance.now()`. */
+  /** The time of the request, by `performance.now()`. */
   readonly askedAt: number;
 };
 
-/** What went wrong. Empty after a run in which every promise held. */
+/** Violations. Empty after a run in which every promise held. */
 type Broken = string[];
 
 export type Load = {
   readonly acknowledged: readonly Acknowledged[];
   readonly broken: Broken;
-  /** Answers that did not show what had been answered 201 because the wait of 2 s had run out. */
+  /** Answers that did not show a booking answered 201 earlier, because the wait of 2 s had run out. */
   readonly stale: () => number;
-  /** Stops asking, and waits for the answers. */
+  /** Stops sending requests, and waits for the answers. */
   stop(): Promise<void>;
 };
 
 type Answer = {
   readonly status: number;
   readonly body: { readonly [field: string]: unknown };
-  /** Who answered, and when. */
+  /** The process that answered, and when. */
   readonly by: string;
-  /** How long that process took, without those that were asked before it. */
+  /** How long that process took, without the processes tried before it. */
   readonly tookMs: number;
 };
 
-/** The wait after which a command answers although the read models do not show it yet, a little less for the way here. */
+/** The wait after which a command answers although the read models do not show it yet, minus the time on the network. */
 const WAIT_MS = 1_900;
-/** How long a request is tried again, on whichever process serves then. */
+/** How long a request is retried, on any serving process. */
 const GIVE_UP_MS = 30_000;
 const WORKERS = 4;
-/** On so many days each space is booked, in one hour after another. */
+/** The number of days on which each space is booked, one hour after another. */
 const DAYS = 1_500;
 
 /**
- * Brands that book, look up what they have booked through another process, and now and then race each other for a slot. They ask
- * processes in `asked`, as a balancer would, and whatever one does not answer another one, with the same key. Those in `serving`
- * have to answer.
+ * Brands that book, look up their bookings through another process, and sometimes compete for a slot. They call processes in
+ * `asked`, as a load balancer would, and repeat unanswered requests on another one, with the same key. Processes in `serving`
+ * must answer.
  */
 export function startLoad(options: {
   readonly asked: readonly NodeProcess[];
@@ -52,7 +52,7 @@ export function startLoad(options: {
   readonly apiKey: string;
   readonly spaces: readonly number[];
   readonly random?: Random;
-  /** How long each worker rests after a booking, so that the load does not take all of the processor. */
+  /** How long each worker rests after a booking, so that the load leaves processor time for the service. */
   readonly restMs?: number;
 }): Load {
   const { asked, serving, apiKey, spaces, random = createRandom(1), restMs = 0 } = options;
@@ -80,7 +80,7 @@ export function startLoad(options: {
     return { status: response.status, body: answered, by, tookMs: performance.now() - began };
   }
 
-  /** Asks until somebody answers. */
+  /** Repeats a request until a process answers. */
   async function answer(path: string, body?: object, key?: string): Promise<Answer> {
     const deadline = performance.now() + GIVE_UP_MS;
     for (;;) {
@@ -89,7 +89,7 @@ export function startLoad(options: {
         if (process === undefined) throw new Error('Nobody serves');
         const found = await ask(process, path, body, key);
         if (found.status < 500) return found;
-        // A process in `serving` has said that it is ready, or is one that has just lost its stores or its life.
+        // A process in `serving` has reported ready, or has just lost its stores or been killed.
         if (serving.includes(process)) broken.push(`${path}: ${found.status} ${JSON.stringify(found.body)}`);
       } catch (error) {
         if (performance.now() > deadline) throw error;
@@ -98,7 +98,7 @@ export function startLoad(options: {
     }
   }
 
-  /** A free slot that nobody else gets. */
+  /** A free slot that no other worker gets. */
   function slot() {
     const n = slots++;
     return {

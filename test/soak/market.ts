@@ -1,6 +1,6 @@
 import type { Store } from './store.ts';
 
-/** A community with spaces, a brand that books them, and their keys. Each round has its own, also on a store that rounds share. */
+/** A community with spaces, a brand that books them, and their keys. Each round creates new ones, even on a shared store. */
 export type Market = {
   readonly communityId: number;
   readonly brandId: number;
@@ -18,7 +18,7 @@ export async function openMarket(store: Store, root?: string): Promise<Market> {
     if (ended.code !== 0) throw new Error(`venue ${args.join(' ')}: ${ended.stderr}`);
     return JSON.parse(ended.stdout);
   };
-  // No hour of a day is missing in this zone, or there twice.
+  // This zone never skips or repeats an hour.
   const community = await run('community', 'add', '--name', 'Soak', '--time-zone', 'Asia/Tokyo');
   const ownedBy = ['--community', String(community.id)];
   const terms = ['--window', '0-23', '--duration', '1', '--fee', '42'];

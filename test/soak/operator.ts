@@ -10,7 +10,7 @@ export type Operator = {
   stop(): Promise<readonly number[]>;
 };
 
-/** An operator who approves what was booked last and rebuilds read models, on the command line, while processes come and go. */
+/** An operator who approves the latest bookings and rebuilds read models, on the command line, while processes start and end. */
 export function startOperating(deps: {
   readonly store: Store;
   readonly load: Load;

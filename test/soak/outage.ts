@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ALL_ROLES } from './fleet.ts';
 import { type Outcome, playRound, type RoundOptions } from './round.ts';
 
-/** The log is away for a moment, again and again: connections break off, a server restarts, another program locks the file. */
+/** Repeated short outages of the log: connections break, a server restarts, another program locks the file. */
 export const outage = (options: RoundOptions): Promise<Outcome> =>
   playRound(options, {
     processes: [ALL_ROLES, 'api,projector', 'api,webhooks'],
-    // A command may be refused while the log is away; the operator would repeat it.
+    // A command may be refused during an outage; the operator would repeat it.
     operating: false,
     async disturb({ store, fleet, random, forMs, progress }) {
       const until = performance.now() + forMs;

@@ -7,10 +7,10 @@ import { type Outcome, playRound, type RoundOptions, type Scene } from './round.
 import type { Store } from './store.ts';
 
 const READ_MODEL = 'reviews';
-/** How long all processes may take to notice that a read model fails, or no longer does. */
+/** How long processes may take to notice that a read model fails or has recovered. */
 const NOTICED_WITHIN_MS = 30_000;
 
-/** An event that a read model cannot take, skipped by the operator after a while, under load and with processes that end. */
+/** An event that a read model cannot handle, skipped by the operator after a while, under load and with processes that end. */
 export const poison = (options: RoundOptions): Promise<Outcome> =>
   playRound(options, {
     processes: [ALL_ROLES, ALL_ROLES, 'api', 'projector'],
@@ -28,7 +28,7 @@ async function failAndSkip({ store, fleet, market, random, forMs, breaks, progre
     await response?.arrayBuffer();
     return response?.status;
   };
-  /** What needs it is refused: nothing old, nothing empty. */
+  /** Requests that need the read model are refused, without stale or empty data. */
   const watch = (async () => {
     while (watching) {
       const shouldHaveFailed = shouldFail;
@@ -69,7 +69,7 @@ async function failAndSkip({ store, fleet, market, random, forMs, breaks, progre
   await watch;
 }
 
-/** Appends an event of a newer release, which this one cannot take. @returns its id */
+/** Appends an event of a newer release, which this one cannot handle. @returns its id */
 async function appendFromTheFuture(store: Store): Promise<string> {
   const id = randomUUIDv7();
   const metadata = {

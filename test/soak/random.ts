@@ -2,7 +2,7 @@
 export type Random = {
   /** A whole number from `from` to `to`, both inclusive. */
   between(from: number, to: number): number;
-  /** @throws if there is nothing to pick from */
+  /** @throws if the list is empty */
   pick<T>(from: readonly T[]): T;
 };
 

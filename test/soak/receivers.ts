@@ -6,14 +6,14 @@ import { deliveryOf, register } from './invariants.ts';
 import { EVERYTHING, type Outcome, playRound, type RoundOptions } from './round.ts';
 
 /**
- * More requests than this to a receiver that answers 500 are a hammer: five open its circuit breaker, in each process that has
- * deliveries of it under way when another one is killed. Then there is one after 5 s, 10 s, 20 s, …
+ * More requests than this to a receiver that answers 500 are too many: five open its circuit breaker, in each process that has
+ * deliveries to it in flight when another one is killed. Then there is one after 5 s, 10 s, 20 s, …
  */
 const MAX_TO_FAILING = 60;
-/** The longest pause before a receiver that works again is tried, after a round of a few minutes, and what it has missed. */
+/** The longest pause after a round of a few minutes before a recovered receiver is tried, plus the backlog. */
 const HEALED_WITHIN_MS = 180_000;
 
-/** A receiver that hangs and one that fails, beside the one of every round, which works. The one that fails works again in the end. */
+/** A hanging receiver and a failing one, beside the working one of every round. The failing one recovers at the end. */
 export const receivers = (options: RoundOptions): Promise<Outcome> =>
   playRound(options, {
     processes: [ALL_ROLES, 'api,webhooks', 'api,projector'],

@@ -19,11 +19,11 @@ export const revoke = (options: RoundOptions): Promise<Outcome> =>
     },
   });
 
-/** How long a key is asked with after it has been revoked: longer than any freeze. */
+/** How long a key is tried after its revocation: longer than any freeze. */
 const AFTERWARDS_MS = 7_000;
 const ASK_EVERY_MS = 25;
 
-/** A key works in every process until it is revoked, and in none after `venue api-key revoke` has said so. */
+/** A key works in every process until it is revoked, and in none after `venue api-key revoke` has reported it. */
 async function revokeOne({ store, fleet, market, random, breaks, progress }: Scene): Promise<void> {
   const issued = await store.venue(['api-key', 'issue', '--brand', String(market.brandId), '--label', 'Short-lived']);
   if (issued.code !== 0) return breaks(`api-key issue: ${issued.stderr}`);
@@ -44,7 +44,7 @@ async function revokeOne({ store, fleet, market, random, breaks, progress }: Sce
     if (state === 'valid' && status === 401) breaks(`${process.url} refused key ${id} before it was revoked`);
     if (status >= 500 && fleet.serving.includes(process)) breaks(`${process.url} answered ${status} to key ${id}`);
   }
-  /** Also those that are frozen: they answer when they continue. */
+  /** Includes frozen processes: they answer when they continue. */
   const watch = (async () => {
     const asked: Promise<void>[] = [];
     while (watching) {

@@ -13,24 +13,24 @@ import { keepLog, type Store } from './store.ts';
 export type Outcome = {
   readonly acknowledged: number;
   readonly deliveries: number;
-  /** Requests that brought a delivery again, with the same `webhook-id`: after an error, or because a process had been killed. */
+  /** Requests that repeated a delivery, with the same `webhook-id`: after an error, or because a process had been killed. */
   readonly repeated: number;
-  /** Answers that did not show what had been answered 201 because the wait of 2 s had run out. */
+  /** Answers that did not show a booking answered 201 earlier, because the wait of 2 s had run out. */
   readonly stale: number;
-  /** What went wrong; empty if every promise held. */
+  /** Violations; empty if every promise held. */
   readonly broken: readonly string[];
 };
 
 export type RoundOptions = {
   readonly store: Store;
   readonly random: Random;
-  /** How long the disturbance lasts, about. */
+  /** The approximate duration of the disturbance. */
   readonly forMs: number;
-  /** Gets a line for each thing that is done. */
+  /** Receives a line for each action. */
   readonly progress: (line: string) => void;
 };
 
-/** A place in the fleet: the process that has it is replaced when it ends. */
+/** A slot in the fleet: its process is replaced when it ends. */
 export type Member = { readonly roles: string; process: NodeProcess; busy: boolean };
 
 export type Scene = RoundOptions & {
@@ -38,27 +38,27 @@ export type Scene = RoundOptions & {
   readonly fleet: Fleet;
   readonly members: readonly Member[];
   readonly load: Load;
-  /** Notes what went wrong. */
+  /** Records a violation. */
   readonly breaks: (what: string) => void;
   /** Another receiver, closed when the round has ended. */
   readonly receiver: () => Promise<Receiver>;
-  /** What must have been delivered in the end, besides every booking to the round's own receiver: see `deliveryOf`. */
+  /** Other expected deliveries, besides every booking to the round’s own receiver: see `deliveryOf`. */
   readonly expect: (receiver: Receiver, deliveries: () => readonly string[], withinMs: number) => void;
 };
 
 export type Plot = {
   /** The roles of each process. */
   readonly processes: readonly string[];
-  /** Whether an operator works beside them. */
+  /** Whether an operator works at the same time. */
   readonly operating?: boolean;
   readonly disturb: (scene: Scene) => Promise<void>;
 };
 
-/** All that can be subscribed to. */
+/** All event types that webhooks can subscribe to. */
 export const EVERYTHING = 15;
 const OWN = 'brand';
 
-/** Runs processes under load, disturbs them, and looks whether every promise held. */
+/** Runs processes under load, disturbs them, and checks whether every promise held. */
 export async function playRound(
   options: RoundOptions,
   { processes, operating = true, disturb }: Plot,
@@ -78,7 +78,7 @@ export async function playRound(
   try {
     const market = await openMarket(store);
     options.progress(`processes: ${processes.join(' | ')}`);
-    // Together: one that does not project is ready only once another one does.
+    // Started together: a process that does not project is ready only once another one projects.
     const members: Member[] = await Promise.all(
       processes.map(async (roles) => ({ roles, process: await fleet.start({ roles }), busy: false })),
     );
@@ -127,7 +127,7 @@ export async function playRound(
   };
 }
 
-/** Where rounds share a store, a receiver that is gone must not be called in the next one. */
+/** When rounds share a store, the next round must not call a receiver that is gone. */
 export async function leave(store: Store, { brandId, communityId }: Market): Promise<void> {
   for (const owner of [
     ['--brand', String(brandId)],
@@ -138,7 +138,7 @@ export async function leave(store: Store, { brandId, communityId }: Market): Pro
   }
 }
 
-/** Keeps, beside the files of the store, what the processes printed and what was found. */
+/** Keeps the output of the processes and the violations, beside the files of the store. */
 export async function keep(store: Store, printed: readonly string[], broken: readonly string[]): Promise<void> {
   const folder = join(store.folder, 'processes');
   await mkdir(folder, { recursive: true });

@@ -100,7 +100,7 @@ console.log(`Seed ${firstSeed}, ${minutes} minutes, on ${engines.map(({ name }) 
 for (let round = 0; performance.now() < endsAt && !broken; round++) {
   const seed = firstSeed + round;
   const random = createRandom(seed);
-  // Of the seed, so that one seed and --only repeat a round.
+  // Derived from the seed, so that a seed and --only repeat a round.
   const on = engines[round % engines.length] ?? embeddedEngines;
   const name = names[Math.floor(round / engines.length) % names.length] ?? 'chaos';
   const play = SCENARIOS[name] ?? chaos;

@@ -15,15 +15,15 @@ import { type Ended, type Environment, runNode } from '../service/node-process.t
 
 /** A store that real processes share. */
 export type Store = {
-  /** Beside the store's files, what is kept of a round that broke. */
+  /** The folder for evidence from a broken round, beside the store’s files. */
   readonly folder: string;
   readonly settings: Environment;
-  /** Whether later rounds get it, too. */
+  /** Whether later rounds use it, too. */
   readonly isShared: boolean;
   onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R>;
   /** Runs the command line, of another release if `root` names one. */
   venue(args: readonly string[], root?: string): Promise<Ended>;
-  /** Takes the log away for so long; 0: only breaks off what is under way. Servers that are given are left alone. */
+  /** Makes the log unavailable for so long; 0: only breaks calls in progress. Given servers are left alone. */
   readonly cut?: (forMs: number) => Promise<void>;
   remove(): Promise<void>;
 };
@@ -31,12 +31,12 @@ export type Store = {
 /** A pair of engines. */
 export type Engines = {
   readonly name: string;
-  /** A new store, or the same again where the engines are given. */
+  /** A new store, or the same one again on given engines. */
   openStore(): Promise<Store>;
   close(): Promise<void>;
 };
 
-/** The embedded engines, each store in a folder of its own. */
+/** The embedded engines, each store in its own folder. */
 export const embeddedEngines: Engines = {
   name: 'embedded',
   async openStore() {
@@ -47,14 +47,14 @@ export const embeddedEngines: Engines = {
   close: async () => {},
 };
 
-/** The EventStoreDB and the MongoDB that the environment names. All rounds share the store, which may be one of before. */
+/** The EventStoreDB and the MongoDB from the environment. All rounds share the store, which may exist already. */
 export function givenEngines(env: { readonly EVENTSTORE_URL: string; readonly MONGODB_URL: string }): Engines {
   const { SECRET_KEY = randomBytes(32).toString('base64'), EVENTSTORE_PREFIX = '' } = process.env;
   const settings = { ...env, EVENTSTORE_PREFIX, SECRET_KEY };
   return { name: 'given', openStore: () => storeWith(settings, true), close: async () => {} };
 }
 
-/** A server in this process that speaks the protocol of EventStoreDB, and what the tests take for a MongoDB. Both are in memory. */
+/** An in-process server with the EventStoreDB protocol, and the MongoDB of the tests. Both are in memory. */
 export async function standInEngines(): Promise<Engines> {
   const { server, stop } = await startMongoServer();
   if ('missing' in server) throw new Error(server.missing);
@@ -80,7 +80,7 @@ export async function standInEngines(): Promise<Engines> {
   };
 }
 
-/** Another program has the file, as one that copies it. */
+/** Another program locks the file, for example to copy it. */
 async function whileLocked(file: string, work: () => Promise<void>): Promise<void> {
   const other = new DatabaseSync(file, { timeout: 10_000 });
   other.exec('BEGIN IMMEDIATE');
@@ -106,7 +106,7 @@ async function storeWith(engines: Environment, isShared = false): Promise<Store>
   };
 }
 
-/** Writes the whole log beside the store, for those who look at what broke: servers in memory leave nothing behind. */
+/** Writes the whole log beside the store, for later analysis: in-memory servers leave nothing behind. */
 export const keepLog = ({ folder, onLog }: Store): Promise<void> =>
   onLog(async (events) => {
     const all = await Array.fromAsync(events.readAll());

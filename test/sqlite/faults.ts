@@ -5,7 +5,7 @@ import { countedFaults, type Faults } from '../contract/reads-under-faults.ts';
 /** https://sqlite.org/rescode.html#ioerr_read */
 const IOERR_READ = 266;
 
-/** Makes SQLite fail in this process, as it does when the disk cannot be read: whichever statement is run. */
+/** Makes every SQLite statement in this process fail, as when the disk cannot be read. */
 export function sqliteFaults(): Faults & { restore(): void } {
   const { faults, fails } = countedFaults();
   const mayFail = (): void => {

@@ -23,7 +23,7 @@ type Threaded = {
   remove(): Promise<void>;
 };
 
-/** Which thread writes through the log thread: the one that has started it, or the worker, over a port of its own. */
+/** The thread that writes through the log thread: the one that started it, or the worker, over its own port. */
 const WRITERS = ['main', 'worker'] as const;
 type Writer = (typeof WRITERS)[number];
 
@@ -31,7 +31,7 @@ type Writer = (typeof WRITERS)[number];
 async function startThreaded(writer: Writer = 'main'): Promise<Threaded> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
   const path = join(folder, 'events.db');
-  // The main thread has opened the files before.
+  // The main thread has already opened the files.
   await (await openSqliteEventStore({ path })).close();
   const main = createLogClient({ receivesCommits: false });
   const thread = startLogThread({
@@ -53,7 +53,7 @@ async function startThreaded(writer: Writer = 'main'): Promise<Threaded> {
   };
 }
 
-/** What the worker would have of the log thread, in this thread. */
+/** The worker’s connection to the log thread, in this thread. */
 function connectedWorker(thread: LogThread): LogClient {
   const client = createLogClient({ receivesCommits: true });
   thread.connectWorker({
@@ -92,7 +92,7 @@ type Counted = { readonly n: number };
 const counters: Collection<Counted> = { name: 'counters', kind: 'record', indexes: [] };
 
 describe.each(WRITERS)('a log thread that dies, used by the %s', (writer) => {
-  /** Ends the thread in the middle of what is going on, four times: before the fifth start it would pause for 5 s. */
+  /** Ends the thread in the middle of its work, four times: before the fifth start it would pause for 5 s. */
   async function killing({ thread }: Threaded, work: () => Promise<void>): Promise<void> {
     let kills = 0;
     const killer = (async () => {

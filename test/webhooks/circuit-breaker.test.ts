@@ -65,7 +65,7 @@ test('a failing receiver gets few requests from its backlog, and waiting deliver
     });
   }
   expect(receiver.received).toHaveLength(sent + 3);
-  // Each pause is twice as long as the one before, more or less.
+  // Each pause is about twice as long as the previous one.
   expect((await webhooks.receiver(webhookId)).breaker?.pauseMs).toBeGreaterThan(3 * breaker.pauseMs);
   await eventually(async () => {
     const deliveries = await webhooks.listDeliveries({ webhookId, limit: 1_000 });
@@ -81,7 +81,7 @@ test('a successful probe is followed by a slow start, and then everything arrive
   venue.advance(MINUTE_MS);
   const before = receiver.received.length;
   await eventually(async () => expect((await webhooks.receiver(webhookId)).breaker?.state).toBe('recovering'));
-  // At 5/s, doubling every second, the first half second allows a few. Without a slow start all of them would be there.
+  // At 5/s, doubling every second, the first half second allows a few. Without a slow start all of them would arrive.
   await receiver.until(before + 2);
   expect(receiver.received.length - before).toBeLessThan(BACKLOG / 4);
   await eventually(async () => expect(await count('Delivered')).toBe(BACKLOG));
@@ -117,7 +117,7 @@ test('other processes take over the breaker of a killed process', async () => {
   await exited;
   const after = await venue.deliver();
   await eventually(async () => expect(await after.listDeliveries({ webhookId })).toHaveLength(50));
-  // Five open it, up to three were under way, and a few seconds of a loaded machine are worth two probes.
+  // Five failures open it, up to three requests were in flight, and a few seconds on a loaded machine allow two probes.
   expect(receiver.received.length).toBeLessThanOrEqual(10);
 });
 
@@ -199,7 +199,7 @@ test('a known prompt receiver is served at once while others hang, also after a 
     await venue.register(COMMUNITY, `${hanging.url}&n=${i}`);
   }
   await venue.append(requested({ bookingId: 2, brandId: 77 }));
-  // Longer than this test takes: none of the hanging ones gives up its permit.
+  // Longer than this test takes, so no hanging receiver releases its permit.
   await venue.deliver({ tuning, sending: { deadlineMs: 60_000 } });
   await hanging.until(6);
   for (let i = 0; i < 20; i++) {

@@ -2,8 +2,8 @@ import { openVenue } from './venue.ts';
 import { watched } from './watched-documents.ts';
 
 /**
- * A separate process that delivers from the stores in a folder until it is killed. Its clock may be off, in milliseconds. With the
- * third argument it kills itself at the second such call to the deliveries, or after it.
+ * A separate process that delivers from the stores in a folder until it is killed. Its clock may be off, in milliseconds. With
+ * the third argument it kills itself at or after the second such call to the deliveries.
  */
 const [, , folder = '', shift = '0', killAt] = process.argv;
 const venue = await openVenue({ folder });

@@ -21,7 +21,7 @@ import {
   timestamp,
 } from '../../src/domain/ids.ts';
 
-/** When the events below happened, unless said otherwise. */
+/** The default time of the events below. */
 export const AT = '2026-04-20T09:30:00.000Z';
 
 type Changes = {

@@ -104,7 +104,7 @@ test('a delivery gets ten tries on the schedule with the same id and body, then 
   const planned = [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400];
   for (const [i, seconds] of planned.entries()) {
     const waited = ((at[i + 1] ?? 0) - (at[i] ?? 0)) / 1_000;
-    // The last one comes no later than 32 hours after the first.
+    // The last attempt is no later than 32 hours after the first.
     expect(waited).toBeGreaterThanOrEqual(seconds * 0.75);
     expect(waited).toBeLessThan(seconds * 1.2 + 5);
   }
@@ -113,7 +113,7 @@ test('a delivery gets ten tries on the schedule with the same id and body, then 
   expect(failed.attempts[0]).toMatchObject({ status: 500, answer: 'broken' });
   expect(Date.parse(failed.expiresAt) - Date.parse(failed.due)).toBe(30 * 24 * HOUR_MS);
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
-  // The service's clock has moved by days; those of receivers, which check the timestamp, have not.
+  // The service’s clock has moved by days; the clocks of receivers, which check the timestamp, have not.
   for (const { headers } of receiver.received)
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
 });
@@ -201,7 +201,7 @@ test('410 to a test delivery also disables the registration, without a causing e
   });
 });
 
-/** Lets time pass until something of a registration is due and has been tried, `hours` long. Adds an event when nothing is left. */
+/** Advances the clock for `hours`, waiting for each due attempt of a registration. Adds an event when none is pending. */
 async function keepTrying(webhooks: Webhooks, webhookId: string, hours: number): Promise<void> {
   const until = venue.clock() + hours * HOUR_MS;
   const tries = async () =>
@@ -238,7 +238,7 @@ test('five days of failures alone disable a registration; a success restarts the
   receiver.answer = answering(503);
   await keepTrying(webhooks, webhookId, 4 * 24);
   expect(await isEnabled(webhookId)).toBe(true);
-  // The sum outlives the process, and the days in which nothing ran do not count.
+  // The sum survives a restart, and days without a running process do not count.
   await webhooks.stop();
   venue.moveClock(6 * 24 * HOUR_MS);
   const restarted = await venue.deliver();
@@ -349,7 +349,7 @@ test.each([
   const webhooks = await venue.deliver();
   await receiver.until(6);
   await stop(one);
-  // The command has completed. What was in flight at that moment may already have been sent.
+  // The command has completed. Requests in flight at that moment may already have been sent.
   const sent = receiver.received.length;
   const { webhookId } = one;
   await eventually(async () =>
@@ -388,7 +388,7 @@ test('during a rotation, receivers with the old or new secret can verify; afterw
   await venue.append(requested());
   await behind.until(toBehind + 1);
   await eventually(async () => expect(await webhooks.listDeliveries({ webhookId: first.webhookId })).toHaveLength(2));
-  // By now the deliverer knows which secret it has.
+  // By now the deliverer knows which secret each receiver has.
   expect((await until(webhooks, first.webhookId, 'Delivered')).attempts).toMatchObject([
     { status: 200, previousSecret: true },
   ]);
@@ -568,7 +568,7 @@ test('after a process with a clock an hour ahead is killed, its deliveries arriv
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, String(HOUR_MS)]);
   const exited = once(process, 'exit');
-  // More than its breaker lets through, so that some are waiting for their first attempt, and some for their next.
+  // More than its breaker lets through, so that some wait for their first attempt, and some for their next.
   for (let i = 0; i < 12; i++) await venue.append(requested({ bookingId: i }));
   const deliveries = await openDeliverySearch(venue);
   await eventually(async () => {
@@ -631,7 +631,7 @@ test('a lagging read model does not make a registration count as removed', async
   venue.advance(HOUR_MS);
   receiver.answer = answering(200);
 
-  // The read models as after a power failure: the latest registrations are missing.
+  // The read models after a power failure: the latest registrations are missing.
   let there = false;
   const { readModels } = venue;
   const forgetful: ReadModels = {

@@ -41,7 +41,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     });
   }
 
-  /** The ids of the events that a search finds, a list for each part of it. */
+  /** The ids of the events that a search finds, one list per page. */
   async function parts(asked: Omit<SearchDeliveries, 'after'>): Promise<string[][]> {
     const { search } = await openDeliverySearch({ documents: store, events: NO_LOG });
     const found: string[][] = [];
@@ -53,7 +53,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     }
   }
 
-  /** The same from the last part back to the newest. */
+  /** The same, from the last page back to the newest. */
   async function backwards(asked: Omit<SearchDeliveries, 'after'>): Promise<string[][]> {
     const { search } = await openDeliverySearch({ documents: store, events: NO_LOG });
     let part = await search(asked);
@@ -69,7 +69,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
   test('lists all registrations and states newest first, page by page, without losing one of the same millisecond', async () => {
     const expected: string[] = [];
     for (let i = 0; i < 12; i++) {
-      // Seven share a millisecond, which is more than a page.
+      // Seven share a millisecond, more than a page holds.
       if (i < 2 || i > 8) now += 1;
       const id = `wh_${i % 2}`;
       await add(id, `e${String(i).padStart(2, '0')}`);

@@ -19,7 +19,7 @@ function delivery(position: number, bookingId: number): Delivery {
 
 const positionOf = ({ document }: Delivery) => Number(document.position);
 
-/** What a worker does: a look or a hint brings a delivery, an attempt starts, or one of those in flight ends. */
+/** The steps of a worker: a poll or a hint adds a delivery, an attempt starts, or an attempt in flight ends. */
 const action = fc.oneof(
   fc.record({ kind: fc.constantFrom('look' as const, 'hint' as const), at: fc.nat(99) }),
   fc.record({ kind: fc.constantFrom('start' as const, 'finish' as const), at: fc.nat(99) }),
@@ -38,7 +38,7 @@ test('sends each delivery once, one per booking at a time, the lowest available 
         const chosen = pick(at);
         if (chosen === undefined) continue;
         if (kind === 'look' && !sent.has(chosen)) {
-          // The store holds as pending what has not been sent, and the look leaves out what is in flight.
+          // Unsent deliveries are pending in the store, and the poll leaves out those in flight.
           due.add(chosen);
           if (!inFlight.includes(chosen)) here.add(chosen);
         } else if (kind === 'hint') {

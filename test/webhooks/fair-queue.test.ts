@@ -4,7 +4,7 @@ import { FairQueue } from '../../src/webhooks/fair-queue.ts';
 
 const ACCOUNTS = ['a', 'b', 'c', 'd'];
 
-/** What happens to the permits of a class. A `hold` is one of an attempt that turned slow. */
+/** Steps on the permits of a class. A `hold` is that of an attempt that turned slow. */
 const action = fc.record({
   kind: fc.constantFrom('wait' as const, 'wait' as const, 'next' as const, 'release' as const, 'hold' as const),
   account: fc.constantFrom(...ACCOUNTS),
@@ -16,9 +16,9 @@ test('no account gets another permit while a waiting one has fewer, or as many a
       const queue = new FairQueue<{ readonly account: string; readonly number: number }>();
       const held = new Map(ACCOUNTS.map((account) => [account, 0]));
       const heldBy = (account: string) => held.get(account) ?? 0;
-      /** Those who wait, first come first served. */
+      /** Waiting requests, first come first served. */
       const waiting = new Map<string, number[]>(ACCOUNTS.map((account) => [account, []]));
-      /** Turns of each account since another has begun to wait, or had its own turn. */
+      /** Turns of each account since another started to wait or had its own turn. */
       const turns = new Map(ACCOUNTS.map((account) => [account, new Map<string, number>()]));
       for (const [number, { kind, account }] of actions.entries()) {
         if (kind === 'wait') {

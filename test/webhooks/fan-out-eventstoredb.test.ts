@@ -20,7 +20,7 @@ afterEach(async () => {
   await log.stop();
 });
 
-/** How many events the server has parked for a group; none if there is no such group. */
+/** The number of events that the server has parked for a group; none if the group does not exist. */
 async function parkedBy(group: string): Promise<number> {
   const client = log.client();
   try {
@@ -44,7 +44,7 @@ test('events wait for the read models without counting as retries', async () => 
     ...Array.from({ length: 40 }, (_, i) => venue.append(requested({ bookingId: i }))),
     venue.append(approved()),
   ]);
-  // The server counts every time that the process leaves.
+  // The server counts a retry every time the process leaves.
   await pause(2_000);
   expect(receiver.received).toEqual([]);
   venue.releaseProjector();

@@ -15,7 +15,7 @@ import { type Receiver, startReceiver } from './receiver.ts';
 import { BRAND, COMMUNITY, changedStore, openVenue, type Venue } from './venue.ts';
 
 const OTHER_COMMUNITY: Account = { kind: 'Community', id: communityId(4) };
-/** The same number as the community: accounts of different kinds must not be confused. */
+/** The same number as the community: accounts of different types must not be confused. */
 const OTHER_BRAND: Account = { kind: 'Brand', id: brandId(3) };
 
 let venue: Venue;
@@ -24,7 +24,7 @@ beforeEach(async () => {
   venue = await openVenue();
   receiver = await startReceiver();
 });
-/** What a test holds up. */
+/** Gates that hold back events. */
 const gates: PromiseWithResolvers<void>[] = [];
 afterEach(async () => {
   for (const gate of gates.splice(0)) gate.resolve();
@@ -160,7 +160,7 @@ describe('an event that cannot be handled yet waits, without counting as a retry
     const webhooks = await venue.deliver({ tuning: IMPATIENT });
     venue.holdProjector();
     const eventIds = await Promise.all([venue.append(approved()), venue.append(requested())]);
-    // Far more waits than failures that would park it.
+    // Far more waits than the failures after which an event is parked.
     await pause(1_500);
     expect(await webhooks.listFailedEvents()).toEqual([]);
     venue.releaseProjector();
@@ -174,7 +174,7 @@ describe('an event that cannot be handled yet waits, without counting as a retry
     await venue.register(COMMUNITY, receiver.url);
     const other = await openVenue({ folder: venue.folder });
     try {
-      // As a process whose read models are still being built.
+      // Like a process whose read models are still being built.
       const waitFor = (_: string, options?: { readonly timeoutMs?: number }) => pause(options?.timeoutMs, false);
       await other.deliver({ tuning: IMPATIENT, readModels: { ...other.readModels, waitFor } });
       await Promise.all(Array.from({ length: 100 }, (_, i) => venue.append(requested({ bookingId: i }))));
@@ -214,7 +214,7 @@ describe('an event that cannot be handled yet waits, without counting as a retry
         },
       },
     });
-    // More than a process takes at once.
+    // More than a process handles at once.
     await Promise.all(Array.from({ length: 200 }, (_, i) => venue.append(requested({ bookingId: i }))));
     await Promise.all(Array.from({ length: 50 }, (_, i) => venue.append(requested({ bookingId: i, communityId: 4 }))));
     await receiver.until(50);
@@ -229,7 +229,7 @@ describe('an event that cannot be handled yet waits, without counting as a retry
 
   test('when a newer release wrote it', async () => {
     await venue.register(COMMUNITY, receiver.url);
-    // This release cannot fold it either; a read model that does not need it goes on.
+    // This release cannot fold it either; a read model that does not need it continues.
     const readModels = { ...venue.readModels, waitFor: async () => true };
     const webhooks = await venue.deliver({ tuning: IMPATIENT, readModels });
     const event = approved();
@@ -302,7 +302,7 @@ test('a clock that is set back does not extend the wait of a failed event', asyn
   const { documents, clock } = venue;
   const anHourAhead = await openFailedEvents({ documents, clock: () => clock() + 3_600_000 });
   await anHourAhead.failed(stored, new Error('Broken'));
-  // Its group has handed it out already.
+  // Its consumer group has already delivered it.
   await venue.events.createGroup(fanOutGroup('BookingApproved'), {
     types: ['BookingApproved'],
     after: stored.position,
@@ -341,7 +341,7 @@ describe('consumer groups', () => {
 
 describe('deliveries of earlier events of the same booking', () => {
   const DAY = 'spaceDay-7-2026-05-02';
-  /** Deliveries in a process that does not get to requests before it is told to. */
+  /** Deliveries in a process that handles requests only after `release`. */
   const deliverRequestsLast = async () => {
     const { events } = venue;
     const gate = Promise.withResolvers<void>();
@@ -387,7 +387,7 @@ describe('deliveries of earlier events of the same booking', () => {
     expect(await webhooks.listDeliveries({ webhookId })).toMatchObject([{ event: 'BookingApproved' }]);
 
     await venue.appendTo('spaceDay-7-2026-05-03', [requested({ bookingId: 2 })]);
-    // Its delivery would be gone by now.
+    // Its delivery would have expired by now.
     venue.advance(30 * 24 * 3_600_000);
     const cancellation = { type: 'BookingCancelled', data: cancelled({ bookingId: 2, cancelledBy: 'Brand' }).data };
     await venue.events.append('spaceDay-7-2026-05-03', [{ ...cancellation, metadata: nowMetadata() }], {
@@ -413,7 +413,7 @@ describe('deliveries of earlier events of the same booking', () => {
   const nowMetadata = () => ({ ...approved().metadata, at: new Date(venue.clock()).toISOString() });
 });
 
-/** Every call fails while it is away. */
+/** Every call fails during an outage. */
 function withOutages(documents: OperatedDocumentStore, isAway: () => boolean): OperatedDocumentStore {
   const check = () => {
     if (isAway()) throw new Error('The document store is away');

@@ -31,7 +31,7 @@ test('an attempt that turns out slow passes its permit on, and no class waits fo
   expect(hanging.isSlow()).toBe(true);
   const next = await permits.acquire('unknown', 'Brand:1');
   expect(next.isSlow()).toBe(false);
-  // It continues as a hanging one, of which there may be one.
+  // It continues as a hanging attempt, of which one is allowed.
   (await permits.acquire('slow', 'Brand:1')).release();
   let isAcquired = false;
   const slow = permits.acquire('hanging', 'Brand:1').then((permit) => {
@@ -64,7 +64,7 @@ test('prompt receivers that suddenly hang release their permits long before they
 
 test('the next permit goes to the account with the fewest, counting slow attempts but not released permits', async () => {
   const permits = createPermits({ prompt: 2, unknown: 1, slow: 1, hanging: 2, slowAfterMs: 1 });
-  /** The order in which accounts get a permit that begin to wait in this one, while `blocking` holds the last. */
+  /** The order in which accounts get a permit when they start to wait in this order, while `blocking` holds the last one. */
   async function orderOf(receiverClass: 'prompt' | 'hanging', accounts: readonly string[]): Promise<string[]> {
     const blocking = await permits.acquire(receiverClass, 'blocking');
     const order: string[] = [];

@@ -23,7 +23,7 @@ async function registered(webhookId: string): Promise<WebhookDocument> {
   });
 }
 
-/** What became of each event of the booking for these registrations: its kind, and the state of the delivery. */
+/** The result of each event of the booking for these registrations: its type, and the state of the delivery. */
 const outcomes = async (webhooks: Webhooks, ...list: readonly WebhookDocument[]) =>
   (await webhooks.deliveriesOfBooking(list, BOOKING)).map(({ event, webhook, delivery }) => [
     event.type,

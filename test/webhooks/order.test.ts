@@ -74,7 +74,7 @@ test('deliveries of one booking arrive one at a time in log order, regardless of
       'ReviewPosted',
     ]);
   }
-  // Different bookings still go side by side.
+  // Different bookings are still delivered concurrently.
   expect(most).toBeGreaterThan(1);
 });
 
@@ -121,7 +121,7 @@ test('recovery while the deliverer runs keeps log order, even when the fan-out l
     const fannedOut = (await venue.events.groupPosition(fanOutGroup('BookingRequested'))) ?? LOG_START;
     expect(fannedOut >= end).toBe(true);
   });
-  // It has seen the registration disabled when the bookings were requested, and enabled when they were approved.
+  // It saw the registration disabled when the bookings were requested, and enabled when they were approved.
   venue.holdProjector();
   await Promise.all(bookings.map((bookingId) => venue.appendTo(streamOf(bookingId), [approved({ bookingId })], 0)));
   const enabling = venue.enable(webhookId);

@@ -38,7 +38,7 @@ const succeed = (health: ReceiverHealth, running = 0, pace: 'prompt' | 'slow' = 
 const failTimes = (health: ReceiverHealth, times: number): ReceiverHealth =>
   Array.from({ length: times }).reduce<ReceiverHealth>((failing) => fail(failing), health);
 
-/** What may happen to a receiver, and how much later than what happened before. */
+/** Possible events of a receiver, and the delay since the previous one. */
 type Step = { readonly afterMs: number; readonly result: AttemptResult; readonly random: number };
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.record({
@@ -182,7 +182,7 @@ test('four failures leave the breaker closed, a fifth opens it for five seconds'
   expect(open).toMatchObject({ failures: 5, breaker: { state: 'open', pauseMs: 5_000 } });
   expect(mayTry(open, NOW + 1_000)).toBe(false);
   expect(mayTry(open, NOW + 5_000)).toBe(true);
-  // Its end cannot be right.
+  // A pause that ends this far ahead cannot be right, so it does not count.
   expect(mayTry(open, NOW - HOUR_MS)).toBe(true);
 });
 

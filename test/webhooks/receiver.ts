@@ -18,7 +18,7 @@ export type Receiver = {
   readonly url: string;
   readonly port: number;
   readonly received: readonly Received[];
-  /** How it responds; can be replaced. */
+  /** The response handler; can be replaced. */
   answer: Answer;
   /** The number of connections so far. */
   connections(): number;

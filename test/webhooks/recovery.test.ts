@@ -18,7 +18,7 @@ test('recovery continues past an event with an earlier timestamp later in the lo
   await venue.register(COMMUNITY, witness.url);
   await venue.disable(webhookId);
   const missed = await venue.append(approved());
-  // A process whose clock is wrong.
+  // Written by a process with a wrong clock.
   venue.advance(-HOUR_MS);
   await venue.append(requested());
   venue.advance(HOUR_MS);

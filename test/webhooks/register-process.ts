@@ -1,12 +1,12 @@
 import { isRefusal } from '../../src/domain/decision.ts';
 import { BRAND, openVenue } from './venue.ts';
 
-/** A registration of many, as the credential that is named. */
+/** One of many registrations, by the given credential. */
 export type Order = { readonly count: number; readonly credential: `client:${string}` };
 
 /**
- * A separate process that registers webhooks when it is told how many and for which credential, and answers with the outcomes. Its
- * arguments: the folder of the venue, and how many registrations an account may have.
+ * A separate process that registers webhooks on request, given a number and a credential, and answers with the outcomes. Its
+ * arguments: the folder of the venue, and the limit of registrations per account.
  */
 const [folder = '', perAccount] = process.argv.slice(2);
 const venue = await openVenue({ folder, webhooksPerAccount: Number(perAccount) });

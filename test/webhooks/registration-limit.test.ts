@@ -39,7 +39,7 @@ describe('across processes', () => {
     for (let i = 0; i < 3; i++)
       children.push(fork(new URL('register-process.ts', import.meta.url), [venue.folder, '24']));
     await Promise.all(children.map((child) => once(child, 'message')));
-    /** What the processes answer, each of which registers six for its credential. */
+    /** The answers of the processes, each of which registers six webhooks for its credential. */
     async function registerSix(...credentials: readonly Order['credential'][]): Promise<string[]> {
       const answers = children.map((child) => once(child, 'message'));
       for (const [i, child] of children.entries()) child.send({ count: 6, credential: credentials[i] } as Order);
@@ -102,13 +102,13 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
       documents: { ...(await database.open()), now: async () => now },
       load: async (id) => log.get(id),
       known: async () => known.map((id) => ({ webhookId: webhookId(id), credential: OWNER.credential })),
-      // That of the machine is far off.
+      // The clock of the machine is far off.
       clock: () => 0,
       perAccount,
     });
   const exists = (id: string, status: Webhook['status'] = 'enabled') =>
     log.set(id, { webhookId: webhookId(id), owner: OWNER, url: 'https://a.example/', status });
-  /** Whether another registration may be made. */
+  /** Whether another registration is allowed. */
   const mayTake = async (quota: WebhookQuota | undefined, id: string, owner = OWNER) =>
     (await quota?.take(owner, webhookId(`wh_${id}`))) === undefined;
   const takeMany = async (quota: WebhookQuota, prefix: string, count: number, owner = OWNER) => {
@@ -166,7 +166,7 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
     now += 38_500;
     await churn(1);
     expect(await mayTake(processes[1], 'b')).toBe(false);
-    // A clock that was set back by much does not keep the account waiting until it has caught up.
+    // After a clock was set back by much, the account does not wait until the clock has caught up.
     now -= 3_600_000;
     await churn(30);
     expect(await mayTake(processes[0], 'b')).toBe(false);

@@ -27,7 +27,7 @@ async function request(id: number, message: string): Promise<void> {
 test('a delivery whose text cannot be decrypted is retried, delays no other, and is never sent as erased', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   await request(1, 'Zwetschgenkuchen');
-  // The records have lost the key.
+  // The records no longer contain the key.
   const keys = await venue.documents.open<object>({ name: 'subjectKeys', kind: 'record', indexes: [] });
   const lost = await keys.get('brand:9');
   await keys.delete('brand:9');
@@ -49,7 +49,7 @@ test('a delivery whose text cannot be decrypted is retried, delays no other, and
       message: expect.stringContaining('The key of brand:9 is missing'),
     });
   });
-  // They have been restored.
+  // The records have been restored.
   await keys.insert('brand:9', lost?.document ?? {});
   venue.advance(60_000);
   const both = await receiver.until(2);

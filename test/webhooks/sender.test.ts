@@ -137,7 +137,7 @@ test('an endless response is read up to little more than 16 KiB, and 1 KiB is ke
   await gone;
   expect(result.status).toBe(200);
   expect(result.answer).toBe('x'.repeat(1_024));
-  // What fits into the buffers of two sockets, not what an unbounded reader would have pulled in five seconds.
+  // The capacity of two socket buffers, far less than an unbounded reader would have read in five seconds.
   expect(sent).toBeLessThan(64 * 1_024 * 1_024);
 });
 

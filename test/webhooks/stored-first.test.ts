@@ -19,7 +19,7 @@ import { watched } from './watched-documents.ts';
 
 openVenueWithReceiver();
 
-/** Makes a receiver known as prompt by test deliveries. On a machine that is busy it seems slow at first. */
+/** Makes a receiver known as prompt through test deliveries. On a busy machine it may seem slow at first. */
 async function makeKnown(webhooks: Webhooks, webhookId: string): Promise<void> {
   for (;;) {
     const { deliveryId } = accepted(await webhooks.sendTest(webhookId));
@@ -29,7 +29,7 @@ async function makeKnown(webhooks: Webhooks, webhookId: string): Promise<void> {
   }
 }
 
-/** What arrived, other than tests. */
+/** Received deliveries, without tests. */
 const arrived = () => receiver.received.filter(({ body }) => JSON.parse(body).event !== 'Test');
 const untilArrived = (count: number) => eventually(() => expect(arrived().length).toBeGreaterThanOrEqual(count));
 const delivered = (webhooks: Webhooks, webhookId: string, count: number) =>
@@ -134,7 +134,7 @@ test('recovering a delivery in flight does not send it twice', async () => {
   expect(arrived()).toHaveLength(1);
 });
 
-/** Events of several bookings, each in a stream of its own. */
+/** Events of several bookings, each in its own stream. */
 async function happen(bookings: readonly number[]): Promise<void> {
   await Promise.all(
     bookings.map((bookingId) =>
@@ -147,7 +147,7 @@ async function happen(bookings: readonly number[]): Promise<void> {
   );
 }
 
-/** Every delivery arrived, each booking's in the order of the log, with one id for each event. */
+/** Checks that every delivery arrived, in log order per booking, with one id per event. */
 function expectAllInOrder(bookings: readonly number[], webhookId: string): void {
   const bodies = arrived().map(({ headers, body }) => ({ id: headers['webhook-id'], ...JSON.parse(body) }));
   for (const bookingId of bookings) {
@@ -162,7 +162,7 @@ function expectAllInOrder(bookings: readonly number[], webhookId: string): void 
   }
 }
 
-/** A generator of numbers in [0, 1) that gives the same ones each time. */
+/** A reproducible generator of numbers in [0, 1). */
 function randomFrom(seed: number): () => number {
   let state = seed * 2_654_435_761;
   return () => {

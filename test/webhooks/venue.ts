@@ -37,7 +37,7 @@ const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 
-/** An event store of which some methods are replaced. */
+/** An event store with some methods replaced. */
 export const changedStore = (events: OperatedEventStore, changes: Partial<OperatedEventStore>): OperatedEventStore => ({
   append: (...args) => events.append(...args),
   load: (...args) => events.load(...args),
@@ -56,8 +56,8 @@ export const changedStore = (events: OperatedEventStore, changes: Partial<Operat
 });
 
 /**
- * What webhooks need of the service: log, read models, commands. On the embedded engines, unless there is another log. Several can
- * share a folder.
+ * The parts of the service that webhooks need: log, read models, commands. Uses the embedded engines unless given a log. Several
+ * can share a folder.
  */
 export async function openVenue({
   folder: shared,
@@ -67,7 +67,7 @@ export async function openVenue({
 }: {
   readonly folder?: string;
   readonly log?: OperatedEventStore;
-  /** Records are written by another thread, as in a service with more than one core. */
+  /** Records are written by another thread, as in a service on more than one core. */
   readonly logThread?: boolean;
   readonly webhooksPerAccount?: number;
 } = {}) {
@@ -86,7 +86,7 @@ export async function openVenue({
     ...(logThread && { elsewhere: { kinds: ['record'], writes: client.writes } }),
   });
   const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
-  /** The heart of one process. */
+  /** The heartbeat of one process. */
   const beating = (silenceMs?: number) =>
     startHeartbeats<NodeStatus>({ documents, status, ...(silenceMs && { silenceMs }) });
   let gate: PromiseWithResolvers<void> | undefined;
@@ -133,11 +133,11 @@ export async function openVenue({
     credentials,
     personalData,
     readModels: projector.readModels,
-    /** Lets time pass in which the service runs, in milliseconds. */
+    /** Advances time, in milliseconds, as if the service were running. */
     advance(by: number) {
       shift += by;
     },
-    /** Moves the clock alone, in milliseconds: no deliverer ran meanwhile, or it is set. */
+    /** Moves only the clock, in milliseconds, as if no deliverer ran meanwhile or the clock was set. */
     moveClock(by: number) {
       shift += by;
       downtime += by;
@@ -175,7 +175,7 @@ export async function openVenue({
     enable: async (webhookId: string) => accepted(await commands.webhooks.enable({ webhookId }, context)),
     revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, context),
 
-    /** Appends an event with the current time, to a stream of its own. @returns its id */
+    /** Appends an event with the current time to a new stream. @returns its id */
     async append(event: Recorded<DomainEvent>): Promise<string> {
       const [id = ''] = await this.appendTo(`test-${randomBytes(6).toString('hex')}`, [event]);
       return id;

@@ -1,14 +1,14 @@
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 
-/** What a test does around every call: it may delay it, make it fail, or count it. */
+/** A hook around every call: it may delay the call, make it fail, or count it. */
 export type Watch = {
-  /** Before the call. If it throws, the call is not made. */
+  /** Runs before the call. If it throws, the call is not made. */
   readonly before?: (method: string, collection: string) => unknown;
-  /** After the call. If it throws, the answer is lost. */
+  /** Runs after the call. If it throws, the answer is lost. */
   readonly after?: (method: string, collection: string) => unknown;
 };
 
-/** A document store whose collections tell what is called. */
+/** A document store whose collections report their calls. */
 export function watched(documents: DocumentStore, { before, after }: Watch): DocumentStore {
   return {
     ...documents,

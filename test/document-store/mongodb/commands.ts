@@ -4,14 +4,14 @@ import { startProxyTo } from '../../proxy.ts';
 type SentCommand = { readonly name: string; readonly collection: string };
 
 type CommandMonitor = {
-  /** For clients whose commands are to be seen. */
+  /** Client options that make its commands observable. */
   readonly url: string;
-  /** What has been sent, in order. */
+  /** The commands sent so far, in order. */
   readonly commands: SentCommand[];
   close(): void;
 };
 
-/** Where the commands of a MongoDB can be counted: each is a round trip. */
+/** A MongoDB whose commands can be counted: each is a round trip. */
 export async function monitorCommands(url: string): Promise<CommandMonitor> {
   const commands: SentCommand[] = [];
   const proxy = await startProxyTo(url, (passing, chunk) => {
@@ -25,7 +25,7 @@ export async function monitorCommands(url: string): Promise<CommandMonitor> {
 /** https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/#op_msg */
 const OP_MSG = 2013;
 
-/** Where the fields of the command begin: behind the header, the flags, the kind of the section and the length of the command. */
+/** Where the fields of the command begin: after the header, the flags, the kind of the section and the length of the command. */
 const FIRST_FIELD = 25;
 /** https://bsonspec.org/spec.html */
 const BSON_STRING = 2;

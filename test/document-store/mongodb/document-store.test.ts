@@ -35,7 +35,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
         expect((await documents.get('a'))?.document.n).toBe(n);
         expect(await documents.count(ask({ where: { n } }))).toBe(1);
       }
-      // Ten times, which is said once, or a little more often where it takes long; not at all where the driver makes it good.
+      // Ten retries are logged once, or slightly more often if they take long, and never if the driver itself recovers.
       expect(warn.mock.calls.length).toBeLessThanOrEqual(3);
     } finally {
       await store.close();
@@ -91,9 +91,9 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
         expect(left === 0 || found === undefined).toBe(true);
         left = 0;
       }
-      // A page that fails a few times is asked for again; what has been yielded cannot be taken back.
+      // A page that fails a few times is requested again; documents that were already yielded cannot be withdrawn.
       if (command === 'find') expect(outcomes).toEqual(['all', 'all', 'all', 'all', 'all', 'thrown']);
-      // Of what is repeated, the log says something.
+      // The log reports repeated requests.
       if (command === 'find') expect(warn).toHaveBeenCalled();
       expect(await numbers()).toEqual(all);
     } finally {
@@ -133,7 +133,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     try {
       const documents = await store.open<{ text: string }>({ name: 'texts', kind: 'record', indexes: [] });
       proxy.stop();
-      // More than the system takes for the other end.
+      // More than the socket buffers hold.
       const inserted = documents.insert('a', { text: 'x'.repeat(12_000_000) });
       await expect(inserted).rejects.toThrow(Unavailable);
     } finally {
@@ -152,7 +152,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
         losing = false;
         return true;
       });
-      // The driver itself is to ask nothing meanwhile.
+      // The driver must not send queries of its own meanwhile.
       const options = { heartbeatFrequencyMS: 60_000, retryWrites };
       const store = await openMongoDocumentStore({ url: withOptions(proxy.url, options) });
       try {
@@ -170,7 +170,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
         expect(await losingAnswer(() => documents.delete('a', 2))).toBe(false);
         expect(losing).toBe(false);
         expect(await documents.get('a')).toBeUndefined();
-        // Whoever of two deletes it, one of them did.
+        // Exactly one of two concurrent deletes removes the document.
         for (let round = 0; round < 10; round += 1) {
           await documents.insert('both', { n: round });
           const other = documents.delete('both');
@@ -231,7 +231,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     ['journal=false', 'journal=false is not supported: it must be true'],
     ['j=false', 'j=false is not supported: it must be true'],
     ['wtimeoutMS=0', 'wtimeoutMS=0 is not supported: it must be a number of milliseconds above 0'],
-    // The same under its former name, which the driver still takes.
+    // The same option under its former name, which the driver still accepts.
     ['wtimeout=0', 'wtimeout=0 is not supported: it must be a number of milliseconds above 0'],
     ['readPreference=secondaryPreferred', 'readPreference=secondaryPreferred is not supported: it must be primary'],
     ['readConcernLevel=local', 'readConcernLevel=local is not supported: it must be majority'],
@@ -258,7 +258,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     const needed = {
       ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: true },
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: 5_000 },
-      // Each within the time in which a request is answered.
+      // Each is shorter than the time limit of a request.
       ...{
         serverSelectionTimeoutMS: 5_000,
         connectTimeoutMS: 3_000,

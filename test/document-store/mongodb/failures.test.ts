@@ -10,7 +10,7 @@ const coded = (code: string, message = code) => Object.assign(new Error(message)
 it('retries Node.js socket errors, which the driver passes on unchanged', async () => {
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'ERR_STREAM_DESTROYED', 'ERR_SOCKET_CLOSED'])
     expect([code, isTransient(coded(code))]).toEqual([code, true]);
-  // As Node.js itself says it.
+  // A real error from Node.js.
   const server = createServer((socket) => socket.end());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();

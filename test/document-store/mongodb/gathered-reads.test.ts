@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { gatherReads } from '../../../src/document-store/mongodb/gathered-reads.ts';
 
-/** A store whose reads wait until they are let go. */
+/** A store whose reads wait until they are released. */
 function slowStore() {
   const reads: { readonly keys: readonly string[]; readonly answer: PromiseWithResolvers<Map<string, string>> }[] = [];
   const get = gatherReads<string>((keys) => {
@@ -22,7 +22,7 @@ test('requests that arrive during a read are combined into the next read, each k
   answer(0, ['a', 'before']);
   expect(await first).toBe('before');
   await turn();
-  // The first read may have seen what was there before it was asked for the second time.
+  // The first read may have seen the state before the second request.
   expect(reads.map(({ keys }) => keys)).toEqual([['a'], ['a', 'b', 'c']]);
   answer(1, ['a', 'after'], ['b', 'b']);
   expect(await Promise.all([same, other, missing])).toEqual(['after', 'b', undefined]);

@@ -41,7 +41,7 @@ describe('MongoDB document store on a replica set', () => {
   const sent = (name: string) => set.commands.filter((command) => name in command);
 
   it('creates indexes while a member is down', async () => {
-    // The server waits for every member that votes unless it is told to wait for fewer.
+    // The server waits for every voting member unless the command asks for fewer.
     answer = (command) => ('createIndexes' in command && command.commitQuorum !== 'majority' ? NEVER : undefined);
     await open();
     expect(sent('createIndexes')).toHaveLength(1);
@@ -68,7 +68,7 @@ describe('MongoDB document store on a replica set', () => {
     expect(writes.length).toBeGreaterThanOrEqual(6);
     for (const write of writes) expect(write.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 5_000 });
     const reads = sent('find').filter(({ find }) => find === 'numbers');
-    // One of them is that of the update.
+    // One of them belongs to the update.
     expect(reads).toHaveLength(3);
     for (const read of reads) {
       expect(read.readConcern).toEqual({ level: 'majority' });
@@ -107,7 +107,7 @@ describe('MongoDB document store on a replica set', () => {
       return inserts === 1 ? NOT_BY_A_MAJORITY : DUPLICATE;
     };
     expect(await documents.insert('a', { n: 1 })).toBe(true);
-    // By a write that changes nothing, which a majority has to acknowledge, too.
+    // Checked with a write that changes nothing, which a majority also has to acknowledge.
     const [looked] = sent('update').filter(({ update }) => update === 'numbers');
     expect(looked).toMatchObject({
       writeConcern: { w: 'majority' },

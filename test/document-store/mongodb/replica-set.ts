@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { BSON, type Document } from 'mongodb';
 
-/** What the server answers a command with; undefined: nothing, ever. */
+/** The server’s response to a command; undefined: it never responds. */
 type Answer = (command: Document) => Document | undefined | Promise<Document | undefined>;
 
 export type ReplicaSet = {
   readonly url: string;
-  /** What was sent, except by the driver's own accord. */
+  /** The commands sent, except those that the driver sends on its own. */
   readonly commands: readonly Document[];
   stop(): void;
 };
@@ -18,8 +18,8 @@ const [OP_REPLY, OP_QUERY, OP_MSG] = [1, 2004, 2013];
 const HEADER_BYTES = 16;
 
 /**
- * A primary that says it belongs to a replica set, and answers what the test tells it to: for what no server does on demand, such as
- * having a member that is down.
+ * A primary that claims to belong to a replica set and gives the answers that the test sets: for conditions that a real server
+ * does not produce on demand, such as a member that is down.
  */
 export async function startReplicaSet(answer: Answer = () => undefined): Promise<ReplicaSet> {
   const commands: Document[] = [];
@@ -44,7 +44,7 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
 
   async function answerTo(message: Buffer): Promise<Buffer | undefined> {
     const isQuery = message.readInt32LE(12) === OP_QUERY;
-    // A query has its flags, the name of a collection and two numbers before the document, a message its flags and a kind.
+    // A query has its flags, the name of a collection and two numbers before the document; a message has its flags and a kind.
     const at = isQuery ? message.indexOf(0, HEADER_BYTES + 4) + 1 + 8 : HEADER_BYTES + 4 + 1;
     const command: Document = BSON.deserialize(message.subarray(at, at + message.readInt32LE(at)));
     const reply = isHello(command) ? hello() : await answerOf(command);
@@ -54,7 +54,7 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
     head.writeInt32LE(head.length + body.length, 0);
     head.writeInt32LE(message.readInt32LE(4), 8);
     head.writeInt32LE(isQuery ? OP_REPLY : OP_MSG, 12);
-    // How many documents the reply has.
+    // The number of documents in the reply.
     if (isQuery) head.writeInt32LE(1, HEADER_BYTES + 16);
     return Buffer.concat([head, body]);
   }

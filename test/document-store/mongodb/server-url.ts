@@ -1,4 +1,4 @@
-/** The parts of a URL of MongoDB. `URL` cannot parse one with several hosts. */
+/** The parts of a MongoDB URL. `URL` cannot parse one with several hosts. */
 type Parts = {
   readonly protocol: string;
   readonly credentials: string | undefined;
@@ -33,7 +33,7 @@ export function withOptions(url: string, options: Readonly<Record<string, string
   return urlOf(parts);
 }
 
-/** The first host that a URL names. */
+/** The first host of a URL. */
 export function hostOf(url: string): { readonly hostname: string; readonly port: number } {
   const { protocol, hosts } = partsOf(url);
   if (protocol !== 'mongodb://') throw new Error('The tests that break connections need a URL that names hosts');
@@ -41,7 +41,7 @@ export function hostOf(url: string): { readonly hostname: string; readonly port:
   return { hostname, port: Number(port) };
 }
 
-/** The same, of a proxy to the first host: the driver would go past it to the others, and to the first by its own name. */
+/** The same URL, for a proxy to the first host: otherwise the driver would bypass it and connect to every member by its own name. */
 export function atPort(url: string, port: number): string {
   const parts = partsOf(url);
   parts.options.set('directConnection', 'true');

@@ -12,18 +12,18 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Port on which test processes ask for the MongoDB of this run. */
+    /** Port on which test processes request the MongoDB of this run. */
     mongoServer: number;
   }
 }
 
-/** A MongoDB to test against, or the reason why there is none. */
+/** A MongoDB to test against, or the reason why none is available. */
 export type MongoServer =
   | {
       readonly url: string;
       readonly name: string;
       readonly real: boolean;
-      /** How the names of the databases of this run begin. */
+      /** The prefix of this run’s database names. */
       readonly databases: string;
     }
   | { readonly missing: string };
@@ -54,7 +54,7 @@ export default function setup(project: TestProject) {
   });
 }
 
-/** A server that the run was given outlives it; what its tests left there does not. */
+/** A given server outlives the run, so the databases of its tests are dropped. */
 async function dropDatabases({ url, databases }: { readonly url: string; readonly databases: string }): Promise<void> {
   const client = new MongoClient(url);
   try {
@@ -65,7 +65,7 @@ async function dropDatabases({ url, databases }: { readonly url: string; readonl
   }
 }
 
-/** Starts whatever MongoDB there is, for processes that run without vitest. */
+/** Starts any available MongoDB, for processes that run without vitest. */
 export async function startMongoServer(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
   const url = process.env.MONGODB_URL ?? '';
   const databases = `test-${randomUUID().slice(0, 8)}-`;
@@ -117,7 +117,7 @@ async function startContainer(): Promise<StartedTestContainer> {
 
 async function startJava(): Promise<{ child: ChildProcess; port: number }> {
   if (!existsSync(jars)) {
-    // Into a separate folder first: two runs may download at the same time.
+    // Downloads into a separate folder first: two runs may download at the same time.
     const downloaded = `${jars}-${process.pid}`;
     await mkdir(downloaded, { recursive: true });
     const goal = ['-q', '-f', `${folder}pom.xml`, 'dependency:copy-dependencies', `-DoutputDirectory=${downloaded}`];
@@ -125,7 +125,7 @@ async function startJava(): Promise<{ child: ChildProcess; port: number }> {
     await rename(downloaded, jars).catch(() => rm(downloaded, { recursive: true }));
   }
   const jvm = ['-Xmx512m', '-XX:+UseSerialGC'];
-  // It exits when its standard input closes, hence with this process, however that ends.
+  // It exits when its standard input closes, and so with this process, even after a kill.
   const child = spawn('java', [...jvm, '-cp', `${jars}/*`, `${folder}Serve.java`], { stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '';
   child.stderr.on('data', (chunk) => {

@@ -60,7 +60,7 @@ describe('SQLite document store', () => {
   const start = (work: string, argument: string) =>
     spawn(process.execPath, [script, folder, work, argument], { stdio: ['ignore', 'pipe', 'inherit'] });
 
-  /** The store as the main thread and the worker have it open. What the worker tells arrives when it is delivered. */
+  /** The store as opened by the main thread and by the worker. Change notifications of the worker arrive on `deliver`. */
   async function openLinked() {
     let told: unknown[] = [];
     const listeners: ((message: unknown) => void)[] = [];
@@ -87,7 +87,7 @@ describe('SQLite document store', () => {
     const documents = await store.open(records);
     await documents.insert('counter', { n: 1 });
     const before = documents.get('counter');
-    // Nothing else of this process runs until the other one has ended.
+    // Blocks this process until the other one has ended.
     execFileSync(process.execPath, [script, folder, 'count', '1']);
     const after = documents.get('counter');
     expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
@@ -100,7 +100,7 @@ describe('SQLite document store', () => {
     deliver();
     const before = [await main.get('view-1'), await main.get('view-2')];
     await project(worker, 'view-1', 7);
-    // Changes are told together, at the end of the turn.
+    // Changes are announced together, at the end of the turn.
     await delay(1);
     deliver();
     const told = [await main.get('view-1'), await main.get('view-2')];
@@ -117,7 +117,7 @@ describe('SQLite document store', () => {
     const { main, worker } = await openLinked();
     await project(worker, 'view-1', 1);
     await nextTurn();
-    // Until the next turn of the event loop.
+    // The cache is valid until the next turn of the event loop.
     await main.get('view-1');
     execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
     requestArrived();
@@ -193,7 +193,7 @@ describe('SQLite document store', () => {
     const counters = [start('count', '100'), start('count', '100'), start('count', '100')];
     const ended = Promise.all(counters.map((counter) => once(counter, 'close')));
     let last = 0;
-    // Read between their writes, to give the cache every chance to be stale.
+    // Reads between their writes, to give the cache every chance to be stale.
     while (counters.some(({ exitCode }) => exitCode === null)) {
       const n = (await documents.get('counter'))?.document.n ?? 0;
       expect(n).toBeGreaterThanOrEqual(last);
@@ -273,7 +273,7 @@ describe('SQLite document store', () => {
     await store.drop(views.name);
     expect((await store.room())?.readModels).toBeLessThan(100_000);
     expect(await readdir(join(folder, 'read-models'))).toEqual([]);
-    // A file that somebody has open takes up space until it is closed.
+    // A file that a process has open takes up space until it is closed.
     await eventually(() => expect(openFiles().filter((path) => path.includes(views.name))).toEqual([]));
 
     const common = await store.open({ ...views, name: 'views@1.2' });
@@ -354,7 +354,7 @@ describe('SQLite document store', () => {
     for (let n = 0; n < 300; n += 1)
       await (n % 2 === 0 ? people.delete(`p${n}`) : replace(people, `p${n}`, { email: 'erased' }, 1));
     expect(await people.count(ask())).toBe(150);
-    // What was written last is in the WAL, with what was there before; it is gone once the last process has closed the file.
+    // The last writes are in the WAL, with their previous content; it is deleted once the last process closes the file.
     await store.close();
     expect(inFiles()).toBe(false);
     store = await openSqliteDocumentStore({ folder, clock: () => now });
@@ -374,7 +374,7 @@ describe('SQLite document store', () => {
         .filter((each) => each.isFile())
         .filter(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1').includes('Zwetschgen'));
       expect(held).toEqual([]);
-      // Nobody has lost anything, or sees what was.
+      // No reader has lost data, and none sees the erased record.
       for (const documents of [keys, seen]) {
         expect(await documents.get('a')).toMatchObject({ document: { key: 'destroyed' } });
         expect(await documents.insert(`b${documents === keys}`, { key: 'later' })).toBe(true);

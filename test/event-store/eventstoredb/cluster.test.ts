@@ -5,11 +5,11 @@ import { type EventStoreDbOptions, openEventStoreDb } from '../../../src/event-s
 import { eventually } from '../../eventually.ts';
 import { EventStoreDbServer } from './server.ts';
 
-/** The promise: the service writes again 3 s after the cluster can. A loaded machine takes longer. */
+/** The promise: the service writes again 3 s after the cluster can. A loaded machine needs longer. */
 const AGAIN_WITHIN_MS = 3_000 + 2_000;
-/** What a node that hangs may cost whoever need not wait for it. It was 5 s. */
+/** The longest delay that a hanging node may cause for calls that do not need it. It was 5 s. */
 const SOON_MS = 3_000;
-/** How long a cluster takes to notice that its leader is gone, and to elect another. */
+/** How long a cluster takes to detect the loss of its leader and elect another. */
 const ELECTION_MS = 2_500;
 
 const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
@@ -32,10 +32,10 @@ const test = base.extend<{
   },
 });
 
-/** Another node than the leader. */
+/** A node other than the leader. */
 const another = ({ nodes, leader }: EventStoreDbServer) => nodes.find((node) => node !== leader) ?? expect.fail();
 
-/** What `work` resolves to, and how long it took. */
+/** The result of `work`, and how long it took. */
 async function timed<R>(work: Promise<R>): Promise<{ readonly result: R; readonly tookMs: number }> {
   const began = performance.now();
   return { result: await work, tookMs: performance.now() - began };
@@ -126,7 +126,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     await sleep(ELECTION_MS);
     cluster.elect(another(cluster));
     await writer.append('thing', [made(1)], { expectedRevision: 0 });
-    // As soon as the connection has been silent for as long as a ping may take.
+    // Once the connection has been silent for longer than a ping may take.
     await eventually(() => expect(followed).toEqual([0, 1]));
     controller.abort();
     await following;
@@ -134,7 +134,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
 
   test('a hanging follower delays no call', async ({ cluster, open }) => {
     another(cluster).hang();
-    // In which order the nodes are asked is up to chance.
+    // The nodes are asked in random order.
     for (let n = 0; n < 10; n += 1) {
       const { result: store, tookMs } = await timed(open());
       await store.append(`thing-${n}`, [made(0)], { expectedRevision: 'none' });
@@ -153,10 +153,10 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
       name: 'OutcomeUnknown',
       message: expect.stringMatching(/did not respond|no leader/),
     });
-    // Nobody was there to send it to.
+    // No node was available to send it to.
     const unsent = await store.append('thing', [made(2)], { expectedRevision: 0 }).catch((error: unknown) => error);
     expect(unsent).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('no leader that answers') });
-    // Twice the deadline, and what a loaded machine takes.
+    // Twice the deadline, plus a margin for a loaded machine.
     expect(tookMs).toBeLessThan(3_000);
     await expect(Array.fromAsync(store.readStream('thing'))).rejects.toThrow(/did not respond|no leader/i);
     cluster.elect(another(cluster));

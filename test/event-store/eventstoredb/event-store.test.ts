@@ -38,7 +38,7 @@ else {
   reportEngine('event store', real.name, 'tested');
   eventStoreContract(real.name, async () => {
     await writeAsAnother(EventStoreDBClient.connectionString(real.url));
-    // Another store each time that the suite asks for one.
+    // A new store each time that the suite requests one.
     const prefix = `suite-${randomUUID()}`;
     return { open: () => openEventStoreDb({ url: real.url, prefix }), stop: async () => {} };
   });
@@ -99,7 +99,7 @@ test('repeated lookups of the last event read the system events after it only on
     server.addSystemEvents(1);
     expect(await lastEvent(store)).toMatchObject({ position });
   }
-  // A server sends ahead before it notices that nobody reads on.
+  // A server sends ahead before it notices that the client has stopped reading.
   expect(server.eventsRead - before).toBeLessThan(3_000);
   const next = await store.append('thing', [made(1)], { expectedRevision: 0 });
   expect(await lastEvent(store)).toMatchObject({ position: next.position });
@@ -181,7 +181,7 @@ describe.concurrent('EventStoreDB failures', () => {
       await store.ping();
     });
 
-    // Not concurrent: that append is rejected when the connection of any client of the process breaks.
+    // Not concurrent: a broken connection of any client in the process rejects that append.
     const alone = { concurrent: false };
     test(
       'the client library’s batch append, which hangs if the server does not respond, is not used',
@@ -272,7 +272,7 @@ describe.concurrent('EventStoreDB failures', () => {
       );
       expect(server.appends).toEqual({ batch: 0, unary: 0 });
       await store.append('thing', [large], { expectedRevision: 'none' });
-      // A server that takes less says only that it timed out.
+      // A server with a lower limit reports only a time-out.
       server.maxAppendBytes = 100_000;
       const impatient = await open({ deadlineMs: 3_000 });
       await expect(impatient.append('other', [large], { expectedRevision: 'none' })).rejects.toThrow('took too long');
@@ -560,7 +560,7 @@ describe.concurrent('EventStoreDB failures', () => {
         if (handedOut <= 18) throw new Error('not now');
         handled.push(data.n);
       });
-      // Far more often than the ten times after which a server parks an event unless told otherwise.
+      // Far more than the ten retries after which a server parks an event by default.
       await eventually(() => expect(handedOut).toBeGreaterThan(15));
       released.resolve();
       await eventually(() => expect(handled).toContain(0));

@@ -12,17 +12,17 @@ import { type Passing, startProxy } from '../../proxy.ts';
 import { EventStoreDbServer } from './server.ts';
 
 const EVENTS = 60;
-/** Large enough for a read to arrive in several pieces. */
+/** Large enough for a read to arrive in several chunks. */
 const TEXT = 'x'.repeat(4_000);
-/** So short that a read which never gets anywhere gives up soon, and long enough for a loaded machine. */
+/** Short enough for a read without progress to give up soon, and long enough for a loaded machine. */
 const DEADLINE_MS = 1_000;
 
 const SUBSCRIPTION = 'a subscription';
 const FOR_EVER = 1_000_000;
-/** After the first ones, every so many pieces, so that the test takes seconds. */
+/** After the first ones, only every so many chunks, so that the test takes seconds. */
 const STEP = 4;
 
-/** What a read returned, in a form that can be compared. */
+/** The result of a read, in a comparable form. */
 type Result = unknown;
 const all = async (events: AsyncIterable<StoredEvent>): Promise<Result> =>
   (await Array.fromAsync(events)).map(({ data }) => data.n);
@@ -72,12 +72,12 @@ beforeAll(async () => {
   await eventually(() => expect(handled).toBe(EVENTS));
   await client.dispose();
   await store.close();
-  // The group's checkpoint has come to rest.
+  // The group’s checkpoint no longer changes.
   await eventually(() => expect(server.groups).toEqual(['group']));
 });
 afterAll(() => server.stop());
 
-/** Reads through a proxy that goes wrong at the nth thing that passes it, counted from when the log is open. */
+/** Reads through a proxy that fails at the nth chunk that passes it, counted from when the log is open. */
 async function readWith(
   read: (store: OperatedEventStore) => Promise<Result>,
   fault: { readonly passing: Passing; readonly nth: number; readonly times: number },
@@ -113,7 +113,7 @@ describe.concurrent.each(Object.entries(READS))('reading %s', (_, read) => {
       expect(passed).toBeGreaterThan(0);
       for (let nth = 1; nth <= passed; nth += nth < STEP ? 1 : STEP) {
         expect(await readWith(read, { passing, nth, times: 1 })).toMatchObject({ result: expected, error: undefined });
-        // A subscription goes on until it gets somewhere.
+        // A subscription retries until it makes progress.
         const often = await readWith(read, { passing, nth, times: read === READS[SUBSCRIPTION] ? 4 : FOR_EVER });
         if (often.error === undefined) expect(often.result).toEqual(expected);
       }

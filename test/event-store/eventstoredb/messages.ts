@@ -1,11 +1,11 @@
-/** What the test server holds, and the messages that it makes of that and of what it gets. */
+/** The data of the test server, and the messages that it builds from its data and from requests. */
 import persistent from '@eventstore/db-client/generated/persistent_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import rpcStatus from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { Metadata, status } from '@grpc/grpc-js';
 
-/** An event as the test server holds it. */
+/** An event as the test server stores it. */
 export type Recorded = {
   readonly id: string;
   readonly stream: string;
@@ -25,10 +25,10 @@ export type Proposed = Pick<Recorded, 'id' | 'type' | 'contentType' | 'data' | '
 /** A parked event, through the link to it. */
 export type Link = { readonly link: Recorded; readonly event: Recorded };
 
-/** The last event of an append, or the revision at which the stream is instead, -1 if there is none. */
+/** The last event of an append, or the actual revision of the stream, -1 if it does not exist. */
 export type Outcome = { readonly stored: Recorded } | { readonly actual: number };
 
-/** How a call is refused. */
+/** How a call is rejected. */
 export type Failure = { readonly code: status; readonly details: string; readonly metadata?: Metadata };
 
 /** How the protocol represents an unknown position. */
@@ -106,7 +106,7 @@ export function batchAnswer(outcome: Outcome, expected: number | undefined): str
   );
 }
 
-/** A `google.rpc.Status`, put together by hand, because its details are of a class that the client does not pass on. */
+/** A `google.rpc.Status`, encoded by hand, because its details are of a class that the client does not export. */
 export function statusOf(
   code: status,
   message: string,
@@ -120,7 +120,7 @@ export function statusOf(
   );
 }
 
-/** A UUID as a real server sends it that timed out: two signed integers. Otherwise, it sends what it got. */
+/** A UUID in the format of a real server that timed out: two signed integers. Otherwise it returns the UUID it received. */
 export function structured(id: string): shared.UUID {
   const digits = id.replaceAll('-', '');
   const [high = 0n, low = 0n] = [digits.slice(0, 16), digits.slice(16)].map((half) =>

@@ -6,8 +6,8 @@ import { type Server, ServerCredentials } from '@grpc/grpc-js';
 export type Certificate = { readonly certificate: string; readonly key: string };
 
 /**
- * A node of the test server: an address at which it can be reached, through a proxy that breaks and freezes connections. What
- * the nodes of a cluster hold is the same.
+ * A node of the test server: an address at which it can be reached, through a proxy that breaks and freezes connections. All
+ * nodes of a cluster share their data.
  */
 export class Node {
   readonly #grpc: Server;
@@ -49,13 +49,13 @@ export class Node {
     return this.#hangs;
   }
 
-  /** Accepts connections and keeps those that are there, but reads nothing and answers nothing, as a stopped process does. */
+  /** Accepts connections and keeps existing ones open, but reads and answers nothing, as a stopped process does. */
   hang(): void {
     this.#hangs = true;
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** What was sent to it meanwhile, it then gets. */
+  /** It then receives the data that was sent meanwhile. */
   resume(): void {
     this.#hangs = false;
     for (const socket of this.#sockets) socket.resume();
@@ -98,7 +98,7 @@ export class Node {
     this.#proxy = proxy;
   }
 
-  /** How many connections it has. */
+  /** The number of its connections. */
   get connections(): number {
     return this.#sockets.size / 2;
   }

@@ -4,20 +4,20 @@ import type { OperatedEventStore } from '../../../src/event-store/event-store.ts
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { EventStoreDbServer } from './server.ts';
 
-/** A log of a test's own, which others have written to. */
+/** A log for one test, which other applications have written to. */
 export type OwnLog = {
-  /** What a service is given. */
+  /** The settings of a service that uses it. */
   readonly settings: { readonly EVENTSTORE_URL: string; readonly EVENTSTORE_PREFIX: string };
   open(): Promise<OperatedEventStore>;
-  /** The client of EventStoreDB itself, to be disposed of, and what it calls a stream, a group or a type. */
+  /** The EventStoreDB client itself, to be disposed of, and its full names for a stream, a group and a type. */
   client(): EventStoreDBClient;
   onServer(name: string): string;
   stop(): Promise<void>;
 };
 
 /**
- * Under a prefix of its own in the EventStoreDB that `EVENTSTORE_URL` names, or on a test server.
- * @param options.forProxy whether it is reached through a proxy, which a cluster and a server with TLS are not
+ * Under its own prefix in the EventStoreDB at `EVENTSTORE_URL`, or on a test server.
+ * @param options.forProxy whether tests reach it through a proxy, which does not work with a cluster or with TLS
  */
 export async function createOwnLog({ forProxy = false } = {}): Promise<OwnLog> {
   const url = process.env.EVENTSTORE_URL ?? '';
@@ -37,7 +37,7 @@ export async function createOwnLog({ forProxy = false } = {}): Promise<OwnLog> {
   };
 }
 
-/** What another application and another store have in the log: events of our types, in streams that are called like ours. */
+/** What another application and another store have in the log: events of the same types, in streams with the same names. */
 export async function writeAsAnother(client: EventStoreDBClient): Promise<void> {
   for (const stream of ['thing', `space-${randomUUID()}`, `other.space-${randomUUID()}`, `order-${randomUUID()}`])
     for (const type of ['Made', 'BookingRequested', 'other.BookingApproved'])

@@ -6,7 +6,7 @@ const USER = { username: 'venue', password: 'p@ss:w/rd' };
 const AS_USER = 'venue:p%40ss%3Aw%2Frd@';
 
 export const file = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
-/** `node` is for localhost and 127.0.0.1, as EventStoreDB's own tool makes them; `named` for localhost only. */
+/** `node` is valid for localhost and 127.0.0.1, as in certificates of EventStoreDB’s own tool; `named` for localhost only. */
 type Certificate = 'node' | 'named';
 
 /** A test server with TLS and a user, and how to reach it. */

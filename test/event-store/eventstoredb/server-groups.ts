@@ -25,10 +25,10 @@ type Group = {
   readonly consumers: Set<GroupConsumer>;
 };
 
-/** What groups need of the server that has them. */
+/** What groups need from their server. */
 type Host = {
   readonly isUnresponsive: () => boolean;
-  /** Why the user of a call to a node may not read a group there; undefined if it may. */
+  /** Why the user of a call to a node may not read a group there; undefined if allowed. */
   readonly refuses: (metadata: Metadata, node: Node) => Failure | undefined;
   /** Called for an acknowledgement. @returns whether it is lost, because every connection is cut */
   readonly drops: () => boolean;
@@ -36,7 +36,7 @@ type Host = {
 
 /** The persistent subscriptions to `$all` of the test server. */
 export class ServerGroups {
-  /** The requests to create a group. */
+  /** Requests to create a group. */
   readonly created: persistent.CreateReq.Options[] = [];
   readonly #log: ServerLog;
   readonly #host: Host;
@@ -54,18 +54,18 @@ export class ServerGroups {
     return [...this.#groups.keys()];
   }
 
-  /** The calls of the consumers. */
+  /** Calls of the consumers. */
   calls(): PersistentCall[] {
     return [...this.#groups.values()].flatMap(({ consumers }) => Array.from(consumers, ({ call }) => call));
   }
 
-  /** Takes the consumers that are connected to other nodes out of their groups. */
+  /** Removes consumers that are connected to other nodes from their groups. */
   keepOnly(leader: Node): void {
     for (const group of this.#groups.values())
       for (const consumer of [...group.consumers]) if (consumer.node !== leader) this.#leave(group, consumer);
   }
 
-  /** How many events a group has parked. */
+  /** The number of parked events of a group. */
   parkedBy(name: string): number {
     const group = this.#groups.get(name);
     return group === undefined ? 0 : (this.#log.streams.get(parkedStream(group))?.length ?? 0);
@@ -95,7 +95,7 @@ export class ServerGroups {
     respond(null, new persistent.CreateResp());
   };
 
-  /** As on a real server, an update disconnects the consumers and forgets how often events were handed out. */
+  /** As on a real server, an update disconnects the consumers and resets the delivery counts of events. */
   readonly update: handleUnaryCall<persistent.UpdateReq, persistent.UpdateResp> = (call, respond) => {
     const name = call.request.getOptions()?.getGroupName() ?? '';
     const group = this.#groups.get(name);
@@ -106,7 +106,7 @@ export class ServerGroups {
     respond(null, new persistent.UpdateResp());
   };
 
-  /** As on a real server, what was parked goes with the group. */
+  /** As on a real server, deleting the group deletes its parked events. */
   readonly delete: handleUnaryCall<persistent.DeleteReq, persistent.DeleteResp> = (call, respond) => {
     const name = call.request.getOptions()?.getGroupName() ?? '';
     const group = this.#groups.get(name);
@@ -148,7 +148,7 @@ export class ServerGroups {
     return info;
   }
 
-  /** The last event of the group before everything that is not done with; undefined until there is one. */
+  /** The last event before the first unfinished one of the group; undefined if there is none. */
   #checkpointOf({ first, next, regex, retry, consumers }: Group): Recorded | undefined {
     const outstanding = [...retry, ...[...consumers].flatMap(({ sent }) => [...sent.values()])];
     const open = new Set(outstanding.filter(({ link }) => link === undefined).map(({ event }) => event));
@@ -162,7 +162,7 @@ export class ServerGroups {
 
   #leave(group: Group, consumer: GroupConsumer): void {
     if (!group.consumers.delete(consumer)) return;
-    // Counted once more, but never parked for that.
+    // Counted once more, but never parked for this reason.
     for (const { deadline: _, ...sent } of consumer.sent.values())
       group.retry.push({ ...sent, retries: sent.retries + 1 });
     this.#push(group);

@@ -1,12 +1,12 @@
 import { type Link, type Outcome, type Proposed, position, type Recorded, text } from './messages.ts';
 
-/** What the test server holds: a log, and in it streams. */
+/** The data of the test server: a log of events in streams. */
 export class ServerLog {
   readonly all: Recorded[] = [];
   readonly streams = new Map<string, Recorded[]>();
-  /** The revision from which on a stream is read. */
+  /** The first readable revision of a stream. */
   readonly truncatedBefore = new Map<string, number>();
-  /** Are called after each append. */
+  /** Called after each append. */
   readonly listeners: (() => void)[] = [];
   #offset = 1_000n;
 
@@ -34,7 +34,7 @@ export class ServerLog {
     return last;
   }
 
-  /** @param expected the revision at which the stream has to be, -1 for none; undefined for any */
+  /** @param expected the revision that the stream must have, -1 for none; undefined for any */
   append(stream: string, expected: number | undefined, events: readonly Proposed[]): Outcome {
     const list = this.streams.get(stream) ?? [];
     if (expected !== undefined && expected !== list.length - 1) {
@@ -48,7 +48,7 @@ export class ServerLog {
     return { stored: this.store(stream, events) };
   }
 
-  /** The event that a link leads to. */
+  /** The target event of a link. */
   resolve(link: Recorded): Link | undefined {
     if (link.type !== '$>') return undefined;
     const [, revision, stream] = /^(\d+)@(.*)$/s.exec(text(link.data)) ?? [];
@@ -57,7 +57,7 @@ export class ServerLog {
   }
 }
 
-/** An event of the server's own. */
+/** A system event of the server. */
 export function system(type: string): Proposed {
   const data = Buffer.from('{}');
   return { id: crypto.randomUUID(), type, contentType: 'application/json', data, metadata: new Uint8Array() };

@@ -38,7 +38,7 @@ import { ServerGroups } from './server-groups.ts';
 import { ServerLog, system } from './server-log.ts';
 import { SERVER_VERSION } from './server-version.ts';
 
-/** What happens to the next append. Timing out and another leader are answers of the batch append only. */
+/** What happens to the next append. Time-outs and leader changes are answers to batch appends only. */
 export type AppendFault =
   | 'connection lost before storing'
   | 'connection lost after storing'
@@ -52,22 +52,22 @@ export type AppendFault =
   | 'another node is the leader'
   | 'acknowledged late';
 
-/** What a user needs a right for. A real server has these in access control lists and groups of users. */
+/** Operations that require a right. A real server keeps rights in access control lists and user groups. */
 export type Right = 'read gossip' | 'read $all' | 'read streams' | 'append' | 'manage groups';
 
-/** Over TLS. Whoever does not name the user may do nothing. */
+/** Uses TLS. Calls without the user’s credentials are not allowed to do anything. */
 export type Secured = Certificate & {
   readonly username: string;
   readonly password: string;
-  /** What the user may not do. */
+  /** The operations denied to the user. */
   readonly lacks?: readonly Right[];
 };
 
 export type ServerOptions = {
   readonly secured?: Secured;
-  /** How many nodes it is: one, or a cluster of three. */
+  /** The number of nodes: one, or a cluster of three. */
   readonly nodes?: 1 | 3;
-  /** The name or address at which its nodes say, in gossip, that they can be reached. */
+  /** The name or address that its nodes advertise in gossip. */
   readonly advertised?: string;
 };
 
@@ -79,37 +79,37 @@ const ACCESS_DENIED: Failure = {
 const UNAUTHENTICATED: Failure = { code: status.UNAUTHENTICATED, details: 'Received HTTP status code 401' };
 const KILLED: Failure = { code: status.UNAVAILABLE, details: 'The server is going away' };
 
-/** How long a password takes to be checked, at most. */
+/** The longest time that checking a password takes. */
 const PASSWORD_CHECK_MS = 10;
 
 /**
  * An in-memory EventStoreDB: the part of its gRPC protocol that the service uses, over real connections, with the
- * behaviours of a real server that clients trip over, and faults on demand.
+ * behaviours of a real server that cause problems for clients, and faults on demand.
  */
 export class EventStoreDbServer {
   /** Faults of the next appends, in order. */
   readonly appendFaults: AppendFault[] = [];
-  /** Cuts every connection when the next acknowledgement arrives, before it takes effect. */
+  /** Cuts every connection when the next acknowledgement arrives, before applying it. */
   dropOnNextAck = false;
   /** How many events the checkpoints of filtered subscriptions lag behind. */
   checkpointLag = 0;
-  /** How long it takes to start a subscription: until then it only confirms it. */
+  /** How long a subscription takes to start: until then the server only confirms it. */
   subscriptionDelayMs = 0;
-  /** Accepts calls but never responds, save to gossip. */
+  /** Accepts calls but never responds, except to gossip. */
   unresponsive = false;
-  /** How often nodes were asked who the leader is. */
+  /** How often a client asked a node for the leader. */
   gossipReads = 0;
   /** Never answers a batch append. */
   ignoresBatchAppends = false;
-  /** Appends, by the call that they came with. */
+  /** Appends, by the type of call that carried them. */
   readonly appends = { batch: 0, unary: 0 };
   /** Calls of batch append, each of which may carry any number of appends. */
   batchCalls = 0;
   /** The stream of each read, `$all` for the log. */
   readonly reads: string[] = [];
-  /** Streams that nobody may append to. */
+  /** Streams that reject every append. */
   readonly readOnly = new Set<string>();
-  /** The most that one append may hold, in bytes. */
+  /** The size limit of an append, in bytes. */
   maxAppendBytes = 1_048_576;
   /** Events sent in answer to reads, and to subscriptions. */
   eventsRead = 0;
@@ -134,9 +134,9 @@ export class EventStoreDbServer {
   readonly #advertised: string;
   readonly nodes: readonly Node[];
   #leader: Node;
-  /** Which node each says is the leader, once that has to be found out anew. */
+  /** The node that each names as the leader, after a change. */
   readonly #says = new Map<Node, Node>();
-  /** How much of the log a node has that was the leader: it gets no more. */
+  /** How much of the log a former leader has: it receives no more. */
   readonly #stale = new Map<Node, number>();
 
   private constructor({ secured, nodes = 1, advertised = '127.0.0.1' }: ServerOptions) {
@@ -156,7 +156,7 @@ export class EventStoreDbServer {
     return server;
   }
 
-  /** The streams and groups that there are, those of the server's own left out. */
+  /** The existing streams and groups, without the server’s own. */
   get streams(): string[] {
     return [...this.#log.streams.keys()].filter((name) => !name.startsWith('$'));
   }
@@ -165,12 +165,12 @@ export class EventStoreDbServer {
     return this.#groups.names();
   }
 
-  /** The requests to create a group. */
+  /** Requests to create a group. */
   get created() {
     return this.#groups.created;
   }
 
-  /** Of a secured server without the user and the certificate. */
+  /** To a secured server without credentials and the certificate. */
   get url(): string {
     const host = this.#secured === undefined ? '127.0.0.1' : 'localhost';
     const hosts = this.nodes.map(({ port }) => `${host}:${port}`).join(',');
@@ -219,7 +219,7 @@ export class EventStoreDbServer {
 
   /**
    * Makes another node the leader. The former one gets nothing of what is stored from then on. The consumers that are connected to other nodes lose their places in their groups.
-   * @param knownTo the nodes that say so when asked; the others go on naming the former one
+   * @param knownTo the nodes that name the new leader when asked; the others still name the former one
    */
   elect(leader: Node, knownTo: readonly Node[] = this.nodes): void {
     const former = this.#leader;
@@ -249,7 +249,7 @@ export class EventStoreDbServer {
     for (const node of this.nodes) await node.connect();
   }
 
-  /** How a node refuses what only the leader does. One that was not told so does nothing instead of passing it on. */
+  /** How a node refuses a call that only the leader handles. Unless the call requires a leader, it is dropped, not forwarded. */
   #notLeader(node: Node, metadata: Metadata | undefined): Failure | undefined {
     if (node === this.#leader) return undefined;
     if (metadata !== undefined && metadata.get('requires-leader')[0] !== 'true') return undefined;
@@ -275,7 +275,7 @@ export class EventStoreDbServer {
       call.emit('error', { code, details: 'Told to fail' });
   }
 
-  /** How many events a group has parked. */
+  /** The number of parked events of a group. */
   parkedBy(name: string): number {
     return this.#groups.parkedBy(name);
   }
@@ -292,7 +292,7 @@ export class EventStoreDbServer {
         if (message !== undefined) events.push(proposed(message));
       });
       call.on('end', async () => {
-        // An aborted call ends as well, and is marked as cancelled one turn later. A real server stores none of it.
+        // An aborted call ends as well, and is marked as cancelled one turn later. A real server stores none of its data.
         await nextTurn();
         if (options === undefined || call.cancelled) return;
         this.appends.unary += 1;
@@ -342,7 +342,7 @@ export class EventStoreDbServer {
         if (this.#refusal(call.metadata, 'append', stream) !== undefined)
           return fail([status.PERMISSION_DENIED, 'Access Denied', 'event_store.client.AccessDenied']);
         const timeOut = () => fail([status.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout'], structured(id));
-        // Instead of saying that it is too large.
+        // A real server does this instead of reporting the size.
         if (
           events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > this.maxAppendBytes
         )
@@ -355,14 +355,14 @@ export class EventStoreDbServer {
             timeOut,
             end: (error) => void call.emit('error', error),
           });
-        // As on a real server, passwords are checked at the same time, and some take longer than others.
+        // As on a real server, passwords are checked concurrently, and some checks take longer than others.
         if (this.#secured === undefined) append();
         else setTimeout(append, Math.random() * PASSWORD_CHECK_MS);
       });
       call.on('end', () => call.end());
     };
 
-  /** Stores an append and answers it, unless something else has been planned. */
+  /** Stores an append and answers it, unless a fault is planned. */
   #appendWithFault(append: {
     readonly store: () => Outcome;
     readonly answer: (outcome: Outcome) => void;
@@ -387,7 +387,7 @@ export class EventStoreDbServer {
     }
   }
 
-  /** Why the user of a call may not do it; undefined if it may. */
+  /** Why the user of a call is not allowed to make it; undefined if allowed. */
   #refusal(metadata: Metadata, right: Right, stream?: string): Failure | undefined {
     if (stream !== undefined && this.readOnly.has(stream)) return ACCESS_DENIED;
     if (this.#secured === undefined) return undefined;
@@ -537,7 +537,7 @@ export class EventStoreDbServer {
     (node: Node): handleUnaryCall<shared.Empty, gossip.ClusterInfo> =>
     (call, respond) => {
       this.gossipReads += 1;
-      // Nobody has to say who they are. Who does is looked up.
+      // Calls without credentials are allowed. Credentials are checked.
       const isNamed = call.metadata.get('authorization').length > 0;
       const refusal = isNamed ? this.#refusal(call.metadata, 'read gossip') : undefined;
       if (refusal !== undefined) return respond(refusal);
@@ -564,7 +564,7 @@ export class EventStoreDbServer {
     respond({ code: status.UNIMPLEMENTED, details: 'Not part of this test server' });
 }
 
-/** Resolves when the client can take more, or has disconnected. */
+/** Resolves when the client can receive more, or has disconnected. */
 async function send(
   call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
   response: streams.ReadResp,
@@ -579,7 +579,7 @@ async function send(
   });
 }
 
-/** By the type of an event or the name of its stream: a regular expression, or prefixes. */
+/** By the type or the stream name of an event: a regular expression, or prefixes. */
 function passing(filter: streams.ReadReq.Options.FilterOptions | undefined): (record: Recorded) => boolean {
   const [types, names] = [filter?.getEventType(), filter?.getStreamIdentifier()];
   const prefixes = (types ?? names)?.getPrefixList() ?? [];

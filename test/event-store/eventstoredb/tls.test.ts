@@ -11,7 +11,7 @@ const secured: typeof startSecured = async (...args) => {
 
 const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
 
-/** Opens the log there, and uses every kind of call once. */
+/** Opens the log there, and makes every kind of call once. */
 async function use(url: string): Promise<void> {
   const store = await openEventStoreDb({ url, startWithinMs: 5_000 });
   try {
@@ -54,7 +54,7 @@ test('a broken TLS connection is re-established, and the password must be correc
 
 test('connects over TLS to one name for all nodes, which is the name in their certificate', async () => {
   const { server, urlAt } = await secured('named', { nodes: 3, advertised: 'localhost' });
-  // The name of all, of which the test server has one node at each port.
+  // One name for all nodes; on the test server each node has its own port.
   const [, ...others] = server.nodes.map(({ port }) => `,localhost:${port}`);
   await use(urlAt('localhost').replace(others.join(''), '').replace('esdb:', 'esdb+discover:'));
 });

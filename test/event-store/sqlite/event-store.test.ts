@@ -119,7 +119,7 @@ describe('SQLite event log', () => {
     const store = await open();
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     await store.createGroup('group', { types: ['Made'], after: LOG_START });
-    // As a consumer leaves it that was killed before the clock was set back by an hour.
+    // The state that a consumer leaves if it is killed before the clock is set back by an hour.
     const database = new DatabaseSync(path);
     database.exec(`UPDATE groups SET checkpoint = 1;
       INSERT INTO deliveries (group_name, position, consumer, due)
@@ -185,7 +185,7 @@ describe('SQLite event log', () => {
     const { child, lines } = start('consume', 'group');
     await eventually(() => expect([lines, exclusive()]).toEqual([['0'], [expect.anything()]]));
     await kill(child);
-    // One that waits announces itself first as not exclusive.
+    // A waiting consumer first announces itself as not exclusive.
     database.exec(`CREATE TABLE announced (alone INTEGER);
       CREATE TRIGGER announce AFTER INSERT ON members BEGIN INSERT INTO announced VALUES (new.alone); END`);
     const handled: unknown[] = [];
