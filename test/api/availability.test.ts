@@ -43,7 +43,7 @@ test('shows a booking as soon as it is made', async () => {
   expect(open.map((slot: { hour: number }) => slot.hour)).toEqual([16, 17, 18, 19, 20, 21]);
 });
 
-test('a date more than five years ahead has no open slot, until a day later', async () => {
+test('a date just over five years ahead has no open slot until a day later', async () => {
   const far = (etag = '') =>
     service.get(`/spaces/${space}/availability?date=2031-12-02`, {
       key: brand.key,
@@ -92,7 +92,7 @@ test('today is the date in the time zone of the community', async () => {
   expect((await availability(far, '?date=2026-12-02')).statusCode).toBe(200);
 });
 
-test('a space that does not exist and one of another community give the same 404', async () => {
+test('an unknown space and a space of another community get the same 404', async () => {
   const stranger = await service.community('America/New_York', 'Elsewhere');
   const theirs = await availability(space, '?date=2026-12-10', stranger.key);
   const missing = await availability(999, '?date=2026-12-10');

@@ -58,7 +58,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   const actorsIn = (history: readonly { readonly actor: object }[]) => history.map(({ actor }) => actor);
 
   describe('the actor', () => {
-    test('is shown by name to the own account and by account to the other, in REST, MCP and console alike', async () => {
+    test('is shown by name to its own account and as an account to the other party, in REST, MCP and the console', async () => {
       const { users } = service.core;
       const email = 'host@example.com';
       const user = accepted(
@@ -81,7 +81,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(JSON.stringify(ofBrand)).not.toContain(email);
       expect(JSON.stringify(ofCommunity)).not.toContain('key_');
 
-      // A removed user is not known by name any more, to anyone; what was done stays.
+      // The name of a removed user is gone for every reader; the entries stay.
       await users.remove(user.id, BY_OPERATOR);
       expect(actorsIn(await historyOf(id, community.key))[1]).toEqual({
         kind: 'user',
@@ -107,7 +107,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(actorsIn(await historyOf(id, community.key))[1]).toMatchObject(named);
     });
 
-    test('a changed name changes the entity tag, so an outdated answer is never confirmed', async () => {
+    test('renaming the actor changes the entity tag, so an outdated response is never confirmed', async () => {
       const email = 'later@example.com';
       const added = { email, password: 'correct horse battery', accounts: [community.account] };
       const user = accepted(await service.core.users.add(added, BY_OPERATOR));
@@ -123,7 +123,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect((await get(brand.key, tagOf(theirs))).statusCode).toBe(304);
     });
 
-    test('no delivery names the credential', async () => {
+    test('no webhook delivery names the credential', async () => {
       const id = await booked();
       for await (const stored of service.core.events.readStream(`spaceDay-${space}-${date()}`)) {
         const event = upcast(stored);
@@ -134,7 +134,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   });
 
   describe('as of', () => {
-    test('shows the events up to a moment, in any notation', async () => {
+    test('shows the events up to a time, in any ISO 8601 notation', async () => {
       const id = await booked();
       minutes(10);
       await approve(id);
@@ -149,7 +149,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(await events('2999-01-01T00:00:00Z')).toEqual(['BookingRequested', 'BookingApproved']);
     });
 
-    test('the order of the stream decides if the clock went back, also between bookings of the same day', async () => {
+    test('the stream order decides when the clock went back, also between bookings of the same day', async () => {
       const first = await booked();
       minutes(60);
       const second = await booked(brand.key, 15);
@@ -168,7 +168,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       '2026-12-01T12:00:00',
       '2026-13-01T12:00:00Z',
       '2026-12-01T12:00:00 01:00',
-    ])('%j is refused, before it is looked whether there is such a booking', async (asOf) => {
+    ])('refuses %j before checking whether the booking exists', async (asOf) => {
       for (const id of [await booked(), 999_999]) {
         const answer = await service.get(`/bookings/${id}/history?asOf=${encodeURIComponent(asOf)}`, {
           key: brand.key,
@@ -188,7 +188,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   });
 
   describe('on the command line', () => {
-    test('the events and what they fold to, as of a time or after a revision', async () => {
+    test('prints the events and the state they fold to, as of a time or after a revision', async () => {
       useStores();
       const id = await booked();
       minutes(10);
@@ -224,7 +224,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       );
     });
 
-    test('the texts of a booking, in the booking and in the events', async () => {
+    test('prints the texts of a booking, in the booking and in the events', async () => {
       useStores();
       const body = { spaceId: space, startTime: date(), startHour: 10, message: 'For forty people.' };
       const { id } = (await service.post('/bookings', { key: brand.key, body })).json();
@@ -239,7 +239,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(stdout).toMatch(/For forty people\..*Water damage\./s);
     });
 
-    test('a day, with every booking of it', async () => {
+    test('prints a day with all its bookings', async () => {
       useStores();
       const late = await booked(brand.key, 15);
       minutes(10);
@@ -275,7 +275,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       [['booking', 'history', '1', '--as-of', 'noon'], 2, /It must be ISO 8601 with a time zone/],
       [['booking', 'history', '1', '--as-of', '2026-12-01', '--revision', '1'], 2, /cannot be used with/],
       [['booking', 'history', '1', '--revision', '-1'], 2, /whole number/],
-    ])('%j ends with one line', async (args, code, line) => {
+    ])('%j prints a one-line error', async (args, code, line) => {
       useStores();
       const ended = await inProcess(...args);
       expect(ended).toMatchObject({ code, stdout: '' });
@@ -283,7 +283,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(ended.stderr.trim()).not.toContain('\n');
     });
 
-    test('JSON and CSV at once are wrong usage', async () => {
+    test('JSON and CSV together are a usage error', async () => {
       useStores();
       const { code, stderr } = await inProcess('booking', 'history', '1', '--csv', '--json');
       expect([code, JSON.parse(stderr).error]).toEqual([2, 'ValidationError']);

@@ -37,7 +37,7 @@ describe('POST /bookings', () => {
     });
   });
 
-  test('returns the usable hours if the event runs past the window', async () => {
+  test('returns the usable hours when the event would run past the booking window', async () => {
     expect((await book(wish('2026-12-10', 20))).json()).toMatchObject({ endHour: 23, usageHours: 2 });
   });
 
@@ -91,7 +91,7 @@ describe('POST /bookings', () => {
     [{ startHour: 24 }, 'startHour must be a whole number, 0 to 23.'],
     [{ startHour: 9.5 }, 'startHour must be a whole number, 0 to 23.'],
     [{ message: 'x'.repeat(501) }, 'message must have at most 500 characters.'],
-  ])('%j is refused in the words of the domain', async (wrong, words) => {
+  ])('refuses %j with the domain’s message', async (wrong, words) => {
     const answer = await book({ ...wish('2026-12-13'), ...wrong });
     expect(answer.json()).toEqual({ error: 'ValidationError', details: words });
   });
@@ -102,7 +102,7 @@ describe('POST /bookings', () => {
     expect(answer.json().details).toBe('idempotency-key must have 1 to 255 characters.');
   });
 
-  test('a message may have 500 characters, even emoji', async () => {
+  test('a message may have 500 characters, and an emoji counts as one', async () => {
     expect((await book(wish('2026-12-14', 10, { message: '🎉'.repeat(500) }))).statusCode).toBe(201);
   });
 
@@ -163,7 +163,7 @@ describe('POST /bookings', () => {
     });
   });
 
-  test('fifty at once for one slot: one 201, forty-nine 422', async () => {
+  test('of fifty concurrent requests for one slot, one gets 201 and forty-nine get 422', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => book(wish('2026-12-20'))));
     const codes = answers.map((answer) => `${answer.statusCode} ${answer.json().error ?? ''}`);
     expect(codes.filter((code) => code === '201 ')).toHaveLength(1);
@@ -241,7 +241,7 @@ describe('GET /bookings/{id}/history', () => {
     expect((await service.get(`/bookings/${id}/history`, { key: community.key })).json()).toHaveLength(3);
   });
 
-  test("of another account's booking is 404", async () => {
+  test('returns 404 for a booking of another account', async () => {
     const { id } = (await book(wish('2026-12-25'))).json();
     const stranger = await service.brand('Stranger');
     expect((await service.get(`/bookings/${id}/history`, { key: stranger.key })).statusCode).toBe(404);
@@ -277,7 +277,7 @@ test('the scheduler cancels unanswered requests and completes approved ones', as
   expect(last).toMatchObject({ actor: { kind: 'system' }, changes: { cancelledBy: { to: 'System' } } });
 });
 
-test('a booking can be made and repeated even while the read models stand still', async () => {
+test('a booking can be made and repeated while the projector is stopped', async () => {
   const still = await runService();
   const host = await still.community();
   const guest = await still.brand();

@@ -11,7 +11,7 @@ import { accepted } from '../accepted.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
-/** A second process's worth of service on the same store, which does not project. */
+/** A second service on the same store, as in another process, without a projector. */
 let other: Awaited<ReturnType<typeof beside>>;
 let community: Awaited<ReturnType<RunningService['community']>>;
 let brand: Awaited<ReturnType<RunningService['brand']>>;
@@ -57,8 +57,8 @@ const routes = () => [
   `/communities/${community.id}/reviews`,
 ];
 
-describe('a client that has the current answer', () => {
-  test.each([0, 1, 2, 3])('is answered 304 without a body (route %i)', async (route) => {
+describe('a conditional request with the current entity tag', () => {
+  test.each([0, 1, 2, 3])('gets 304 without a body (route %i)', async (route) => {
     const url = routes()[route] ?? '';
     const key = community.key;
     const first = await get(url, { key });
@@ -79,7 +79,7 @@ describe('a client that has the current answer', () => {
       expect((await get(url, { key, held })).status, held).toBe(200);
   });
 
-  test('the history of a booking', async () => {
+  test('a new event changes the entity tag of the booking history', async () => {
     const id = await book('2026-12-21', 10);
     const url = `/bookings/${id}/history`;
     const { etag } = await get(url);
@@ -94,7 +94,7 @@ describe('a client that has the current answer', () => {
   });
 });
 
-test('the tag of a day does not reveal an approval, which is not in the answer', async () => {
+test('an approval, which availability does not show, leaves the entity tag of the day unchanged', async () => {
   const id = await book('2026-12-22', 10);
   const url = `/spaces/${space}/availability?date=2026-12-22`;
   const { etag } = await get(url);
@@ -104,7 +104,7 @@ test('the tag of a day does not reveal an approval, which is not in the answer',
     expect(await get(url, { held: etag, from })).toMatchObject({ status: 304, etag });
 });
 
-describe('refusals come first, in their order, and have no entity tag', () => {
+describe('errors take precedence over 304, in their order, and have no entity tag', () => {
   test('401, 403, 400, 404', async () => {
     const url = routes()[0] ?? '';
     const { etag } = await get(url);
@@ -142,7 +142,7 @@ describe('refusals come first, in their order, and have no entity tag', () => {
   });
 });
 
-test('callers with other rights or of another account have other entity tags', async () => {
+test('callers with other permissions or another account get other entity tags', async () => {
   const narrow = await service.key(brand.account, 3);
   const second = await service.brand('Second');
   const keys = [brand.key, narrow, second.key, community.key];
@@ -150,7 +150,7 @@ test('callers with other rights or of another account have other entity tags', a
   expect(new Set(tags).size).toBe(keys.length);
 });
 
-test('the hour passes', async () => {
+test('availability keeps its entity tag within the hour and changes it when the hour passes', async () => {
   const url = `/spaces/${space}/availability?date=2026-12-01`;
   service.time.now = NOON + 1_000;
   const { etag, body } = await get(url);
@@ -163,7 +163,7 @@ test('the hour passes', async () => {
   service.time.now = NOON;
 });
 
-test('a list that is behind its version gets no entity tag, so that the old list is never taken for the current one', async () => {
+test('a list older than its version gets no entity tag, so a client never takes it for the current one', async () => {
   const { readModels } = service.core.projector;
   const waitFor = readModels.waitFor;
   readModels.waitFor = async (_, options) => options?.projections === undefined;
@@ -174,7 +174,7 @@ test('a list that is behind its version gets no entity tag, so that the old list
   }
 });
 
-test('a list whose version cannot be read is answered without one', async () => {
+test('a list whose version cannot be read has no entity tag', async () => {
   const { readModels } = service.core.projector;
   const collection = readModels.collection;
   readModels.collection = (projection) => {
@@ -200,7 +200,7 @@ test('a rebuild, which may correct a list without an event, changes the entity t
   expect((await get(routes()[0] ?? '', { held: free.etag })).status).toBe(304);
 });
 
-test('a list that is long enough to be cached shows each change at once, in either process', async () => {
+test('a cached list shows each change immediately, in either process', async () => {
   const chatty = await service.brand('Chatty');
   const hall = await service.space(community, { windowStart: 0, windowEnd: 23, durationHours: 1 });
   const bookIn = async (app: RunningService['app'], startTime: string, startHour: number): Promise<number> => {
@@ -230,7 +230,7 @@ test('a list that is long enough to be cached shows each change at once, in eith
   expect((await list(service.app, '/bookings', brand.key)).ids).not.toContain(ids[0]);
   for (const app of [other.app, service.app]) {
     ids.push(await bookIn(app, '2026-12-30', app === service.app ? 1 : 2));
-    // Each process has taken a range of ids for itself.
+    // Each process has reserved its own block of ids.
     ids.sort((a, b) => a - b);
     for (const from of [service.app, other.app]) expect((await list(from)).ids).toEqual(ids);
   }
@@ -240,7 +240,7 @@ test('a list that is long enough to be cached shows each change at once, in eith
     expect((await list(from)).shown.find(({ id }) => id === ids[0])).toMatchObject({ status: 'Approved' });
 });
 
-/** One thing that may happen. Numbers choose among what there is; a refusal changes nothing and is fine. */
+/** A random action. Its numbers select among existing items; a refusal is allowed and changes nothing. */
 const step = fc.record({
   what: fc.oneof(
     { weight: 5, arbitrary: fc.constant('book' as const) },
@@ -253,7 +253,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-test('equal entity tags mean equal bodies, and 304 only for a current one: in two processes, under random changes', async () => {
+test('under random changes in two processes, equal entity tags have equal bodies and only a current one gets 304', async () => {
   const second = await service.brand('Another');
   const night = await service.space(community, { windowStart: 0, windowEnd: 24 - 1, durationHours: 1 });
   const keys = [brand.key, second.key, community.key];

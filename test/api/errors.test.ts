@@ -18,7 +18,7 @@ afterAll(() => service.stop());
 
 const shape = (error: string) => ({ error, details: expect.stringMatching(/\S/) });
 
-describe('every failure has the same error shape', () => {
+describe('every error has the same shape', () => {
   test.each([
     ['an unknown route', 'GET', '/api/v1/nothing', 404, 'ResourceNotFound'],
     ['an unknown route outside the API', 'GET', '/nothing', 404, 'ResourceNotFound'],
@@ -79,7 +79,7 @@ describe('every failure has the same error shape', () => {
     ['bytes that are not UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xff, ...Buffer.from('"}')]), 'UTF-8'],
     ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d]), 'UTF-8'],
     ['UTF-16', Buffer.from('{"spaceId":1}', 'utf16le'), 'JSON'],
-  ])('text that is not Unicode, %s, is refused', async (_, payload, named) => {
+  ])('refuses invalid Unicode text: %s', async (_, payload, named) => {
     const answer = await service.app.inject({
       method: 'POST',
       url: '/api/v1/bookings',
@@ -90,7 +90,7 @@ describe('every failure has the same error shape', () => {
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(named) });
   });
 
-  test('text that is Unicode is taken, escaped or not, emoji and backslashes included', async () => {
+  test('accepts any valid Unicode text, escaped or not, including emoji and backslashes', async () => {
     const community = await service.community();
     const spaceId = await service.space(community);
     for (const [message, startHour] of [
@@ -115,7 +115,7 @@ describe('every failure has the same error shape', () => {
     expect(answer.body).not.toMatch(/secret|passwd|at .*\.ts/);
   });
 
-  test('responses without an entity tag, errors included, are not cached; none is taken for anything but JSON', async () => {
+  test('responses without an entity tag, errors included, are not cacheable, and none can be sniffed as another type', async () => {
     for (const [url, key] of [
       ['/bookings', undefined],
       ['/bookings?status=none', brand.key],
@@ -163,7 +163,7 @@ describe('every failure has the same error shape', () => {
   });
 });
 
-test('the type of a value is named in words', async () => {
+test('error messages name the type of a value in words', async () => {
   const details = async (method: 'GET' | 'POST', url: string, body?: object) => {
     const answer = await service.app.inject({
       ...{ method, url: `/api/v1${url}`, headers: { authorization: `Bearer ${brand.key}` } },
@@ -191,7 +191,7 @@ test('the type of a value is named in words', async () => {
     expect(await found).toBe(expected);
 });
 
-describe('other origins', () => {
+describe('cross-origin requests', () => {
   const options = (headers: Record<string, string>) =>
     service.app.inject({ method: 'OPTIONS', url: '/api/v1/webhooks/wh_1', headers });
 
@@ -208,7 +208,7 @@ describe('other origins', () => {
     expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
   });
 
-  test('may read every answer, refusals and unchanged ones included', async () => {
+  test('may read every response, including errors and 304', async () => {
     const ask = (headers: Record<string, string>) =>
       service.app.inject({ url: '/api/v1/bookings', headers: { origin: 'https://app.example', ...headers } });
     const refused = await ask({});
@@ -221,16 +221,16 @@ describe('other origins', () => {
         'access-control-allow-origin': '*',
         'access-control-expose-headers': 'WWW-Authenticate, ETag, X-Request-Id, Retry-After',
       });
-    // What is cached without these headers must not be shown to another origin.
+    // A cache must not serve a copy without these headers to another origin.
     expect(whole.headers.vary).toMatch(/\bOrigin\b/);
   });
 
-  test('OPTIONS without preflight headers is answered too', async () => {
+  test('OPTIONS without preflight headers gets 204 too', async () => {
     expect((await options({})).statusCode).toBe(204);
   });
 });
 
-describe('an unroutable request', () => {
+describe('a request with an unreadable path', () => {
   const UNREADABLE = [
     ['broken percent-encoding', 'DELETE', '/api/v1/webhooks/%ff%'],
     ['broken percent-encoding of a number', 'GET', '/api/v1/bookings/%zz/history'],
@@ -239,7 +239,7 @@ describe('an unroutable request', () => {
   ] as const;
 
   test.each(UNREADABLE)(
-    '%s: 401 without a credential, with a challenge, and open to other origins',
+    '%s: 401 with a challenge and CORS headers when there is no valid credential',
     async (_, method, url) => {
       for (const key of [undefined, 'vbs_live_short']) {
         const headers = { origin: 'https://app.example' };
@@ -254,13 +254,16 @@ describe('an unroutable request', () => {
     },
   );
 
-  test.each(UNREADABLE)('%s: 400 with one, which repeats nothing of it', async (_, method, url) => {
-    const answer = await service.call(method, url, { key: brand.key });
-    expect([answer.statusCode, answer.json()]).toEqual([400, shape('ValidationError')]);
-    expect(answer.json().details).not.toMatch(/%|abc|123/);
-  });
+  test.each(UNREADABLE)(
+    '%s: 400 with a valid credential, and the message does not echo the path',
+    async (_, method, url) => {
+      const answer = await service.call(method, url, { key: brand.key });
+      expect([answer.statusCode, answer.json()]).toEqual([400, shape('ValidationError')]);
+      expect(answer.json().details).not.toMatch(/%|abc|123/);
+    },
+  );
 
-  test('outside the API, it needs no credential', async () => {
+  test('outside the API, gets 400 without a credential', async () => {
     const answer = await service.call('GET', '/%zz');
     expect([answer.statusCode, answer.json()]).toEqual([400, shape('ValidationError')]);
   });
@@ -269,13 +272,13 @@ describe('an unroutable request', () => {
     ['an id that could not be one', 'DELETE', `/api/v1/webhooks/${'abc'.repeat(100)}`],
     ['an id that is markup', 'DELETE', '/api/v1/webhooks/%3Cscript%3Eabc'],
     ['a path', 'GET', `/api/v1/${'abc'.repeat(100)}`],
-  ] as const)('%s is 404, and not repeated either', async (_, method, url) => {
+  ] as const)('%s is 404, and the message does not echo it', async (_, method, url) => {
     const answer = await service.call(method, url, { key: brand.key });
     expect([answer.statusCode, answer.json()]).toEqual([404, shape('ResourceNotFound')]);
     expect(answer.json().details).not.toContain('abc');
   });
 
-  test.each(['QUERY', 'PROPFIND', 'TRACE', 'PATCH'])('the method %s is 404, whatever it sends', async (method) => {
+  test.each(['QUERY', 'PROPFIND', 'TRACE', 'PATCH'])('the method %s is 404 with any body', async (method) => {
     for (const [headers, payload] of [
       [{}, undefined],
       [{ 'content-type': 'application/json' }, '{'],
@@ -288,7 +291,7 @@ describe('an unroutable request', () => {
   });
 });
 
-describe('no body', () => {
+describe('an empty body', () => {
   const TYPES = [
     'application/json',
     'text/plain',
@@ -297,7 +300,7 @@ describe('no body', () => {
     ';;;',
     'json',
   ];
-  test.each(TYPES)('counts as none, though its Content-Type is %s', async (type) => {
+  test.each(TYPES)('counts as missing with the Content-Type %s', async (type) => {
     const url = 'https://example.com/hooks';
     const { id } = (await service.post('/webhooks', { key: brand.key, body: { url, events: 1 } })).json();
     const headers = { 'content-type': type };
@@ -307,7 +310,7 @@ describe('no body', () => {
     expect([missing.statusCode, missing.json().details]).toEqual([400, 'A body is required: a JSON object.']);
   });
 
-  test('counts as none in chunks, too', async () => {
+  test('counts as missing when chunked', async () => {
     const headers = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
     const answer = await service.delete('/webhooks/wh_none', { key: brand.key, headers });
     expect(answer.statusCode).toBe(404);
@@ -373,7 +376,7 @@ describe('credentials', () => {
   });
 });
 
-test('alive and ready', async () => {
+test('the liveness and readiness checks pass', async () => {
   expect((await service.call('GET', '/healthz')).json()).toEqual({ status: 'ok' });
   const ready = await service.call('GET', '/readyz');
   expect([ready.statusCode, ready.json()]).toEqual([
@@ -382,7 +385,7 @@ test('alive and ready', async () => {
   ]);
 });
 
-test('temporary unavailability is InternalError with Retry-After, never an invalid key', async () => {
+test('temporary unavailability is InternalError with Retry-After, never InvalidApiKey', async () => {
   const app = Fastify();
   app.setErrorHandler(handleError);
   const authenticate = () => Promise.reject(new Unavailable('The event log cannot be read'));

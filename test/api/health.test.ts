@@ -21,7 +21,7 @@ async function readiness(health: Health) {
 const readinessWith = (status: Partial<ReadModelsStatus>, health: Partial<Health> = {}) =>
   readiness({ ping, readModels: async () => ({ lag: 0, caughtUp: true, problems: [], ...status }), ...health });
 
-it('is ready as long as the read models are close behind the log', async () => {
+it('is ready while the read models lag only slightly behind the log', async () => {
   expect(await readinessWith({ lag: MAX_LAG })).toEqual([200, { status: 'ready', ...stores, eventsBehind: MAX_LAG }]);
   expect(await readinessWith({ lag: MAX_LAG + 1 })).toEqual([
     503,
@@ -29,21 +29,21 @@ it('is ready as long as the read models are close behind the log', async () => {
   ]);
 });
 
-it('reports events that could not be turned into deliveries, and is ready', async () => {
+it('reports events that could not be fanned out, and stays ready', async () => {
   const failedEvents = async () => ({ parked: 2, retrying: 1 });
   const [status, body] = await readinessWith({}, { failedEvents });
   expect(status).toBe(200);
   expect(body.webhooks).toBe('events without deliveries: 2 parked, 1 tried again; see venue parked list');
 });
 
-it('is not ready before the read models have caught up once, however little is missing', async () => {
+it('is not ready until the read models have caught up once, even if they lag by one event', async () => {
   expect(await readinessWith({ lag: 1, caughtUp: false })).toEqual([
     503,
     { status: 'catching up', ...stores, eventsBehind: 1 },
   ]);
 });
 
-it('names a read model that fails, without the cause, and is not ready', async () => {
+it('names a failing read model without the cause, and is not ready', async () => {
   const problem = {
     readModel: 'bookings',
     state: 'failing' as const,
@@ -60,7 +60,7 @@ it('names a read model that fails, without the cause, and is not ready', async (
   expect(JSON.stringify(body)).not.toContain('secret');
 });
 
-it('tells a read model that is built for the first time from one that is rebuilt beside the former documents', async () => {
+it('distinguishes the first build of a read model from a rebuild beside the old documents', async () => {
   const building = { readModel: 'bookings', state: 'building' as const, done: 10, total: 70 };
   expect(await readinessWith({ problems: [{ ...building, readable: false }] })).toMatchObject([
     503,
@@ -76,7 +76,7 @@ it('tells a read model that is built for the first time from one that is rebuilt
   ]);
 });
 
-it('names the store that does not answer', async () => {
+it('names the unreachable store', async () => {
   const never = () => new Promise<never>(() => {});
   expect(await readinessWith({}, { ping: { eventStore: up, documentStore: never }, answersWithinMs: 10 })).toEqual([
     503,
@@ -88,7 +88,7 @@ it('names the store that does not answer', async () => {
   ]);
 });
 
-it('warns of read models that no process keeps up to date', async () => {
+it('warns when no process projects the read models', async () => {
   const problem = { readModel: 'bookings', state: 'unattended' as const, readable: true as const };
   expect(await readinessWith({ problems: [problem] })).toMatchObject([
     200,
@@ -96,7 +96,7 @@ it('warns of read models that no process keeps up to date', async () => {
   ]);
 });
 
-it('is not ready without a store, and does not query the read models then', async () => {
+it('is not ready while a store is down, and does not query the read models', async () => {
   const readModels = async () => {
     throw new Error('must not be asked');
   };
@@ -106,18 +106,18 @@ it('is not ready without a store, and does not query the read models then', asyn
   ]);
 });
 
-it('names the problem of the clock, and stays ready', async () => {
+it('reports a clock problem, and stays ready', async () => {
   const readModels = async () => ({ lag: 0, caughtUp: true, problems: [] });
   const [status, body] = await readiness({ ping, readModels, clock: () => 'The clock is off' });
   expect([status, body]).toEqual([200, expect.objectContaining({ status: 'ready', clock: 'The clock is off' })]);
 });
 
-it('is not ready while the process stops', async () => {
+it('is not ready during shutdown', async () => {
   const readModels = async () => ({ lag: 0, caughtUp: true, problems: [] });
   expect(await readiness({ ping, readModels, stopping: () => true })).toEqual([503, { status: 'stopping' }]);
 });
 
-it('warns of a disk that is nearly full, and stays ready', async () => {
+it('warns about a nearly full disk, and stays ready', async () => {
   const health = {
     ping: { eventStore: up, documentStore: up },
     readModels: async () => ({ lag: 0, caughtUp: true, problems: [] }),

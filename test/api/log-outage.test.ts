@@ -8,7 +8,7 @@ import { eventually } from '../eventually.ts';
 import { startProxyTo } from '../proxy.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
-/** A service whose EventStoreDB, that of `EVENTSTORE_URL` or a test server, can be taken away. */
+/** A service whose EventStoreDB (from `EVENTSTORE_URL`, or a test server) can be disconnected. */
 const test = base.extend<{
   venue: {
     readonly service: RunningService;
@@ -43,7 +43,7 @@ const test = base.extend<{
   },
 });
 
-test('reads continue while the log is unavailable, even with new keys, and none asks the log', async ({ venue }) => {
+test('while the log is unavailable, reads continue without querying it, even with new keys', async ({ venue }) => {
   const { service, lines } = venue;
   const community = await service.community();
   const { key: seen, account } = await service.brand();
@@ -54,13 +54,13 @@ test('reads continue while the log is unavailable, even with new keys, and none 
 
   venue.leave();
   await eventually(() => expect(service.core.events.outage.since()).toBeDefined());
-  // The one request that finds out.
+  // This request detects the outage.
   await sleep(1_050);
   expect(await get(seen)).toBe(200);
   const asked = vi.spyOn(service.core.events, 'readStream');
   for (let n = 0; n < 3; n += 1) {
     for (const key of [seen, unseen, community.key]) expect(await get(key)).toBe(200);
-    // So that what is known of a key has to be looked up again.
+    // The cached key expires and has to be looked up again.
     await sleep(1_050);
   }
   expect(asked).not.toHaveBeenCalled();

@@ -11,19 +11,22 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avi
 const ask = (url: string, accept: string, method: 'GET' | 'POST' = 'GET') =>
   service.call(method, url, { headers: { accept } });
 
-test.each(['/nope', '/console.html', '/docs/nope', '/nope/%3Cb%3E?x=<b>'])('%s is a page in a browser', async (url) => {
-  const answer = await ask(url, BROWSER);
-  expect(answer.statusCode).toBe(404);
-  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-  expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
-  expect(answer.headers.vary).toContain('accept');
-  expect(answer.body).toContain('<h1>Page not found</h1>');
-  expect(answer.body).toContain('href="/console"');
-  expect(answer.body).not.toContain('<b>');
-});
+test.each(['/nope', '/console.html', '/docs/nope', '/nope/%3Cb%3E?x=<b>'])(
+  'a browser gets an error page for %s',
+  async (url) => {
+    const answer = await ask(url, BROWSER);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(answer.headers.vary).toContain('accept');
+    expect(answer.body).toContain('<h1>Page not found</h1>');
+    expect(answer.body).toContain('href="/console"');
+    expect(answer.body).not.toContain('<b>');
+  },
+);
 
 test.each(['/%zz', '/console/%zz', '/docs/%E0%A4%A'])(
-  'the malformed address %s is a page in a browser',
+  'a browser gets an error page for the malformed address %s',
   async (url) => {
     const answer = await ask(url, BROWSER);
     expect(answer.statusCode).toBe(400);
@@ -37,7 +40,7 @@ test.each(['/%zz', '/console/%zz', '/docs/%E0%A4%A'])(
   },
 );
 
-test.each(['/nope', '/console/nope'])('a form that a browser sends to %s is answered by a page', async (url) => {
+test.each(['/nope', '/console/nope'])('a form posted by a browser to %s gets an error page', async (url) => {
   const headers = { accept: BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
   const answer = await service.call('POST', url, { headers, body: 'csrf=1' });
   expect(answer.statusCode).toBe(404);
@@ -52,7 +55,7 @@ test.each([
   ['/nope', '*/*', 'POST'],
   ['/api/v1/nope', BROWSER, 'GET'],
   ['/api', BROWSER, 'GET'],
-] as const)('%s for %s by %s stays the JSON error', async (url, accept, method) => {
+] as const)('%s for %s by %s gets the JSON error', async (url, accept, method) => {
   const answer = await ask(url, accept, method);
   expect(answer.statusCode).toBe(404);
   expect(answer.json()).toEqual({ error: 'ResourceNotFound', details: `There is no ${method} ${url}.` });

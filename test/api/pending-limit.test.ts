@@ -18,7 +18,7 @@ afterAll(() => service.stop());
 
 type Brand = Awaited<ReturnType<RunningService['brand']>>;
 let days = 10;
-/** A day that no request has asked for yet. */
+/** A day without requests. */
 const freshDay = () => daysLater('2026-12-01' as PlainDate, days++);
 const book = ({ key }: Brand, startTime = freshDay(), headers = {}, at = space) =>
   service.post('/bookings', { key, body: { spaceId: at, startTime, startHour: 10 }, headers });
@@ -35,7 +35,7 @@ test('concurrent requests are accepted up to the limit, and one more is 422 Book
   expect((await book(await service.brand('Other'))).statusCode).toBe(201);
 });
 
-test('any answer frees a request of the quota', async () => {
+test('any decision on a request releases its place in the quota', async () => {
   const brand = await service.brand();
   const { bookings } = service.core.commands;
   const answers: readonly ((id: number) => Promise<unknown>)[] = [
@@ -59,7 +59,7 @@ test('any answer frees a request of the quota', async () => {
   }
 });
 
-test('a repetition under the same key is not counted: in progress, pending or answered', async () => {
+test('a repeat with the same idempotency key is not counted, whether in progress, pending or decided', async () => {
   const brand = await service.brand();
   const [first, second] = [await idOf(book(brand)), await idOf(book(brand))];
   const last = freshDay();
@@ -85,7 +85,7 @@ test('a refused request is not counted', async () => {
   for (let i = 0; i < LIMIT; i += 1) expect((await book(brand)).statusCode).toBe(201);
 });
 
-test('a failed request that may still be appended counts until the quota has checked it', async () => {
+test('a failed request that may still be appended counts until the quota has checked the log', async () => {
   const brand = await service.brand();
   const { events } = service.core;
   const { append } = events;

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The ids that the log has of the requests behind events of a type, oldest first. */
+/** The correlation ids that the log holds for events of a type, oldest first. */
 const inLog = async (type: string) =>
   Array.fromAsync(
     service.core.events.readAll({ types: [type] }),
@@ -21,7 +21,7 @@ test('X-Request-Id is the correlation id of the request’s events', async () =>
   const booked = await service.post('/bookings', {
     key: brand.key,
     body: { spaceId: space, startTime: '2026-12-10', startHour: 10 },
-    // A client cannot choose it: it would find its request under the id of another.
+    // A client cannot choose the id, or two requests could share one.
     headers: { 'x-request-id': 'mine' },
   });
   expect(booked.statusCode).toBe(201);
@@ -37,7 +37,7 @@ test('X-Request-Id is the correlation id of the request’s events', async () =>
   expect(await inLog('WebhookRemoved')).toEqual([removed.headers['x-request-id']]);
 });
 
-test('every answer has one of its own', async () => {
+test('every response has a unique X-Request-Id', async () => {
   const answers = await Promise.all([
     service.get('/bookings', { key: brand.key }),
     service.get('/bookings', { key: brand.key }),
@@ -57,7 +57,7 @@ test('every answer has one of its own', async () => {
   expect(new Set(ids).size).toBe(answers.length);
 });
 
-test('an unexpected error names it in its details, too', async () => {
+test('an unexpected error includes the request id in its details', async () => {
   const { queries } = service.core;
   const { list } = queries.reviews;
   queries.reviews.list = () => Promise.reject(new Error('unexpected'));

@@ -12,7 +12,7 @@ async function* chunksOf(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 const read = (cache: ResponseCache, key: string, of = V1, chunks: readonly Buffer[] = LONG) =>
   Array.fromAsync(cache.caching(key, of, chunksOf(chunks)));
 
-test('a long list is cached under its key, in its version', async () => {
+test('caches a long list by key and version', async () => {
   const cache = createResponseCache();
   expect(cache.get('one', V1)).toBeUndefined();
   expect(await read(cache, 'one')).toEqual(LONG);
@@ -25,7 +25,7 @@ test('a long list is cached under its key, in its version', async () => {
   expect(cache.get('one', V1)).toBeUndefined();
 });
 
-test('a list under 64 KiB or over 8 MiB is not cached', async () => {
+test('does not cache a list under 64 KiB or over 8 MiB', async () => {
   const cache = createResponseCache();
   await read(cache, 'short', V1, [chunk('a', 1_000)]);
   const huge = Array.from({ length: 9 }, () => chunk('a', 2 ** 20));
@@ -33,7 +33,7 @@ test('a list under 64 KiB or over 8 MiB is not cached', async () => {
   expect([cache.get('short', V1), cache.get('huge', V1)]).toEqual([undefined, undefined]);
 });
 
-test('a list that fails or whose reader stops is not cached', async () => {
+test('does not cache a list that fails or whose reader stops early', async () => {
   const cache = createResponseCache();
   for await (const first of cache.caching('stopped', V1, chunksOf(LONG))) {
     expect(first).toEqual(LONG[0]);
@@ -47,7 +47,7 @@ test('a list that fails or whose reader stops is not cached', async () => {
   expect([cache.get('stopped', V1), cache.get('failed', V1)]).toEqual([undefined, undefined]);
 });
 
-test('a reader that never finishes does not keep other lists from being cached', async () => {
+test('a reader that never finishes does not prevent other lists from being cached', async () => {
   const cache = createResponseCache();
   const stuck = cache.caching('stuck', V1, chunksOf(LONG));
   await stuck.next();

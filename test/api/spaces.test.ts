@@ -31,7 +31,7 @@ const errorOf = async (answer: ReturnType<RunningService['get']>) => {
 };
 
 describe('GET /spaces', () => {
-  test('a brand finds every space that takes bookings, with its terms', async () => {
+  test('a brand gets every space that takes bookings, with its terms', async () => {
     const answer = await service.get('/spaces', { key: brand.key });
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['content-type']).toMatch(/^application\/json/);
@@ -48,7 +48,7 @@ describe('GET /spaces', () => {
     ]);
   });
 
-  test('a community finds its own spaces, also those that take no bookings', async () => {
+  test('a community gets its own spaces, including those that take no bookings', async () => {
     expect(await idsIn(harbour.key)).toEqual([hall]);
     expect(await idsIn(mill.key)).toEqual([barn, cellar]);
     const newcomer = await service.community('UTC', 'Newcomer');
@@ -72,7 +72,7 @@ describe('GET /spaces', () => {
 describe('GET /spaces/{spaceId}', () => {
   const one = (id: unknown, key = brand.key, headers = {}) => service.get(`/spaces/${id}`, { key, headers });
 
-  test('is the space of the list, and 304 while it is the same', async () => {
+  test('equals the entry of the list, and is 304 until the space changes', async () => {
     const answer = await one(barn);
     const listed = (await service.get('/spaces', { key: brand.key })).json();
     expect([answer.statusCode, answer.json()]).toEqual([200, listed[1]]);
@@ -81,11 +81,11 @@ describe('GET /spaces/{spaceId}', () => {
     expect((await one(hall, brand.key, { 'if-none-match': String(etag) })).statusCode).toBe(200);
   });
 
-  test('shows a brand that a space takes no bookings', async () => {
+  test('tells a brand that a space takes no bookings', async () => {
     expect((await one(cellar)).json()).toMatchObject({ name: 'Cellar', active: false });
   });
 
-  test('the space of another community does not exist', async () => {
+  test('a space of another community is 404', async () => {
     expect(await errorOf(one(barn, harbour.key))).toEqual([404, 'ResourceNotFound']);
     expect(await errorOf(one(4_711))).toEqual([404, 'ResourceNotFound']);
     expect((await one(barn, harbour.key)).json().details).toBe(`There is no space ${barn}.`);

@@ -32,7 +32,7 @@ test('the secret is returned once and stored nowhere in the clear', async () => 
     expect(JSON.stringify(event)).not.toContain(signingSecret.slice('whsec_'.length));
 });
 
-test('a URL with an international name is registered in the form that is called', async () => {
+test('a URL with an internationalised host name is registered in its ASCII form', async () => {
   const made = await register({ url: 'https://bücher.example.com/été', events: 1 }, await service.key(brand.account));
   expect(made.json()).toMatchObject({ url: 'https://xn--bcher-kva.example.com/%C3%A9t%C3%A9' });
 });
@@ -93,7 +93,7 @@ test('a key can have at most twenty registrations', async () => {
   expect(answer.json().details).toMatch(/20/);
 });
 
-test('nor can it get more by registering many at once, and its account not more than thirty in a minute', async () => {
+test('concurrent registrations cannot exceed the limit, and an account can make at most thirty a minute', async () => {
   const { account } = await service.brand();
   const registerMany = (key: string, count: number) =>
     Promise.all(Array.from({ length: count }, () => register(endpoint, key)));

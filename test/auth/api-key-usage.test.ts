@@ -53,7 +53,7 @@ test('a process whose clock is behind does not overwrite a later use', async () 
   expect((await uses.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:00:00.000Z');
 });
 
-test('an unknown key is not recorded, and a failing store does not fail the call', async () => {
+test('does not record an unknown key, and a store failure does not fail the call', async () => {
   const uses = await open();
   expect(await uses.trackUsage(authenticate)('unknown')).toBeUndefined();
   await documents.close();

@@ -7,10 +7,10 @@ import type { MembershipEvent } from '../../src/domain/events.ts';
 
 export const BY_OPERATOR: ChangeContext = { actor: OPERATOR, correlationId: 'test' };
 
-/** Told of changes to users, apps and clients, in place of the log. */
+/** Receives the changes to users, apps and clients, in place of the log. */
 export function createChangeLog(): MembershipLog & {
   readonly told: { readonly change: MembershipEvent; readonly context: ChangeContext }[];
-  /** Lets it answer nothing for a while. */
+  /** Makes it unavailable or available again. */
   fails(isFailing: boolean): void;
 } {
   let isFailing = false;
@@ -27,10 +27,10 @@ export function createChangeLog(): MembershipLog & {
   };
 }
 
-/** For those that say of failures what they go on with. */
+/** A logger for components that report failures and continue. */
 export const NO_LOGGER = { error: () => {} };
 
-/** Users, what ends their grants, and what the log is told of both. */
+/** Users, their ended grants, and the events appended about both. */
 export async function openUsers(documents: OperatedDocumentStore, clock: () => number) {
   const log = createChangeLog();
   const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });

@@ -5,7 +5,7 @@ import { startDemo } from '../console/console.fixture.ts';
 
 /** CLOCK_SHIFT moves the service's clock but not oidc-provider's, so issuing and verifying tokens must use the same one. */
 test.each(['P3D', '-P3D'])(
-  'with CLOCK_SHIFT=%s users can sign in, and tokens are valid until they expire',
+  'with CLOCK_SHIFT=%s, users can sign in and tokens are valid until they expire',
   async (shift) => {
     const running = await startDemo({ CLOCK_SHIFT: shift });
     onTestFinished(() => running.stop());

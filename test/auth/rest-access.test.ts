@@ -69,7 +69,7 @@ test('scopes grant permissions: anything else is 403', async () => {
   expect((await service.get('/bookings', { key: nothing })).json().error).toBe('InsufficientPermissions');
 });
 
-test('403 for a missing scope names the scope to ask for; other refusals do not (RFC 6750, 3.1)', async () => {
+test('only the 403 for a missing scope names the scope to request (RFC 6750, 3.1)', async () => {
   const app = await TestApp.register(url);
   const { access_token: reader } = await app.tokens({ ...asBrand(), scope: 'service.api.read' });
   const { access_token: hooks } = await app.tokens({ ...asBrand(), scope: 'service.api.webhooks' });
@@ -108,7 +108,7 @@ test('403 for a missing scope names the scope to ask for; other refusals do not 
   }
 });
 
-test('the chosen account counts: a community may not book, and sees its own bookings', async () => {
+test('the chosen account decides: a community cannot book and sees its own bookings', async () => {
   const app = await TestApp.register(url);
   const consent = { ...user, account: `Community:${community.id}`, scope: API_SCOPE };
   const { access_token: token } = await app.tokens(consent);
@@ -133,7 +133,7 @@ test('a webhook belongs to the client and the account, not to the token', async 
   expect((await service.get('/webhooks', { key: stranger.access_token })).json()).toEqual([]);
 });
 
-test('the protected resource metadata of the API', async () => {
+test('publishes the protected resource metadata of the API', async () => {
   const response = await fetch(`${url}/.well-known/oauth-protected-resource/api/v1`);
   expect(await response.json()).toMatchObject({
     resource: `${url}/api/v1`,
@@ -142,7 +142,7 @@ test('the protected resource metadata of the API', async () => {
   });
 });
 
-test('limits count each caller behind a trusted proxy, and all callers behind another proxy as one, which is logged', async () => {
+test('rate limits count callers separately behind a trusted proxy; callers behind any other proxy share one limit, which is logged', async () => {
   const tokenRequest = (app: RunningService['app'], from: string) =>
     app.inject({
       method: 'POST',

@@ -3,7 +3,7 @@ import { SCOPE_DESCRIPTIONS, SCOPES, whatScopesAllow } from '../../src/auth/scop
 
 const BRAND_ONLY = ['service.api.write', 'service.mcp'];
 
-test('a brand sees everything that an app asks for, each item once', () => {
+test('a brand sees every permission that an app requests once', () => {
   expect(whatScopesAllow(SCOPES, ['Brand'])).toEqual([...new Set(Object.values(SCOPE_DESCRIPTIONS))]);
 });
 
@@ -18,7 +18,7 @@ test('a community does not see the permission to request bookings, which it cann
   expect(whatScopesAllow(['service.api.write'], ['Community'])).toEqual([]);
 });
 
-test('a user who may still choose the account sees which scopes depend on the choice', () => {
+test('a user who can still choose the account sees which scopes depend on it', () => {
   for (const scope of SCOPES) {
     const [told = ''] = whatScopesAllow([scope], ['Brand', 'Community']);
     expect(told).toMatch(SCOPE_DESCRIPTIONS[scope] ?? '');

@@ -22,14 +22,14 @@ describe.each(documentEngines)('signing keys on %s', (_name, createDatabase) => 
     createSigningKeys({ documents: await database.open(), secretKey: key, clock });
   const kids = async (keys: Awaited<ReturnType<typeof open>>) => (await keys.current()).keys.map(({ kid }) => kid);
 
-  test('are created once, however many processes start at the same time', async () => {
+  test('are created once by any number of concurrently starting processes', async () => {
     const processes = await Promise.all([open(), open(), open()]);
     const seen = await Promise.all(processes.map(kids));
     expect(new Set(seen.map(String)).size).toBe(1);
     expect(seen[0]).toHaveLength(1);
   });
 
-  test('are sealed: another secret key does not open them, and the document holds no private part in the clear', async () => {
+  test('are sealed, so another secret key cannot open them and the document holds no private part in the clear', async () => {
     const other = await open(randomBytes(32));
     await expect(other.current()).rejects.toThrow('cannot be opened');
     const documents = await (await database.open()).open<{ keys: unknown }>({
@@ -42,7 +42,7 @@ describe.each(documentEngines)('signing keys on %s', (_name, createDatabase) => 
     for (const part of ['d', 'p', 'q'] as const) expect(text).not.toContain(privateJwk[part]);
   });
 
-  test('rotate: a new key is published before it signs, in every process; the old one stays until its tokens expire', async () => {
+  test('rotate in every process: a new key is published before it signs, and the old one stays until its tokens expire', async () => {
     const [here, there] = [await open(), await open()];
     const [first] = await kids(here);
     const { kid, signsFrom } = await here.rotate();

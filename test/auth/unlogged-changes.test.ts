@@ -19,7 +19,7 @@ const ada = { email, password, accounts: [brand, community] };
 
 describe.each(documentEngines)('events about users, on %s', (_name, createDatabase) => {
   let documents: OperatedDocumentStore;
-  /** What fails at this moment, as if the process had died there. */
+  /** The steps that currently fail, as if the process had died there. */
   const fails: { log: boolean; revocation: boolean; of: string | undefined } = {
     ...{ log: false, revocation: false, of: undefined },
   };
@@ -58,7 +58,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     return { users, endedGrants, endedSessions, log, told };
   }
 
-  /** Everything that is stored of users. */
+  /** All stored data of users. */
   async function stored(): Promise<string> {
     const records = await documents.open<object>({ name: 'users', kind: 'record', indexes: [] });
     return JSON.stringify(await Array.fromAsync(records.find(everyDocument())));
@@ -86,7 +86,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(JSON.stringify(log.told)).not.toMatch(/ada@|example|argon|another|horse/);
   });
 
-  test('records no event for a refused change or one without effect', async () => {
+  test('records no event for a change that is refused or has no effect', async () => {
     const { users, told } = await open();
     const { id } = accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
     expect(await users.add(ada, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
@@ -97,7 +97,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(told()).toEqual(['MemberAdded Brand:1']);
   });
 
-  test('while the log is down, changes happen; their events follow later, once, with the actor', async () => {
+  test('while the log is down, changes take effect, and their events follow later exactly once, with the actor', async () => {
     const { users } = await open();
     fails.log = true;
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
@@ -117,7 +117,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect((await later.users.get(id))?.accounts).toEqual([community]);
   });
 
-  test('the consequences of an interrupted change are completed before its event is appended', async () => {
+  test('completes an interrupted change before appending its event', async () => {
     const { users, told } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     fails.revocation = true;
@@ -131,13 +131,13 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(later.told()).toEqual(['MemberRemoved Brand:1']);
   });
 
-  test('the consequences of a change are applied once, however long the log is down', async () => {
+  test('applies a change only once during a log outage of any length', async () => {
     const { users, endedGrants, endedSessions } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     fails.log = true;
     accepted(await users.removeAccount(id, brand, BY_OPERATOR));
     accepted(await users.changePassword(id, 'another long one', BY_OPERATOR));
-    // From here on, apps are connected and sessions begin that nothing may end.
+    // From here on, new grants and sessions must not be ended.
     accepted(await users.addAccount(id, brand, BY_OPERATOR));
     const later = await open();
     await later.users.finishChanges();
@@ -149,7 +149,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect([...endedSessions, ...later.endedSessions]).toEqual([id]);
   });
 
-  test('a user whose changes cannot be finished does not block the others', async () => {
+  test('a user whose changes cannot be completed does not block other users', async () => {
     const { users } = await open();
     const ids: string[] = [];
     for (const name of ['ada', 'bea', 'cem'])
@@ -174,12 +174,12 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect(told().filter((change) => change === 'MemberRemoved Brand:1')).toHaveLength(1);
   });
 
-  test('no process finds a removed user or the e-mail, even before the event is appended', async () => {
+  test('a removed user and the e-mail are gone in every process, even before the event is appended', async () => {
     const { users } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     const bea = accepted(await users.add({ ...ada, email: 'bea@example.com', accounts: [brand] }, BY_OPERATOR));
     fails.log = true;
-    // What is left of one does not stand in the way of another.
+    // The leftovers of one change do not block another.
     expect(await users.remove(bea.id, BY_OPERATOR)).toBe(true);
     expect(await users.remove(id, BY_OPERATOR)).toBe(true);
     expect(await users.remove(id, BY_OPERATOR)).toBe(false);
@@ -206,7 +206,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
     expect((await later.users.byEmail(email))?.accounts).toEqual([brand]);
   });
 
-  test('keeps looking for unfinished changes, even while one cannot be finished', async () => {
+  test('keeps completing other changes while one cannot be completed', async () => {
     const { users, told } = await open();
     fails.log = true;
     accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));

@@ -28,7 +28,7 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     return user;
   }
 
-  test('signs in with any spelling of the e-mail, and only with the right password', async () => {
+  test('a user signs in with any spelling of the e-mail and only with the right password', async () => {
     const user = await added('  Ada@Example.com ');
     expect(user.email).toBe('ada@example.com');
     expect(await users.verifyPassword('ADA@example.com', password)).toEqual(user);
@@ -37,7 +37,7 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     expect(await users.verifyPassword('ada@example.com', '')).toBeUndefined();
   });
 
-  test('the same characters in other code points are the same password', async () => {
+  test('a password matches in any Unicode normalization form', async () => {
     const user = await users.add(
       { email: 'nfc@example.com', password: 'caf\u00e9 au lait', accounts: [brand] },
       BY_OPERATOR,
@@ -45,7 +45,7 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     expect(await users.verifyPassword('nfc@example.com', 'cafe\u0301 au lait')).toEqual(user);
   });
 
-  test('an e-mail is used only once, even if added twice at the same time or in a different case', async () => {
+  test('an e-mail is unique, even when added concurrently or in a different case', async () => {
     const outcomes = await Promise.all(
       ['Twin@example.com', 'twin@EXAMPLE.com'].map((email) =>
         users.add({ email, password, accounts: [brand] }, BY_OPERATOR),
@@ -90,7 +90,7 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     });
   });
 
-  test('belongs to several accounts, each only once, and always to at least one', async () => {
+  test('a user belongs to at least one account, and to each only once', async () => {
     const user = await added('several@example.com');
     await Promise.all([
       users.addAccount(user.id, community, BY_OPERATOR),
@@ -103,7 +103,7 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     expect((await users.get(user.id))?.accounts).toEqual([community]);
   });
 
-  test('a removed user no longer exists, and the e-mail can be used again', async () => {
+  test('removing a user frees the e-mail', async () => {
     const user = await added('gone@example.com');
     expect(await users.remove(user.id, BY_OPERATOR)).toBe(true);
     expect(await users.remove(user.id, BY_OPERATOR)).toBe(false);
@@ -112,7 +112,7 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     await added('gone@example.com');
   });
 
-  test('nothing it returns contains the hash', async () => {
+  test('never returns the password hash', async () => {
     const answers = [await added('hash@example.com'), await users.list(), await users.byEmail('hash@example.com')];
     expect(JSON.stringify(answers)).not.toMatch(/argon2|hash"/i);
   });

@@ -52,7 +52,7 @@ describe('authorization requests', () => {
     ['a challenge without its method', { code_challenge_method: undefined }, 'invalid_request'],
     ['a disabled response type', { response_type: 'none' }, 'unsupported_response_type'],
     ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
-  ])('%s: the error is returned to the app', async (_what, parameters, error) => {
+  ])('returns the error to the app: %s', async (_what, parameters, error) => {
     const { url } = await app.authorizationUrl(parameters);
     const back = await app.answerTo(url);
     expect(back.href.startsWith(REDIRECT)).toBe(true);
@@ -68,7 +68,7 @@ describe('authorization requests', () => {
     expect((await send(url.pathname + url.search)).status).toBe(303);
   });
 
-  test('two resources at once are refused: a refresh token would be valid for both', async () => {
+  test('refuses two resources at once, because a refresh token would be valid for both', async () => {
     const { url } = await app.authorizationUrl();
     url.searchParams.append('resource', 'mcp');
     expect((await app.answerTo(url)).searchParams.get('error')).toBe('invalid_target');
@@ -79,7 +79,7 @@ describe('authorization requests', () => {
     ['a redirect with a longer path', { redirect_uri: `${REDIRECT}/more` }],
     ['an unknown client', { client_id: 'nobody' }],
     ['no client', { client_id: undefined }],
-  ])('%s: shown to the user, never redirected', async (_what, parameters) => {
+  ])('shows the error to the user and never redirects: %s', async (_what, parameters) => {
     const { url } = await app.authorizationUrl(parameters);
     const page = await new Browser(running.url).open(url);
     expect(page.url.origin).toBe(running.url);
@@ -120,7 +120,7 @@ describe('token requests', () => {
     expect([status, body.error]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
   });
 
-  test('no resource: invalid_target, with a code and with a refresh token, and the refresh token is not used up', async () => {
+  test('a code or refresh token without a resource gets invalid_target and does not use up the refresh token', async () => {
     const { callback, verifier } = await app.allow(consent);
     const { body } = await form('/connect/token', {
       grant_type: 'authorization_code',
@@ -152,7 +152,7 @@ describe('token requests', () => {
     expect(tokens.refresh_token).toBeUndefined();
   });
 
-  test('a body that is not a form, or is too large', async () => {
+  test('refuses a body that is not a form or is too large', async () => {
     const json = await send('/connect/token', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -180,7 +180,7 @@ describe('registration', () => {
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
   });
 
-  test('a name has 1 to 200 characters, and an emoji is one', async () => {
+  test('a name has 1 to 200 characters, and an emoji counts as one', async () => {
     const named = async (client_name: string) => register({ ...good, client_name });
     expect((await named('🎉'.repeat(200))).status).toBe(201);
     const { body } = await named('🎉'.repeat(201));
@@ -210,7 +210,7 @@ describe('registration', () => {
     expect([status, body.error]).toEqual([400, error]);
   });
 
-  test('a body that is too large, or of another content type', async () => {
+  test('refuses a body that is too large or has another content type', async () => {
     expect((await register({ ...good, client_name: 'x'.repeat(100_000) })).status).toBe(413);
     expect((await register('a=b', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(400);
   });
@@ -226,7 +226,7 @@ describe('registration', () => {
     expect(body).not.toHaveProperty('sector_identifier_uri');
   });
 
-  test('other spellings of the path are 404, so they bypass no rate limit', async () => {
+  test('other spellings of the path are 404, so they cannot bypass the rate limit', async () => {
     for (const path of ['/connect/Register', '/connect/register/', '/CONNECT/REGISTER', '//connect/register'])
       expect(
         (await send(path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).status,
@@ -235,7 +235,7 @@ describe('registration', () => {
 });
 
 describe('introspection, revocation, userinfo', () => {
-  test('anything but a token of ours is inactive, and revoking it does nothing', async () => {
+  test('a foreign token is inactive, and revoking it does nothing', async () => {
     const { access_token: token } = await app.tokens(consent);
     const [header, payload] = token.split('.');
     for (const wrong of ['nothing', 'a.b.c', `${header}.${payload}.AAAA`]) {
@@ -272,7 +272,7 @@ describe('sign-in and consent', () => {
   }
   const credentials = { email: 'ada@example.com', password: PASSWORD };
 
-  test('every permitted e-mail and password can be typed in', async () => {
+  test('the form accepts every permitted e-mail and password', async () => {
     const { page } = await signInPage();
     expect(page.text).toMatch(/name="email"[^>]* maxlength="254"/);
     // A browser counts an emoji twice, the rule for passwords once.
@@ -297,7 +297,7 @@ describe('sign-in and consent', () => {
     expect(answers[0]?.status).toBe(422);
   });
 
-  test("a form made elsewhere does nothing: no token, another's token, another origin, another browser", async () => {
+  test('a forged form does nothing: no token, another user’s token, another origin, another browser', async () => {
     const { browser, page } = await signInPage();
     const { page: otherPage } = await signInPage();
     const token = /name="form_token" value="([^"]+)"/.exec(otherPage.text)?.[1] ?? '';
@@ -355,7 +355,7 @@ describe('sign-in and consent', () => {
   });
 });
 
-describe('pages that submit themselves', () => {
+describe('self-submitting pages', () => {
   /** The policy lets the page run its one script, submit its form and follow the redirect, and nothing else. */
   function expectToWork({ text, policy }: Page, targets: readonly string[]) {
     const [, script = ''] = /<script>(.*?)<\/script>/s.exec(text) ?? [];
@@ -375,7 +375,7 @@ describe('pages that submit themselves', () => {
     expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
   });
 
-  test('signing in as another user signs the first user out and asks the second one', async () => {
+  test('signing in as another user signs the first user out and asks the second for consent', async () => {
     const bea = await running.users.add(
       { email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] },
       BY_OPERATOR,
@@ -395,7 +395,7 @@ describe('pages that submit themselves', () => {
 });
 
 describe('limits', () => {
-  test('wrong passwords block their network alone, in every process, and the answer states for how long', async () => {
+  test('wrong passwords block only their network, in every process, and the response states for how long', async () => {
     const options = { secretKey, limits: { perEmail: 3 }, trustProxy: true };
     const processes = await Promise.all([1, 2].map(async () => runServer(await database.open(), options)));
     try {
@@ -407,7 +407,7 @@ describe('limits', () => {
       };
       const statuses = [];
       for (let count = 0; count < 3; count += 1)
-        // Some proxies add the port of the connection, which is another one each time.
+        // Some proxies add the port of the connection, which differs each time.
         statuses.push(
           (await attempt(count % 2, 'ADA@example.com', 'wrong password', `192.0.2.1:${5_000 + count}`)).status,
         );
@@ -427,7 +427,7 @@ describe('limits', () => {
     }
   });
 
-  test('too many registrations from one network, in whichever process', async () => {
+  test('refuses too many registrations from one network across processes', async () => {
     const options = { secretKey, limits: { registrations: 3 }, trustProxy: true };
     const processes = await Promise.all([1, 2].map(async () => runServer(await database.open(), options)));
     const from = async (address: string, process: number, body: unknown = { redirect_uris: [REDIRECT] }) =>
@@ -439,7 +439,7 @@ describe('limits', () => {
     try {
       expect((await from('2001:db8::1', 0)).status).toBe(201);
       expect((await from('2001:db8::2', 1)).status).toBe(201);
-      // What is refused has been looked at, too.
+      // Refused documents were fetched too.
       expect((await from('2001:db8::3', 0, {})).status).toBe(400);
       for (const process of [0, 1]) {
         const refused = await from('2001:db8::4', process);
@@ -459,7 +459,7 @@ describe('limits', () => {
     }
   });
 
-  test('a registered client that no user allowed is removed after a day; an allowed one stays', async () => {
+  test('removes a registered client without consent after a day, and keeps one with consent', async () => {
     const used = await TestApp.register(running.url);
     const unused = await TestApp.register(running.url);
     await used.tokens(consent);
@@ -470,7 +470,7 @@ describe('limits', () => {
   });
 });
 
-test('URLs in the metadata are the issuer’s, with any Host and forwarding headers', async () => {
+test('the metadata uses the URLs of the issuer with any Host and forwarding headers', async () => {
   const forged = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'https',

@@ -5,7 +5,7 @@ import { hasChromium, launchChromium, openWindow, type Screen, violationsOn } fr
 import { type Running, startDemo } from '../console/console.fixture.ts';
 import { TestApp } from './test-app.ts';
 
-/** The sign-in and consent pages in a real browser, for apps whose names and addresses are made to mislead. */
+/** The sign-in and consent pages in a real browser, for apps with misleading names and addresses. */
 
 const HOSTILE = [
   ['a name that turns the line round', 'gro.liam \u202e moc.eugnev', 'http://127.0.0.1:9/callback'],
@@ -23,7 +23,7 @@ const HOSTILE = [
 const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
 const PHONE: Screen = { width: 390, colorScheme: 'dark', script: true };
 
-/** Whether the letters of an element stand from left to right. Runs in the page. */
+/** Whether the letters of an element run from left to right. Runs in the page. */
 const LEFT_TO_RIGHT = `(element) => {
   const letters = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -38,7 +38,7 @@ const LEFT_TO_RIGHT = `(element) => {
   return letters.every((one, at) => at === 0 || one.top > letters[at - 1].top + 4 || one.left >= letters[at - 1].left);
 }`;
 
-/** What we say, and addresses, whose letters do not stand as they were written. */
+/** Our own text and addresses that are displayed in another order than written. */
 const TURNED_ROUND = `[...document.querySelectorAll('h1, p, li, button, label, .claims dt, .claims .host')]
   .filter((element) => !(${LEFT_TO_RIGHT})(element)).map(({ textContent }) => textContent)`;
 /** Names whose ink may reach outside. */
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   let app: TestApp;
-  /** Looks at all that is hostile, signed out before each. */
+  /** Checks every hostile client, signed out before each. */
   let window: Awaited<ReturnType<typeof openWindow>>;
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await running.stop();
   });
 
-  test.each(HOSTILE)('%s does not mislead the user, on a wide screen or a phone', async (_what, name, redirect) => {
+  test.each(HOSTILE)('%s cannot mislead the user on a wide screen or a phone', async (_what, name, redirect) => {
     const [{ user }] = running.demo.brands;
     const clientId = `old-${randomBytes(6).toString('hex')}`;
     // As registered before names were checked.
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
         await page.emulateMedia({ colorScheme });
         expect(await violationsOn(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-        // Everything we say, and the address, stands as it was written.
+        // Our own text and the address are displayed in the order in which they are written.
         expect(await page.evaluate(TURNED_ROUND)).toEqual([]);
         expect(await page.evaluate(NOT_CLIPPED)).toEqual([]);
         if (process.env.SCREENSHOTS)
@@ -112,30 +112,37 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     ['by the link on a page, at 390 px', 390, { prompt: 'none' }, 'link', 'Continue', 'login_required'],
     ['by the link on a page, at 1440 px', 1440, { prompt: 'none' }, 'link', 'Continue', 'login_required'],
     ['by a redirect after a form', 1440, {}, 'button', 'Cancel', 'access_denied'],
-  ] as const)('an app with a scheme of its own gets its answer %s', async (_how, width, asked, role, name, error) => {
-    const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback';
-    const app = await TestApp.register(running.url, { client_name: 'Cursor', redirect_uris: [redirect] });
-    const colorScheme = width === 390 ? 'dark' : 'light';
-    const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
-    const devTools = await context.newCDPSession(page);
-    await devTools.send('Page.enable');
-    /** Where the browser went: by a link, by a redirect. */
-    const visited: URL[] = [];
-    devTools.on('Page.frameStartedNavigating', ({ url }) => visited.push(new URL(url)));
-    page.on('request', (request) => visited.push(new URL(request.url())));
-    const answer = () => visited.find(({ protocol }) => protocol === 'cursor:')?.searchParams.get('error');
+  ] as const)(
+    'an app with a private-use scheme gets its response %s',
+    async (_how, width, asked, role, name, error) => {
+      const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback';
+      const app = await TestApp.register(running.url, { client_name: 'Cursor', redirect_uris: [redirect] });
+      const colorScheme = width === 390 ? 'dark' : 'light';
+      const { context, page, complaints } = await openWindow(browser, running.url, {
+        width,
+        colorScheme,
+        script: true,
+      });
+      const devTools = await context.newCDPSession(page);
+      await devTools.send('Page.enable');
+      /** The addresses that the browser opened, by link or redirect. */
+      const visited: URL[] = [];
+      devTools.on('Page.frameStartedNavigating', ({ url }) => visited.push(new URL(url)));
+      page.on('request', (request) => visited.push(new URL(request.url())));
+      const answer = () => visited.find(({ protocol }) => protocol === 'cursor:')?.searchParams.get('error');
 
-    await page.goto((await app.authorizationUrl({ redirect_uri: redirect, ...asked })).url.href);
-    const way = page.getByRole(role, { name });
-    if (role === 'link') expect((await way.getAttribute('href'))?.startsWith(`${redirect}?`)).toBe(true);
-    expect(await violationsOn(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    if (process.env.SCREENSHOTS)
-      await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}-${width}.png`, fullPage: true });
-    await way.click();
-    await expect.poll(answer).toBe(error);
-    // A redirect that the Content-Security-Policy forbids would be among them.
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
+      await page.goto((await app.authorizationUrl({ redirect_uri: redirect, ...asked })).url.href);
+      const way = page.getByRole(role, { name });
+      if (role === 'link') expect((await way.getAttribute('href'))?.startsWith(`${redirect}?`)).toBe(true);
+      expect(await violationsOn(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}-${width}.png`, fullPage: true });
+      await way.click();
+      await expect.poll(answer).toBe(error);
+      // A redirect blocked by the Content-Security-Policy would be among them.
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
 });

@@ -39,7 +39,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
       .grantsOf({ account: BRAND })
       .then((grants) => grants.filter(({ clientId }) => clientId === app.id));
 
-  test('registering an app appends no event; connecting it does, and again only when it gets more scopes', async () => {
+  test('connecting an app appends an event, and so does granting it more scopes; registering it does not', async () => {
     const app = await TestApp.register(running.url);
     expect(told()).toEqual([]);
     await app.tokens({ ...consent, scope: 'openid service.api.read' });
@@ -62,7 +62,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     expect(JSON.stringify(told())).not.toContain(running.user.email);
   });
 
-  test('records the end of a grant and its actor', async () => {
+  test('records who ended a grant', async () => {
     const connected = async () => {
       const app = await TestApp.register(running.url);
       const tokens = await app.tokens(consent);
@@ -98,7 +98,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     expect(told()).toMatchObject([{ ...ended(fourth.app), by: BY_OPERATOR.actor }]);
   });
 
-  test('records a user who leaves an account, and the disconnected apps, under one request', async () => {
+  test('records under one request id that a user left an account and which apps were disconnected', async () => {
     const user = accepted(
       await running.users.add(
         { email: 'leaver@example.com', password: PASSWORD, accounts: [BRAND, { ...BRAND, id: 8 as never }] },
@@ -113,7 +113,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     expect(running.told.map(({ context }) => context.correlationId)).toEqual(['leaving', 'leaving']);
   });
 
-  test("an account's own client, when it is made and removed, without its secret", async () => {
+  test('records the creation and removal of an account’s own client, without its secret', async () => {
     const { clients } = running.server;
     const added = accepted(
       await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Nightly import' }, BY_OPERATOR),
@@ -128,7 +128,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     expect(JSON.stringify(told())).not.toContain(added.clientSecret);
   });
 
-  test('while the log is down, apps and clients end at once; the events follow later', async () => {
+  test('while the log is down, apps and clients lose access at once, and the events follow later', async () => {
     const { clients, connectedApps, accessTokens } = running.server;
     running.logFails(true);
     const app = await TestApp.register(running.url);
@@ -159,7 +159,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     }
   });
 
-  test('no process finds an ended grant, even before its event is appended', async () => {
+  test('an ended grant is gone in every process, even before its event is appended', async () => {
     const app = await TestApp.register(running.url);
     await app.tokens(consent);
     const [grant] = await grantsOf(app);
@@ -172,7 +172,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     });
     expect(await existenceCheck('Grant', grantId)()).toBe(false);
     expect(await adapter('Grant').find(grantId)).toBeUndefined();
-    // What was on its way when the grant ended is not issued any more.
+    // A token in progress when the grant ends is not issued.
     const token = { grantId, accountId: running.user.id, clientId: app.id };
     await expect(adapter('AccessToken').upsert('late', token, 60)).rejects.toThrow();
     expect(await adapter('AccessToken').find('late')).toBeUndefined();

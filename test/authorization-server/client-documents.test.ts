@@ -14,7 +14,7 @@ let database: TestDatabase;
 let running: RunningServer;
 let publisher: Receiver;
 const documents = new Map<string, unknown>();
-/** How the publisher fails, if it does. */
+/** How the publisher fails, if at all. */
 let down: number | 'cut' | undefined;
 
 beforeAll(async () => {
@@ -114,7 +114,7 @@ test.each<[string, object]>([
   ['a secret', { client_secret: 'x' }],
   ['a name that turns the page round', { client_name: 'App \u202e' }],
   ['too many bytes', { client_name: 'x', padding: 'x'.repeat(6_000) }],
-])('refused: a document with %s', async (_what, metadata) => {
+])('refuses a document with %s', async (_what, metadata) => {
   const redirect = 'http://127.0.0.1/callback';
   const { page } = await open(publish({ redirect_uris: [redirect], ...metadata }), redirect);
   expect(page.status).toBeGreaterThanOrEqual(400);
@@ -142,7 +142,7 @@ describe('while its publisher is down', () => {
     ['answers 500', 500],
     ['answers 429', 429],
     ['cuts the connection', 'cut'],
-  ])('(it %s) a client that a user has allowed goes on refreshing', async (_how, how) => {
+  ])('(it %s) a client with consent can still refresh its tokens', async (_how, how) => {
     const { id, token } = await connect();
     down = how;
     await anotherProcess(async (refresh) => {
@@ -153,7 +153,7 @@ describe('while its publisher is down', () => {
     });
   });
 
-  test('still works a month later if the publisher was up from time to time', async () => {
+  test('a client still works after a month in which the publisher was up only occasionally', async () => {
     let { id, token } = await connect();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     for (const how of [undefined, undefined, 500] as const) {
@@ -168,7 +168,7 @@ describe('while its publisher is down', () => {
     }
   });
 
-  test('a document without a copy is unavailable, and the client is not penalised', async () => {
+  test('a document without a copy is reported as unavailable, without a penalty for the client', async () => {
     const { id, token } = await connect();
     const copies = await (await database.open()).open({ name: 'clientDocuments', kind: 'record', indexes: [] });
     for await (const { key } of copies.find(ask())) await copies.delete(key);
@@ -187,7 +187,7 @@ describe('while its publisher is down', () => {
     expect(page.text).toContain('cannot be fetched at the moment');
   });
 
-  test('a withdrawn document ends the client', async () => {
+  test('withdrawing the document ends the client', async () => {
     const { id, token } = await connect();
     down = 404;
     await anotherProcess(async (refresh) => {
@@ -208,7 +208,7 @@ test('an unusable document is fetched once per request', async () => {
   expect(fetched()).toBe(2);
 });
 
-test('all processes together fetch a few documents a minute from one host; clients that users have allowed use their copies', async () => {
+test('all processes share a limit on fetches from one host, and clients with consent use stored copies', async () => {
   const own = await createSqliteDatabase();
   const options = {
     secretKey,
@@ -228,7 +228,7 @@ test('all processes together fetch a few documents a minute from one host; clien
   const { id, token } = await connect(first);
   for (let count = 0; count < 20; count += 1)
     await authorize(count % 2 === 0 ? first : second, count % 3 === 0 ? 'localhost' : 'LOCALHOST', `flood-${count}`);
-  // One was for the client that was connected.
+  // One fetch was for the connected client.
   expect(sent()).toBe(4);
   const before = publisher.connections();
   const refused = await authorize(first, 'localhost.', 'flood-refused');
@@ -245,14 +245,14 @@ test('all processes together fetch a few documents a minute from one host; clien
   await own.remove();
 });
 
-test('redirects are not followed', async () => {
+test('does not follow redirects', async () => {
   const { page } = await open(`https://localhost:${publisher.port}/moved.json`, 'http://127.0.0.1/callback');
   expect(page.status).toBeGreaterThanOrEqual(400);
   expect(publisher.received.map(({ path }) => path)).toContain('/moved.json');
   expect(publisher.received.map(({ path }) => path)).not.toContain('/elsewhere');
 });
 
-test('private addresses are not contacted unless they are allowed for development', async () => {
+test('does not contact private addresses unless they are allowed for development', async () => {
   const guarded = await runServer(await database.open(), { secretKey });
   const before = publisher.connections();
   for (const id of [publish({ redirect_uris: ['http://127.0.0.1/callback'] }), 'https://169.254.169.254/x.json']) {

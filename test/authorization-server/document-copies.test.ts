@@ -12,19 +12,19 @@ afterEach(() => database.remove());
 
 const processOf = async () => openDocumentCopies({ documents: await database.open(), clock: Date.now });
 
-test('a document fetched by one process is kept by the process that handles the consent, from its next fetch on', async () => {
+test('the process that handles the consent stores a copy of the document at its next fetch', async () => {
   const [fetching, allowing] = await Promise.all([processOf(), processOf()]);
   await fetching.fetched(URL_OF_CLIENT, '{}');
   await allowing.keep(URL_OF_CLIENT);
   expect(await fetching.get(URL_OF_CLIENT)).toBeUndefined();
   await fetching.fetched(URL_OF_CLIENT, '{}');
   expect(await allowing.get(URL_OF_CLIENT)).toBe('{}');
-  // Allowed again, by another user: what is there stays.
+  // Another user consents: the existing copy stays.
   await (await processOf()).keep(URL_OF_CLIENT);
   expect(await allowing.get(URL_OF_CLIENT)).toBe('{}');
 });
 
-test('stores no copy for a client without a document, or one that no user allowed', async () => {
+test('stores no copy for a client without a document or without consent', async () => {
   const copies = await processOf();
   await copies.keep('AWkONUIYk5EREFmWVcOHxt');
   await copies.fetched('AWkONUIYk5EREFmWVcOHxt', '{}');

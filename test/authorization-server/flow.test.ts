@@ -34,7 +34,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     consent = { email: running.user.email, password: PASSWORD, account: 'Brand:7' };
   });
 
-  test('openid-client completes the whole flow', async () => {
+  test('openid-client completes the authorization code flow', async () => {
     const { url, user, server } = running;
     const app = await TestApp.register(url);
     const { client } = app;
@@ -65,7 +65,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     await expect(oidc.fetchUserInfo(client, third.access_token, user.id)).rejects.toThrow();
   });
 
-  test('a revoked token stops working at once in another process that had already verified it', async () => {
+  test('revoking a token takes effect at once in another process that has already verified it', async () => {
     const app = await TestApp.register(running.url);
     const { access_token: token } = await app.tokens(consent);
     expect(await other.server.accessTokens.authenticate(token)).toMatchObject({ account: BRAND });
@@ -73,7 +73,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(await other.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('reusing a refresh token ends the grant: nothing issued under it works any more', async () => {
+  test('reusing a refresh token ends the grant and every token issued under it', async () => {
     const app = await TestApp.register(running.url);
     const first = await app.tokens(consent);
     const second = await app.refresh(first.refresh_token);
@@ -83,7 +83,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
       expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('a refresh token whose use was never answered is refused, and its grant stays, however old that use is', async () => {
+  test('refuses a refresh token whose use was never answered, at any age, and keeps its grant', async () => {
     const app = await TestApp.register(running.url);
     const { access_token: token, refresh_token: used } = await app.tokens(consent);
     const store = await database.open();
@@ -100,7 +100,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     for (const { server } of [running, other]) expect(await server.accessTokens.authenticate(token)).toBeDefined();
   });
 
-  test('a second use is refused only after the first is answered, so that its client can continue with the new token', async () => {
+  test('refuses a second use only after answering the first, so that the client can continue with the new token', async () => {
     const app = await TestApp.register(running.url);
     const { refresh_token: used } = await app.tokens(consent);
     const store = await database.open();
@@ -143,7 +143,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     }
   });
 
-  test('a reused code is refused and revokes the tokens it was exchanged for', async () => {
+  test('refuses a reused code and revokes the tokens it was exchanged for', async () => {
     const app = await TestApp.register(running.url);
     const { callback, verifier } = await app.allow(consent);
     const exchange = () =>
@@ -153,7 +153,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('keys rotate: published first, then signing, while old tokens stay valid', async () => {
+  test('key rotation publishes a key before signing with it and keeps old tokens valid', async () => {
     const app = await TestApp.register(running.url);
     const before = await app.tokens(consent);
     const { kid } = await other.server.signingKeys.rotate();
@@ -173,7 +173,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     running.shift(0);
   });
 
-  test('a confidential client acts for its account until it is removed', async () => {
+  test('a confidential client can act for its account until it is removed', async () => {
     const { clients, accessTokens } = running.server;
     const added = await clients.addClient(
       { account: BRAND, grant: 'client_credentials', name: 'Nightly import' },
@@ -205,7 +205,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     });
   });
 
-  test('a grant is for the chosen account; choosing another account makes another grant', async () => {
+  test('a grant covers only the chosen account; choosing another account creates another grant', async () => {
     const { connectedApps, accessTokens } = running.server;
     const app = await TestApp.register(running.url, { client_name: 'Both sides' });
     const brand = await app.tokens(consent);
@@ -236,7 +236,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(await accessTokens.authenticate(community.access_token)).toBeDefined();
   });
 
-  test('removing a user ends sessions, apps and tokens; leaving an account ends those of that account', async () => {
+  test('removing a user ends all sessions, apps and tokens; leaving an account ends those of that account', async () => {
     const { users, server } = running;
     const user = await users.add(
       {
@@ -260,7 +260,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(page.text).toContain('name="password"');
   });
 
-  test('signs out by GET and by POST, after confirmation; apps stay connected', async () => {
+  test('signing out by GET or POST needs confirmation and keeps apps connected', async () => {
     for (const method of ['GET', 'POST']) {
       const app = await TestApp.register(running.url, { post_logout_redirect_uris: ['http://127.0.0.1:9/bye'] });
       const tokens = await app.tokens(consent);
@@ -306,11 +306,11 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(shown.filter(({ clientId }) => clientId === 'console')).toEqual([]);
   });
 
-  test('a secret key other than the one that sealed the data fails at start', async () => {
+  test('startup fails with a secret key other than the one that sealed the data', async () => {
     await expect(runServer(await database.open(), { secretKey: randomBytes(32) })).rejects.toThrow('cannot be opened');
   });
 
-  test('no credential is stored in the clear: documents hold neither codes nor secrets', async () => {
+  test('stores no code or secret in the clear', async () => {
     const app = await TestApp.register(running.url, { token_endpoint_auth_method: 'client_secret_basic' });
     const { callback } = await app.allow(consent);
     const code = callback.searchParams.get('code') ?? '';

@@ -7,7 +7,7 @@ import { createSqliteDatabase, type TestDatabase } from '../document-store/engin
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { REDIRECT, TestApp } from './test-app.ts';
 
-/** Clients whose names and addresses are made to mislead the user. */
+/** Clients with names and addresses that mislead the user. */
 
 let database: TestDatabase;
 let running: RunningServer;
@@ -77,20 +77,20 @@ const HOSTILE: readonly [string, string][] = [
 ];
 
 describe('names', () => {
-  test.each(HOSTILE)('refused at registration: %s', async (_what, client_name) => {
+  test.each(HOSTILE)('refuses at registration: %s', async (_what, client_name) => {
     const { status, body } = await register({ client_name });
     expect([status, body.error]).toEqual([400, 'invalid_client_metadata']);
     expect(body.error_description).toBe('client_name must not have control, format or other invisible characters.');
   });
 
-  test('refused at registration: half of a surrogate pair', async () => {
+  test('refuses at registration: half of a surrogate pair', async () => {
     const { status, body } = await register({ client_name: 'App\ud800' });
     expect([status, body.error]).toEqual([400, 'invalid_client_metadata']);
     expect(body.error_description).toBe('client_name must be Unicode text: it has half of a surrogate pair.');
   });
 
   test.each(['Café Nørre 2', 'تطبيق الحجز', 'יומן', '予約アプリ', 'Studio 👩‍💻🏳️‍🌈 🏴󠁧󠁢󠁳󠁣󠁴󠁿', 'हिन्दी'])(
-    'accepted: %s',
+    'accepts %s',
     async (client_name) => {
       expect((await register({ client_name })).status).toBe(201);
     },
@@ -100,7 +100,7 @@ describe('names', () => {
     ['no-break spaces', `Venue\u00a0\u00a0\u00a0Booking`],
     ['narrow and wide ones', '\u202fVenue\u2003\u3000Booking\u00a0'],
     ['plain ones', '  Venue   Booking '],
-  ])('with %s a name is the one that it looks like', async (_what, client_name) => {
+  ])('collapses and trims %s in a name', async (_what, client_name) => {
     const { status, body } = await register({ client_name });
     expect([status, body.client_name]).toEqual([201, 'Venue Booking']);
     expect((await pagesFor(body.client_id ?? '')).consent.text).toContain('<bdi>Venue Booking</bdi>');
@@ -109,7 +109,7 @@ describe('names', () => {
     expect(added).toMatchObject({ name: 'Venue Booking' });
   });
 
-  test('an account’s own client has the same rule', async () => {
+  test('the same rules apply to an account’s own client', async () => {
     const name = 'Nightly \u202e import';
     const added = await running.server.clients.addClient(
       { account: BRAND, grant: 'client_credentials', name },
@@ -118,14 +118,14 @@ describe('names', () => {
     expect(isRefusal(added) && added.details).toBe('name must not have control, format or other invisible characters.');
   });
 
-  /** What we say, without what the app says of itself. */
+  /** Our own text on the page, without values supplied by the app. */
   const ours = ({ text }: Page) => text.replace(/<dd\b.*?<\/dd>/gs, '');
 
   test.each([
     ['turns the rest of the line round', 'Calendar \u202e'],
     ['talks into our sentence', 'Calendar, verified by Venue Booking. It will not be able to book anything'],
     ['asks a question of its own', 'this safe app? It was checked by your administrator'],
-  ])('a name that %s stays in its own place, on both pages', async (_what, name) => {
+  ])('a name that %s stays isolated from our text on both pages', async (_what, name) => {
     const id = await registeredBefore(name);
     const { signIn, consent } = await pagesFor(id);
     for (const page of [signIn, consent]) {
@@ -139,7 +139,7 @@ describe('names', () => {
     expect(consent.text).toContain('This name is not verified.');
   });
 
-  test('an app without a name is shown as nameless, not under its id', async () => {
+  test('an app without a name is shown as unnamed, not by its id', async () => {
     const { body } = await register({});
     const { consent } = await pagesFor(body.client_id ?? '');
     expect(consent.text).toContain('nothing: it gives no name');
@@ -147,7 +147,7 @@ describe('names', () => {
   });
 });
 
-describe('the address to which the user is sent back', () => {
+describe('the redirect address', () => {
   const shown = async (redirect: string) => {
     const { consent } = await pagesFor(await registeredBefore('App', redirect), redirect);
     return /It sends you back to<\/dt>\s*<dd[^>]*>(.*?)<\/dd>/s.exec(consent.text)?.[1]?.trim();
@@ -159,7 +159,7 @@ describe('the address to which the user is sent back', () => {
     ['a port', 'https://evil.example:8443/cb', 'evil.example:8443'],
     ['a host that starts like another', 'https://venue.example.evil.example/cb', 'venue.example.evil.example'],
     ['full-width dots', 'https://evil。example/cb', 'evil.example'],
-  ])('is the host it really is: %s', async (_what, redirect, host) => {
+  ])('is shown as its real host: %s', async (_what, redirect, host) => {
     expect(await shown(redirect)).toBe(`<bdi dir="ltr" class="host">${host}</bdi>`);
   });
 
@@ -168,7 +168,7 @@ describe('the address to which the user is sent back', () => {
     ['http://localhost:4711/cb', 'localhost:4711'],
     ['http://[::1]:4711/cb', '[::1]:4711'],
     ['com.example.venue.google:/cb', 'com.example.venue.google:'],
-  ])('says when it is a program on this device, which any program may claim to be: %s', async (redirect, address) => {
+  ])('is shown as a program on this device: %s', async (redirect, address) => {
     expect(await shown(redirect)).toBe(`a program on this device <bdi dir="ltr" class="host">${address}</bdi>`);
   });
 
@@ -194,7 +194,7 @@ describe('the address to which the user is sent back', () => {
     'ssh://app.example/cb',
     'ftp://app.example/cb',
     'x:/cb',
-  ])('cannot be registered, because another program answers its scheme: %s', async (redirect) => {
+  ])('cannot be registered with the scheme of another program: %s', async (redirect) => {
     const scheme = new URL(redirect).protocol.slice(0, -1);
     for (const field of ['redirect_uris', 'post_logout_redirect_uris']) {
       const { status, body } = await register({ [field]: [redirect] });
@@ -204,7 +204,7 @@ describe('the address to which the user is sent back', () => {
   });
 
   test.each(['cursor://anysphere.cursor-mcp/cb', 'vscode://vscode.auth/cb', 'com.example.venue:/cb', 'claude://cb'])(
-    'can be registered with a scheme of the app’s own: %s',
+    'can be registered with a private-use scheme: %s',
     async (redirect) => {
       const { status, body } = await register({ redirect_uris: [redirect] });
       expect([status, body.application_type]).toEqual([201, 'native']);

@@ -24,7 +24,7 @@ describe.each(documentEngines)('a connected app on %s', (_name, createDatabase) 
     await database.remove();
   });
 
-  /** Lets time pass for the service and for oidc-provider, which run in this process. */
+  /** Advances the clock of the service and of oidc-provider, which run in this process. */
   function wait(days: number) {
     if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     passed += days;
@@ -54,7 +54,7 @@ describe.each(documentEngines)('a connected app on %s', (_name, createDatabase) 
     await expect(app.refresh(token)).rejects.toMatchObject({ error: 'invalid_grant' });
   });
 
-  test('that is disconnected while it refreshes stays disconnected', async () => {
+  test('stays disconnected when it is disconnected during a refresh', async () => {
     const token = await connect();
     wait(29);
     const [grant] = await running.server.connectedApps.grantsOf({ userId: running.user.id });

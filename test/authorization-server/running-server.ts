@@ -27,9 +27,9 @@ export type RunningServer = {
   shift(milliseconds: number): void;
   readonly server: AuthorizationServer;
   readonly users: Users;
-  /** What the log is told of users, apps and clients. */
+  /** The events about users, apps and clients that were appended to the log. */
   readonly told: ReturnType<typeof createChangeLog>['told'];
-  /** Lets the log answer nothing for a while. */
+  /** Makes the log unavailable or available again. */
   logFails(isFailing: boolean): void;
   /** Finishes changes to users, grants and clients that were interrupted. */
   finishChanges(): Promise<void>;
@@ -45,7 +45,7 @@ export async function runServer(
     secretKey?: Buffer;
     url?: string;
     clientDocuments?: GuardOptions;
-    /** Whether `X-Forwarded-For` says where a request comes from. */
+    /** Whether `X-Forwarded-For` gives the address of the caller. */
     trustProxy?: boolean;
   } = {},
 ): Promise<RunningServer> {

@@ -7,7 +7,7 @@ import { createSqliteDatabase, type TestDatabase } from '../document-store/engin
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { REDIRECT, TestApp } from './test-app.ts';
 
-/** Which scopes are asked for, which are given, and for which resource. */
+/** Requested scopes, granted scopes, and their resource. */
 
 let database: TestDatabase;
 let running: RunningServer;
@@ -30,7 +30,7 @@ const form = async (path: string, fields: Record<string, string>, headers: Recor
   return { status: response.status, body: (await response.json()) as Record<string, string> };
 };
 
-/** Allows what an authorization request asks for, and exchanges its code. */
+/** Consents to an authorization request and exchanges its code. */
 async function tokensFor(parameters: Record<string, string | undefined>, resource: string, client = app) {
   const { url, verifier } = await client.authorizationUrl({ scope: undefined, resource: undefined, ...parameters });
   let page = await client.browser.open(url);
@@ -56,7 +56,7 @@ async function refusalOf(parameters: Record<string, string | undefined>, client 
   return { error, description };
 }
 
-describe('scope and resource are checked against each other at the start', () => {
+describe('the authorization endpoint checks the scopes against the resource', () => {
   test.each<[string, string, string]>([
     ['an unknown scope', 'api', 'admin'],
     ['an unknown scope beside a known one', 'api', 'service.api.read admin'],
@@ -76,7 +76,7 @@ describe('scope and resource are checked against each other at the start', () =>
     );
   });
 
-  test('a client that asks for everything gets the scopes of the resource, on the consent page and in the token answer', async () => {
+  test('a client that asks for everything gets the scopes of the resource, on the consent page and in the token response', async () => {
     const all = 'openid profile email offline_access service.api.read service.api.write service.mcp';
     const { page, answer } = await tokensFor({ resource: 'mcp', scope: all }, 'mcp');
     expect(page.text).toContain('Let an AI assistant find spaces');
@@ -87,12 +87,12 @@ describe('scope and resource are checked against each other at the start', () =>
     );
   });
 
-  test('with openid, unknown scopes are ignored, as OpenID Connect asks, and the answer names the rest', async () => {
+  test('with openid, ignores unknown scopes as OpenID Connect requires, and the response names the rest', async () => {
     const { answer } = await tokensFor({ resource: 'api', scope: 'openid phone service.api.read' }, 'api');
     expect(answer.scope).toBe('openid service.api.read');
   });
 
-  test('client credentials: the same', async () => {
+  test('the same rules apply to client credentials', async () => {
     const { clients } = running.server;
     const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Import' }, BY_OPERATOR);
     if (isRefusal(added)) throw new Error(added.details);
@@ -105,7 +105,7 @@ describe('scope and resource are checked against each other at the start', () =>
     expect((await ask({})).body.scope).toBe('service.api.read service.api.write service.api.webhooks');
   });
 
-  test('a refresh for nothing is refused, and the token is not used up', async () => {
+  test('refuses a refresh without a granted scope of the resource, and does not use up the token', async () => {
     const { refresh_token: token = '' } = await app.tokens({
       ...consent,
       scope: 'offline_access service.api.read service.api.write',
@@ -129,7 +129,7 @@ describe('without a scope', () => {
     expect((await tokensFor({ resource }, resource)).answer.scope).toBe(scope);
   });
 
-  test('the default is the registered scopes that the resource has', async () => {
+  test('the default is the registered scopes of the resource', async () => {
     const registered = await TestApp.register(running.url, { scope: 'service.api.write service.mcp openid' });
     const { answer } = await tokensFor({ resource: 'api' }, 'api', registered);
     expect(answer.scope).toBe('service.api.write openid');
@@ -142,7 +142,7 @@ describe('without a resource, the authorization endpoint derives it from the sco
     ['mcp', 'service.mcp'],
     ['mcp', 'openid service.mcp'],
     ['api', 'service.api.read service.api.write openid'],
-  ])('%s from %s; the token endpoint goes on asking for it', async (resource, scope) => {
+  ])('derives %s from %s, and the token endpoint still requires the parameter', async (resource, scope) => {
     const { exchange, answer } = await tokensFor({ scope }, resource);
     const verified = await running.server.accessTokens.verify(answer.access_token ?? '');
     expect(verified?.audience).toBe(resource);
@@ -161,7 +161,7 @@ describe('without a resource, the authorization endpoint derives it from the sco
     expect([without.status, without.body.error]).toEqual([400, 'invalid_target']);
   });
 
-  test('from the registered scopes, if the request has none either', async () => {
+  test('uses the registered scopes when the request has none', async () => {
     const registered = await TestApp.register(running.url, { scope: 'service.mcp' });
     const { answer } = await tokensFor({}, 'mcp', registered);
     expect(answer.scope).toBe('service.mcp');
@@ -171,11 +171,11 @@ describe('without a resource, the authorization endpoint derives it from the sco
     ['scopes of both', 'service.api.read service.mcp'],
     ['only the user’s identity', 'openid'],
     ['nothing', undefined],
-  ])('not from %s: invalid_target', async (_what, scope) => {
+  ])('returns invalid_target for %s', async (_what, scope) => {
     expect(await refusalOf({ scope })).toMatchObject({ error: 'invalid_target' });
   });
 
-  test('a parameter that is sent twice is refused', async () => {
+  test('refuses a repeated parameter', async () => {
     for (const name of ['scope', 'prompt']) {
       const { url } = await app.authorizationUrl({ scope: 'service.mcp', prompt: 'login', resource: undefined });
       url.searchParams.append(name, 'openid');

@@ -20,7 +20,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
   });
   afterEach(() => database.remove());
 
-  /** As another process of the service counts them. */
+  /** The counter in another process of the service. */
   async function attempts(limits: { readonly perEmail?: number; readonly perNetwork?: number } = {}) {
     const documents = await database.open();
     const all = { perEmail: 3, perNetwork: 100, ...limits };
@@ -28,7 +28,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     return createSignInAttempts({ counts, limits: all });
   }
 
-  test('wrong passwords for an e-mail from one network end the attempts from there, in every process', async () => {
+  test('wrong passwords for an e-mail lock out the network they came from, in every process', async () => {
     const processes = await Promise.all([attempts(), attempts()]);
     for (let count = 0; count < 3; count += 1) expect(await processes[count % 2]?.begin(ADA, HERE)).toBe(0);
     for (const each of processes) expect(await each.begin(ADA, HERE)).toBe(15 * MINUTE_MS);
@@ -38,7 +38,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     }
   });
 
-  test('all spellings of an e-mail that find the same user are counted together', async () => {
+  test('counts all spellings of the e-mail of one user together', async () => {
     const { begin } = await attempts();
     expect(await begin('ren\u00e9e@example.com', HERE)).toBe(0);
     expect(await begin('rene\u0301e@example.com', HERE)).toBe(0);
@@ -47,14 +47,14 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(await begin('renee@example.com', HERE)).toBe(0);
   });
 
-  test('many wrong passwords from one network block that network for every e-mail', async () => {
+  test('many wrong passwords from one network lock it out for every e-mail', async () => {
     const { begin } = await attempts({ perNetwork: 5 });
     for (let count = 0; count < 5; count += 1) expect(await begin(`user${count}@example.com`, HERE)).toBe(0);
     expect(await begin('user5@example.com', HERE)).toBeGreaterThan(0);
     expect(await begin('user5@example.com', ELSEWHERE)).toBe(0);
   });
 
-  test('concurrent attempts do not exceed the limit', async () => {
+  test('concurrent attempts cannot exceed the limit', async () => {
     const processes = await Promise.all([attempts(), attempts()]);
     const waits = await Promise.all(
       Array.from({ length: 20 }, (_, count) => processes[count % 2]?.begin(ADA, HERE) ?? Promise.resolve(0)),
@@ -62,7 +62,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(waits.filter((wait) => wait === 0)).toHaveLength(3);
   });
 
-  test('the right password resets the count of the e-mail, and removes only its own attempt from the network’s', async () => {
+  test('the right password resets the count of the e-mail and takes only its own attempt off the count of the network', async () => {
     const { begin, succeeded } = await attempts({ perNetwork: 4 });
     for (let round = 0; round < 2; round += 1) await begin(ADA, HERE);
     for (let round = 0; round < 5; round += 1) {
@@ -74,7 +74,7 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
     expect(await begin('else@example.com', HERE)).toBeGreaterThan(0);
   });
 
-  test('attempts are allowed again 15 minutes after the first; refused ones do not extend that', async () => {
+  test('a lockout ends 15 minutes after the first attempt, and refused attempts do not extend it', async () => {
     const { begin } = await attempts();
     for (let count = 0; count < 3; count += 1) await begin(ADA, HERE);
     now += 10 * MINUTE_MS;

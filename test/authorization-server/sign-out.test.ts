@@ -29,7 +29,7 @@ const records = async () => {
 const logout = (parameters: Record<string, string> = {}) => `/connect/logout?${new URLSearchParams(parameters)}`;
 
 describe('without a session', () => {
-  test('signing out writes nothing and sets no cookie, however often it is asked for', async () => {
+  test('repeated sign-out requests write nothing and set no cookie', async () => {
     const before = (await records()).length;
     for (let count = 0; count < 20; count += 1) {
       const page = await new Browser(running.url).request(logout(count % 2 === 0 ? {} : { client_id: leaving.id }));
@@ -41,12 +41,12 @@ describe('without a session', () => {
     expect((await records()).length).toBe(before);
   });
 
-  test('the page tells the user', async () => {
+  test('the page states that the user is signed out', async () => {
     const page = await new Browser(running.url).open(logout());
     expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
   });
 
-  test('the page asks before it follows an address that any client could have registered', async () => {
+  test('the page asks before it redirects to an address that any client could have registered', async () => {
     const parameters = { client_id: leaving.id, post_logout_redirect_uri: REDIRECT, state: 'a b' };
     const page = await new Browser(running.url).open(logout(parameters));
     expect([page.url.origin, page.status, page.title]).toEqual([
@@ -61,7 +61,7 @@ describe('without a session', () => {
     expect(page.text).toContain(`href="${REDIRECT}?state=a+b"`);
   });
 
-  test('the page links to an app with a scheme of its own', async () => {
+  test('the page links to an app with a private-use scheme', async () => {
     const post_logout_redirect_uri = 'cursor://anysphere.cursor-mcp/signed-out';
     const app = await TestApp.register(running.url, { post_logout_redirect_uris: [post_logout_redirect_uri] });
     const page = await new Browser(running.url).open(logout({ client_id: app.id, post_logout_redirect_uri }));
@@ -71,12 +71,12 @@ describe('without a session', () => {
   test.each<[string, Record<string, string>, number]>([
     ['an address that the app did not register', { post_logout_redirect_uri: 'https://evil.example/' }, 400],
     ['an unknown app', { client_id: 'nobody', post_logout_redirect_uri: 'https://evil.example/' }, 400],
-  ])('%s is not followed', async (_what, parameters, status) => {
+  ])('does not redirect to %s', async (_what, parameters, status) => {
     const page = await new Browser(running.url).open(logout({ client_id: leaving.id, ...parameters }));
     expect([page.url.origin, page.status]).toEqual([running.url, status]);
   });
 
-  test('an address without an app is not followed', async () => {
+  test('does not redirect to an address without an app', async () => {
     const page = await new Browser(running.url).open(logout({ post_logout_redirect_uri: 'https://evil.example/' }));
     expect([page.url.origin, page.title]).toEqual([running.url, 'You are signed out · Venue Booking']);
   });
@@ -118,7 +118,7 @@ describe('with a session', () => {
     expect(await isSignedIn(app)).toBe(false);
   });
 
-  test('the page shows where either answer leads', async () => {
+  test('the page shows the destination of either answer', async () => {
     const app = await signedIn();
     const own = await app.browser.open(logout({ client_id: app.id }));
     expect(own.text).not.toContain('class="host"');
@@ -131,7 +131,7 @@ describe('with a session', () => {
     }
   });
 
-  test('a form whose session has ended elsewhere meanwhile is answered as signed out', async () => {
+  test('a form whose session has ended elsewhere gets the signed-out page', async () => {
     const app = await signedIn();
     const asked = await app.browser.open(logout({ client_id: app.id, post_logout_redirect_uri: REDIRECT }));
     await app.browser.send(await app.browser.open(logout()), '/logout/confirm', { logout: 'yes' });
@@ -149,7 +149,7 @@ describe('with a session', () => {
     expect(await isSignedIn(app)).toBe(true);
   });
 
-  test('the address of the form, opened again, asks again', async () => {
+  test('reopening the address of the form asks again', async () => {
     const app = await signedIn();
     const page = await app.browser.open('/connect/logout/confirm');
     expect([page.url.pathname, page.status, page.title]).toEqual(['/connect/logout', 200, 'Sign out · Venue Booking']);

@@ -6,7 +6,7 @@ import { createSqliteDatabase, type TestDatabase } from '../document-store/engin
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
 
-/** What RFCs say and a client may rely on, where oidc-provider alone does otherwise. */
+/** Rules of RFCs that clients may rely on and oidc-provider alone does not follow. */
 
 let database: TestDatabase;
 let running: RunningServer;
@@ -39,22 +39,25 @@ async function post(path: string, form: Record<string, string>, headers: Record<
 }
 
 describe('metadata (RFC 8414)', () => {
-  test.each(['openid-configuration', 'oauth-authorization-server'])('%s matches what the server does', async (name) => {
-    const metadata = await (await fetch(`${running.url}/.well-known/${name}`)).json();
-    const methods = ['none', 'client_secret_basic', 'client_secret_post'];
-    expect(metadata).toMatchObject({
-      token_endpoint_auth_methods_supported: methods,
-      revocation_endpoint_auth_methods_supported: methods,
-      introspection_endpoint_auth_methods_supported: methods,
-      service_documentation: `${running.url}/docs`,
-    });
-    const app = await TestApp.register(running.url);
-    const tokens = await app.tokens({ ...consentOf(), scope: `openid profile email ${API_SCOPE}` });
-    expect(tokens.claims()?.sid).toBeUndefined();
-    expect(metadata).toMatchObject({ claims_supported: expect.not.arrayContaining(['sid']) });
-  });
+  test.each(['openid-configuration', 'oauth-authorization-server'])(
+    '%s matches the behaviour of the server',
+    async (name) => {
+      const metadata = await (await fetch(`${running.url}/.well-known/${name}`)).json();
+      const methods = ['none', 'client_secret_basic', 'client_secret_post'];
+      expect(metadata).toMatchObject({
+        token_endpoint_auth_methods_supported: methods,
+        revocation_endpoint_auth_methods_supported: methods,
+        introspection_endpoint_auth_methods_supported: methods,
+        service_documentation: `${running.url}/docs`,
+      });
+      const app = await TestApp.register(running.url);
+      const tokens = await app.tokens({ ...consentOf(), scope: `openid profile email ${API_SCOPE}` });
+      expect(tokens.claims()?.sid).toBeUndefined();
+      expect(metadata).toMatchObject({ claims_supported: expect.not.arrayContaining(['sid']) });
+    },
+  );
 
-  test('the methods it names for revocation and introspection are accepted', async () => {
+  test('the server accepts the advertised authentication methods for revocation and introspection', async () => {
     const basic = await confidential();
     const app = await TestApp.register(running.url);
     for (const path of ['/connect/revoke', '/connect/introspect']) {
@@ -65,7 +68,7 @@ describe('metadata (RFC 8414)', () => {
 });
 
 describe('error codes (RFC 6749, 5.2; RFC 7662, 2.2)', () => {
-  test('unauthorized_client for a grant type that the client may not use', async () => {
+  test('a grant type that the client may not use is unauthorized_client', async () => {
     const app = await TestApp.register(running.url);
     const ofOthers = await post('/connect/token', {
       grant_type: 'client_credentials',
@@ -77,7 +80,7 @@ describe('error codes (RFC 6749, 5.2; RFC 7662, 2.2)', () => {
     expect((await post('/connect/token', code, await confidential())).body.error).toBe('unauthorized_client');
   });
 
-  test('other mistakes keep their codes', async () => {
+  test('other errors keep their standard codes', async () => {
     const app = await TestApp.register(running.url);
     const asked = { client_id: app.id, resource: 'api' };
     const errorOf = async (form: Record<string, string>) => (await post('/connect/token', form)).body.error;
@@ -88,7 +91,7 @@ describe('error codes (RFC 6749, 5.2; RFC 7662, 2.2)', () => {
   });
 
   test.each(['x', 'a.b', 'a.b.c', 'a.b.c.d.e', 'a.b.c.d.e.f', '....', ' ', '\u{1f600}'])(
-    'what is no token (%j) is inactive',
+    'a malformed token (%j) is inactive',
     async (token) => {
       const answer = await post('/connect/introspect', { token }, await confidential());
       expect(answer).toEqual({ status: 200, body: { active: false } });
@@ -105,7 +108,7 @@ describe('registration (RFC 7591, 2)', () => {
   }
   const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-  test('an unsupported grant type is left out, and the answer lists the remaining ones', async () => {
+  test('omits an unsupported grant type, and the response lists the remaining ones', async () => {
     const grants = await register({ grant_types: ['authorization_code', DEVICE, 'refresh_token', 'implicit'] });
     expect(grants).toMatchObject({ status: 201, body: { grant_types: ['authorization_code', 'refresh_token'] } });
     const types = await register({ response_types: ['code', 'code id_token'] });
@@ -117,11 +120,11 @@ describe('registration (RFC 7591, 2)', () => {
     ['response types of which we have none', { response_types: ['id_token'] }],
     ['a grant for accounts', { grant_types: ['authorization_code', 'client_credentials'] }],
     ['grants that are no list', { grant_types: 'authorization_code' }],
-  ])('refused: %s', async (_what, metadata) => {
+  ])('refuses %s', async (_what, metadata) => {
     expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } });
   });
 
-  test.each(['', '{', '[]', 'null', '"x"'])('refused: a body that is %j', async (body) => {
+  test.each(['', '{', '[]', 'null', '"x"'])('refuses the body %j', async (body) => {
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${running.url}/connect/register`, { method: 'POST', headers, body });
     expect(response.status).toBe(400);
@@ -131,7 +134,7 @@ describe('registration (RFC 7591, 2)', () => {
 describe('revocation (RFC 7009, 2.1)', () => {
   const grantsOf = () => running.server.connectedApps.grantsOf({ userId: running.user.id });
 
-  test('of an access token ends that one; the app stays connected and can get another', async () => {
+  test('revoking an access token ends only that token; the app stays connected and can get another', async () => {
     const app = await TestApp.register(running.url);
     const tokens = await app.tokens(consentOf());
     await post('/connect/revoke', { token: tokens.access_token, client_id: app.id });
@@ -141,7 +144,7 @@ describe('revocation (RFC 7009, 2.1)', () => {
     expect(await running.server.accessTokens.authenticate(refreshed.access_token)).toBeDefined();
   });
 
-  test('of a refresh token disconnects the app', async () => {
+  test('revoking a refresh token disconnects the app', async () => {
     const app = await TestApp.register(running.url);
     const tokens = await app.tokens(consentOf());
     await post('/connect/revoke', { token: tokens.refresh_token ?? '', client_id: app.id });
@@ -151,7 +154,7 @@ describe('revocation (RFC 7009, 2.1)', () => {
   });
 });
 
-describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.2)', () => {
+describe('a redirect to an address that no user has approved (RFC 9700, 4.11.2)', () => {
   const WEB = 'https://app.example/callback';
   const CURSOR = 'cursor://anysphere.cursor-mcp/oauth/callback';
 
@@ -164,7 +167,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
     return { app, ask, silent };
   }
 
-  /** Where the button of the page leads. */
+  /** The address behind the button of the page. */
   const linkOn = ({ text }: Page) => /<a class="button full" href="([^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 
   const MISTAKES: readonly [what: string, mistake: Record<string, string>, error: string][] = [
@@ -176,7 +179,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
     ['a contradictory prompt', { prompt: 'none login' }, 'invalid_request'],
   ];
 
-  test.each(MISTAKES)('waits for a click on https and on a custom scheme: %s', async (_what, mistake, error) => {
+  test.each(MISTAKES)('waits for a click with https and with a custom scheme: %s', async (_what, mistake, error) => {
     for (const redirect of [WEB, CURSOR])
       for (const mode of ['query', 'fragment']) {
         const page = await (await stranger(redirect)).ask({ ...mistake, response_mode: mode });
@@ -193,7 +196,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
       }
   });
 
-  test('waits for a click with response_mode=form_post, too', async () => {
+  test('waits for a click with response_mode=form_post', async () => {
     for (const [redirect, source] of [
       [WEB, 'https://app.example'],
       [CURSOR, 'cursor:'],
@@ -206,7 +209,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
   });
 
   test.each(['http://127.0.0.1:9/callback', 'http://localhost:9/callback', 'http://[::1]:9/callback'])(
-    'is followed at once on loopback: %s',
+    'is immediate to loopback: %s',
     async (redirect) => {
       for (const [, mistake, error] of MISTAKES) {
         const { location } = await (await stranger(redirect)).ask(mistake);
@@ -219,7 +222,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
     },
   );
 
-  test.each([WEB, CURSOR])('is followed at once after an answer on our own page: %s', async (redirect) => {
+  test.each([WEB, CURSOR])('is immediate after the user has answered on our page: %s', async (redirect) => {
     const { app } = await stranger(redirect);
     const { url } = await app.authorizationUrl({ redirect_uri: redirect });
     const denied = await app.browser.send(await app.browser.open(url), '/cancel');
@@ -231,7 +234,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
     expect(allowed.url.searchParams.get('code')).toBeTruthy();
   });
 
-  test('waits for a click when parameters are sent twice', async () => {
+  test('waits for a click when parameters are repeated', async () => {
     for (const name of ['scope', 'prompt', 'state', 'response_mode']) {
       const { app } = await stranger(WEB);
       const { url } = await app.authorizationUrl({ redirect_uri: WEB, [name]: 'none' });
@@ -241,14 +244,14 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
     }
   });
 
-  test('waits for a click from a user who has allowed only another app', async () => {
+  test('waits for a click when the user has approved only another app', async () => {
     const other = await TestApp.register(running.url);
     await other.tokens(consentOf());
     const page = await (await stranger(WEB)).silent(other.browser);
     expect(page.title).toBe('Continue to the app? · Venue Booking');
   });
 
-  test.each([WEB, CURSOR])('prompt=none shows no page once a user has allowed the app: %s', async (redirect) => {
+  test.each([WEB, CURSOR])('is immediate with prompt=none once the user has approved the app: %s', async (redirect) => {
     const { app, silent } = await stranger(redirect);
     const asked = { scope: 'openid service.api.read' };
     const { url } = await app.authorizationUrl({ redirect_uri: redirect, ...asked });
@@ -261,7 +264,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
     else expect(answered.location?.searchParams.get('error')).toBe('interaction_required');
     const more = await silent(app.browser, { scope: 'openid service.api.write' });
     expect(more.location?.searchParams.get('error')).toMatch(redirect === WEB ? 'consent_required' : /_required$/);
-    // A browser in which nobody is signed in, as a third party's frame is.
+    // A browser without a session, like a third party's frame.
     const stranded = await silent(new Browser(running.url));
     expect(stranded.location?.href.startsWith(redirect)).toBe(true);
     expect(stranded.location?.searchParams.get('error')).toBe('login_required');
@@ -269,7 +272,7 @@ describe('a redirect to an address that no user has allowed yet (RFC 9700, 4.11.
 });
 
 describe('signing out (RP-Initiated Logout 1.0)', () => {
-  test('an address of a client that is signing out is named to the browser only if it is registered', async () => {
+  test('the Content-Security-Policy names a post-logout address only if it is registered', async () => {
     const app = await TestApp.register(running.url);
     const evil = 'https://evil.example';
     for (const query of [

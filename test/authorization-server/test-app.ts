@@ -58,7 +58,7 @@ export class TestApp {
     return { url, verifier };
   }
 
-  /** Opens a request that is refused. @returns where the app gets the answer: at once, or from the page that asks before */
+  /** Opens a request that is refused. @returns the address at which the app gets the error, directly or through the page that asks first */
   async answerTo(url: URL): Promise<URL> {
     const page = await this.browser.open(url);
     const [, link] = /<a class="button full" href="([^"]+)">Continue/.exec(page.text) ?? [];

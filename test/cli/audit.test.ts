@@ -31,7 +31,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   /** Until the test ends, commands that run inside this process use the stores of the service. */
   const useStores = () => useDataDir(service.config.dataDir, pair.settings);
 
-  /** Everything that can change for a community, an hour after each other, and the same for others. */
+  /** Makes every kind of change for a community, one an hour, and the same for other accounts. */
   beforeAll(async () => {
     pair = await createPair();
     service = await runService(pair.settings);
@@ -99,7 +99,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   ];
 
   describe('all changes of an account', () => {
-    test('in log order, with actors, without other accounts', async () => {
+    test('are in log order, with actors and without other accounts', async () => {
       const changes = await audit();
       expect(events(changes)).toEqual(ALL);
       const of = (event: string) => changes.find((change) => change.event === event);
@@ -112,7 +112,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
         stream: `space-${space}`,
         revision: 1,
       });
-      // The operator sees who of the other party it was.
+      // The operator sees the names of both parties.
       expect(of('BookingRequested')).toMatchObject({
         of: { kind: 'booking', id: String(bookingId) },
         actor: { kind: 'apiKey', name: 'Test', account: brand.account },
@@ -127,25 +127,25 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(JSON.stringify(changes)).not.toMatch(/sealed|whsec_|"hash"/);
     });
 
-    test('a booking is in the history of its brand too', async () => {
+    test('include a booking in the history of its brand too', async () => {
       useStores();
       expect(events(await json('audit', '--brand', String(brand.id)))).toEqual([
         ...['BrandAdded', 'ApiKeyIssued', 'BookingRequested', 'BookingApproved', 'BookingCancelled'],
       ]);
     });
 
-    test('within a range of time that includes its start and excludes its end', async () => {
+    test('can be limited to a time range that includes its start and excludes its end', async () => {
       const at = (hours: number) => new Date(NOON + hours * 3_600_000).toISOString();
       expect(events(await audit('--to', at(1)))).toEqual(ALL.slice(0, 3));
       expect(events(await audit('--from', at(1), '--to', at(2)))).toEqual(['MemberAdded', 'SpaceChanged']);
-      // What the space was before is known although that was earlier.
+      // The old values of the space are known although they were set before the range.
       expect(await audit('--from', at(1), '--kind', 'SpaceChanged')).toMatchObject([
         { changes: { eventFee: { from: 200, to: 250 } } },
       ]);
       expect(await audit('--from', '2030-01-01')).toEqual([]);
     });
 
-    test('by actor: a name, an id or a kind', async () => {
+    test('can be filtered by the name, id or kind of the actor', async () => {
       const byHost = await audit('--actor', HOST);
       expect(byHost.length).toBe(9);
       expect(await audit('--actor', userId)).toEqual(byHost);
@@ -154,7 +154,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(await audit('--actor', 'nobody@example.com')).toEqual([]);
     });
 
-    test('by kind: topics and events', async () => {
+    test('can be filtered by topic and event type', async () => {
       expect(events(await audit('--kind', 'spaces'))).toEqual(['SpaceAdded', 'SpaceChanged', 'SpaceClosed']);
       expect(events(await audit('--kind', 'members,ApiKeyRevoked'))).toEqual([
         ...['MemberAdded', 'ApiKeyRevoked', 'PasswordChanged'],
@@ -162,7 +162,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(events(await audit('--kind', 'webhooks', '--actor', 'operator'))).toEqual([]);
     });
 
-    test('of a request, by the id of its answer, with and without an account', async () => {
+    test('can be found by request id, with and without an account', async () => {
       useStores();
       const answer = await service.post('/webhooks', {
         key: brand.key,
@@ -177,7 +177,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       await service.delete(`/webhooks/${answer.json().id}`, { key: brand.key });
     });
 
-    test('by the operator who is named by VENUE_OPERATOR, else by cli', async () => {
+    test('name the operator from VENUE_OPERATOR, or cli', async () => {
       useStores();
       vi.stubEnv('VENUE_OPERATOR', 'night-shift.7');
       const of = ['--brand', String(brand.id)];
@@ -188,7 +188,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(await json('audit', ...of, '--actor', 'operator')).toEqual(expect.arrayContaining(mine));
     });
 
-    test('as text and as CSV without formulas', async () => {
+    test('print as text and as CSV without formulas', async () => {
       useStores();
       const args = ['audit', '--community', String(community.id)];
       const { stdout } = await inProcess(...args);
@@ -219,7 +219,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       [['audit', '--brand', '1', '--from', 'May'], 2, /must be ISO 8601/],
       [['audit', '--brand', '1', '--from', '2026-12-01', '--to', '2026-12-01'], 2, /--from must be before --to/],
       [['audit', '--brand', '1', '--json', '--csv'], 2, /not both/],
-    ])('%j ends with one line', async (args, code, line) => {
+    ])('%j prints a one-line error', async (args, code, line) => {
       useStores();
       const ended = await inProcess(...args);
       expect(ended).toMatchObject({ code, stdout: '' });
@@ -227,7 +227,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     });
   });
 
-  describe('the history that an account has of itself', () => {
+  describe('the account’s own history', () => {
     const page = (query: object = {}) =>
       service.core.queries.accountHistory.page(community.account, { limit: 100, ...query });
 
@@ -242,7 +242,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       );
     });
 
-    test('is paged without losing or repeating anything, by topic and by thing as well', async () => {
+    test('pages list every change once, also filtered by topic or thing', async () => {
       for (const query of [{}, { topic: 'spaces' as const }, { of: `space:${space}` }]) {
         const all = (await page(query)).changes.map(({ event }) => event.id);
         const paged: string[] = [];
@@ -263,7 +263,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     });
   });
 
-  test('no event holds a person’s name, and each event of an account names the account', async () => {
+  test('no event contains a person’s name, and each event of an account names the account', async () => {
     const known = new Set<string>();
     for await (const stored of service.core.events.readAll()) {
       const event = upcast(stored);
@@ -275,8 +275,8 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     expect(known.size).toBeGreaterThan(14);
   });
 
-  // At the end: no test reads the log after this one.
-  test('reports events of a newer release: prints the rest, and fails', async () => {
+  // This test comes last, because no test may read the log after it.
+  test('reports events of a newer release, prints the rest, and fails', async () => {
     useStores();
     const id = String(community.id);
     const before = await inProcess('audit', '--community', id, '--csv');

@@ -8,7 +8,7 @@ import { startServiceProcess, temporaryDataDir } from '../service/service-proces
 
 const PASSWORD = 'correct horse battery';
 
-test('users, clients and keys: what the command line changes takes effect in the running service immediately', async () => {
+test('changes to users, clients and keys take effect in the running service immediately', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const context = `http://localhost:${new URL(service.url).port}`;

@@ -7,7 +7,7 @@ import { accepted } from '../accepted.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 
-/** Two communities in two zones, and what happened to the bookings of a brand around the end of November. */
+/** Two communities in two time zones, and bookings of one brand around the end of November. */
 async function bookedIn(service: RunningService) {
   const { core, time } = service;
   const { bookings } = core.commands;
@@ -44,7 +44,7 @@ async function bookedIn(service: RunningService) {
   return { brand, early, late, overseas, hall, york };
 }
 
-/** The command line goes by the machine's clock, which shows that it is the middle of December. */
+/** Sets the clock of the command line to the middle of December. */
 function inDecember(): void {
   const seconds = Math.round((Date.parse('2026-12-15T12:00:00Z') - Date.now()) / 1_000);
   vi.stubEnv('CLOCK_SHIFT', `${seconds < 0 ? '-' : ''}PT${Math.abs(seconds)}S`);
@@ -70,7 +70,7 @@ describe('venue charges', () => {
   /** The lines without the ids of events, which are random. */
   const linesOf = (csv: string) => csv.split('\r\n').map((line) => line.replace(/,[0-9a-f-]{36}$/, ',ID'));
 
-  test('lists the charges of a month, by the clock of each community, and the total', async () => {
+  test('lists the charges of a month in the time zone of each community, with the total', async () => {
     const { early, overseas, york, hall } = booked;
     const { code, stdout, stderr } = await charges('--month', '2026-11');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -83,7 +83,7 @@ describe('venue charges', () => {
     ]);
   });
 
-  test('a refund is in the month of the cancellation; a declined request is in none', async () => {
+  test('lists a refund in the month of the cancellation, and a declined request in none', async () => {
     const { early, late } = booked;
     const { stdout, stderr } = await charges('--month', '2026-12');
     expect(linesOf(stdout).map((line) => line.split(','))).toMatchObject(
@@ -143,7 +143,7 @@ describe('venue charges', () => {
     ],
     ['a date', ['--month', '2026-11-01'], 2, /It must be a month in the form YYYY-MM\./],
     ['no month', [], 2, "ValidationError: required option '--month <month>' not specified. See --help."],
-  ])('%s is refused in one line', async (_what, args, code, message) => {
+  ])('refuses %s in one line', async (_what, args, code, message) => {
     const refused = await charges(...args);
     expect([refused.code, refused.stdout]).toEqual([code, '']);
     expect(refused.stderr.split('\n')).toEqual([
@@ -166,7 +166,7 @@ describe('venue charges', () => {
     expect([child.exitCode, await stderr]).toEqual([128 + constants.signals.SIGPIPE, '']);
   });
 
-  test('an unknown brand is refused in one line', async () => {
+  test('refuses an unknown brand in one line', async () => {
     const refused = await inProcess('charges', '--brand', '99', '--month', '2026-11');
     expect(refused).toEqual({ code: 1, stdout: '', stderr: 'ResourceNotFound: There is no brand 99.\n' });
   });

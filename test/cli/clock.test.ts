@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDataDir } from '../service/service-process.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 
-test('a clock that was set is named by check, and trusted after accept', async () => {
+test('check reports a changed clock, and accept makes it trusted', async () => {
   useDataDir(temporaryDataDir());
   expect(await json('clock', 'check')).toEqual({ believed: true });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * 3_600_000 });

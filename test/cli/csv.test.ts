@@ -9,6 +9,6 @@ test.each([
   ['amounts below zero', ['-460.00', -3], '-460.00,-3'],
   ['formulas', ['=1+1', '+1', '-1+1', '@SUM(A1)', '\t=1', '=A1,"x"'], `'=1+1,'+1,'-1+1,'@SUM(A1),' =1,"'=A1,""x"""`],
   ['formulas in full-width signs', ['＝1+1', '＋1', '－1', ' ＠SUM(A1)'], `'＝1+1,'＋1,'－1,' ＠SUM(A1)`],
-])('a line of CSV with %s', (_what, cells, line) => {
+])('formats a line of CSV with %s', (_what, cells, line) => {
   expect(csvLine(cells)).toBe(`${line}\r\n`);
 });

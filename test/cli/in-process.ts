@@ -51,7 +51,7 @@ export function inProcessWith(settings: Settings, ...args: readonly string[]) {
   return result;
 }
 
-/** The same for a command that must succeed, whatever it says of its progress. @returns its parsed JSON output */
+/** Runs a command that must succeed, ignoring its progress output. @returns its parsed JSON output */
 export async function jsonWith(settings: Settings, ...args: readonly string[]) {
   const { code, stdout, stderr } = await inProcessWith(settings, ...args, '--json');
   expect(code, stderr).toBe(0);

@@ -30,7 +30,7 @@ async function book(startTime: string, message?: string) {
 }
 
 describe('venue data', () => {
-  test('prints all data of a brand with texts opened, and no secret', async () => {
+  test('prints all data of a brand with texts decrypted and without secrets', async () => {
     const acme = await service.brand('Data & Sons');
     const key = { account: acme.account, permissions: 31, label: 'The desk of Data & Sons' };
     const issued = accepted(await service.core.commands.apiKeys.issue(key, CONTEXT));
@@ -65,7 +65,7 @@ describe('venue data', () => {
       expect(text).not.toContain(secret);
   });
 
-  test('prints the events of a user in any account, and the record of the user', async () => {
+  test('prints the record of a user and the user’s events in every account', async () => {
     const { users, commands } = service.core;
     const email = 'cem@example.com';
     const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));
@@ -87,7 +87,7 @@ describe('venue data', () => {
     expect(JSON.stringify(await json('data', '--user', user.id))).not.toContain('Morcheln');
   });
 
-  test('has the deliveries to its own receivers, with their bodies opened', async () => {
+  test('prints the deliveries to the subject’s own webhooks with bodies decrypted', async () => {
     await service.core.webhooks.start();
     const receiver = await startReceiver();
     const hook = { url: receiver.url, events: 1 };
@@ -128,7 +128,7 @@ describe('venue forget', () => {
     expect(await service.core.queries.bookings.get(brand.account, id)).toMatchObject({ message: 'erased' });
   });
 
-  test('is refused a second time, and nothing is lost', async () => {
+  test('refuses a second time and loses nothing', async () => {
     const { code, stderr } = await inProcess('forget', '--brand', String(brand.id));
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -150,7 +150,7 @@ describe('venue forget', () => {
     expect(await queries.bookings.get(brand.account, id)).toMatchObject({ reason: 'erased' });
   });
 
-  test('reaches a user who was removed before', async () => {
+  test('erases the data of a user who was already removed', async () => {
     const { users, commands, queries } = service.core;
     const email = 'bea@example.com';
     const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { fields, table } from '../../src/cli/print.ts';
 
-test('very long lists can be printed', () => {
+test('prints very long lists', () => {
   const lines = table(Array.from({ length: 200_000 }, (_, id) => ({ Id: id, Brand: 'Acme' }))).split('\n');
   expect(lines).toHaveLength(200_001);
   expect(lines[0]).toBe('    Id  Brand');
   expect(lines[1]).toBe('     0  Acme');
 });
 
-test("people's text cannot control the terminal", () => {
+test('user text cannot control the terminal', () => {
   const written = 'Red \u001b[31mhall\u009b2J\nsecond line';
   expect(table([{ Name: written }])).toBe('Name\nRed  [31mhall 2J second line');
   expect(fields({ Name: written })).toBe('Name  Red  [31mhall 2J second line');

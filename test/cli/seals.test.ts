@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('the command creates the key, which is published at once', async () => {
+test('the command creates the key and publishes it at once', async () => {
   const published = () => service.call('GET', '/.well-known/seal-key');
   expect(await published()).toMatchObject({
     statusCode: 404,
@@ -42,7 +42,7 @@ test('the command creates the key, which is published at once', async () => {
   expect(answer.body).toBe(`${key}\n`);
 });
 
-test('sealing prints the checkpoint, proof and verification follow it', async () => {
+test('sealing prints the checkpoint, which can be proved and verified', async () => {
   useDataDir(service.config.dataDir);
   const missing = await inProcess('proof', String(bookingId));
   expect(missing).toMatchObject({
@@ -123,7 +123,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
 });
 
 describe('a rewritten log', () => {
-  /** Three checkpoints, with the hashes of the events, and an export; then event 12 is another one. */
+  /** Writes three checkpoints with the event hashes and an export, then changes event 12. */
   async function rewritten() {
     const folder = temporaryDataDir();
     useDataDir(folder);
@@ -149,7 +149,7 @@ describe('a rewritten log', () => {
     return { folder, file, earlier, key, write, notes, was: `${type} ${id}, revision 0 of ${stream}` };
   }
 
-  test('one checkpoint shows a change, several show between which two, hashes or an earlier export show the event', async () => {
+  test('one checkpoint detects a change, several narrow it down, and hashes or an earlier export identify the event', async () => {
     const { folder, file, earlier, key, write, notes, was } = await rewritten();
     const last = notes.slice(notes.lastIndexOf('\n\nvenue') + 2);
     const found = async (...args: readonly string[]) => {
@@ -173,7 +173,7 @@ describe('a rewritten log', () => {
       `Event 12, counted from 0, differs from the one that was kept. It was ${was}. In its place is ${was}.\n`,
     );
     expect(await found('--seals')).toContain('was changed or moved');
-    // What the tree is made of is altered, too: nothing is sealed or proved that is not as it was.
+    // The stored hashes of the tree are altered too: a log that is not as it was cannot be sealed or proved.
     const records = new DatabaseSync(join(folder, 'records.sqlite'));
     records.exec(`DELETE FROM "sealTiles"`);
     records.close();
@@ -190,7 +190,7 @@ describe('a rewritten log', () => {
     ]);
   });
 
-  test('an export of it shows the same, without a store', async () => {
+  test('an export shows the same change without a store', async () => {
     const { folder, file, earlier, key } = await rewritten();
     const now = join(folder, 'now.ndjson');
     await inProcess('export', now);
@@ -207,7 +207,7 @@ describe('a rewritten log', () => {
   });
 });
 
-describe('a clear error for', () => {
+describe('reports a clear error for', () => {
   async function sealed() {
     const folder = temporaryDataDir();
     useDataDir(folder);
@@ -295,7 +295,7 @@ describe('a clear error for', () => {
     [['--proof', 'x', '--key', 'x', '--seals'], '--proof needs --key, and goes with nothing else but --against'],
     [['--export', 'x'], 'An export is compared with something'],
     [['--export', 'x', '--seals', '--against', 'x'], '--seals is for a store'],
-  ])('options that do not go together: %j', async (args, problem) => {
+  ])('refuses incompatible options: %j', async (args, problem) => {
     useDataDir(temporaryDataDir());
     expect(await inProcess('verify', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(problem) });
   });
@@ -307,12 +307,12 @@ describe('a clear error for', () => {
     );
     await json('brand', 'add', '--name', 'Juniper');
     expect(await refused('--seals')).toBe('ValidationError: Nothing has been sealed yet. Do so with: venue seal\n');
-    // A key, and nothing that it has signed.
+    // A key without any checkpoint signed by it.
     await json('seal-key');
     expect(await refused('--seals')).toBe('ValidationError: Nothing has been sealed yet. Do so with: venue seal\n');
   });
 
-  test('a file for seals that cannot be written, after sealing', async () => {
+  test('a seal file that cannot be written after sealing', async () => {
     const folder = temporaryDataDir();
     useDataDir(folder);
     vi.stubEnv('SEAL_FILE', folder);

@@ -156,7 +156,7 @@ describe('errors', () => {
     [['booking', 'list', '--community', '1', '--from', '2026-02-30'], 'YYYY-MM-DD'],
     [['api-key', 'issue'], 'either --community ID or --brand ID is required'],
     [['api-key', 'issue', '--brand', '1', '--community', '1'], 'either --community ID or --brand ID, not both'],
-  ])('%j is a usage error: exit code 2, one line', async (args, message) => {
+  ])('%j is a usage error with exit code 2 and one line', async (args, message) => {
     const plain = await inProcess(...args);
     expect(plain).toMatchObject({ code: 2, stdout: '' });
     expect(plain.stderr).toContain(message);
@@ -166,14 +166,14 @@ describe('errors', () => {
     expect(JSON.parse(asJson.stderr)).toEqual({ error: 'ValidationError', details: expect.stringContaining(message) });
   });
 
-  test('a group without a command lists its commands: exit code 2', async () => {
+  test('a group without a command lists its commands and exits with 2', async () => {
     const plain = await inProcess('booking');
     expect(plain).toMatchObject({ code: 2, stdout: '' });
     expect(plain.stderr).toContain('approve');
     expect(JSON.parse((await inProcess('booking', '--json')).stderr)).toMatchObject({ error: 'ValidationError' });
   });
 
-  test('a refusal by a rule: exit code 1, one line', async () => {
+  test('a refusal by a rule is exit code 1 and one line', async () => {
     useDataDir(temporaryDataDir());
     const refused = [
       [['booking', 'approve', '7'], 'ResourceNotFound'],
@@ -193,7 +193,7 @@ describe('errors', () => {
     }
   });
 
-  test('lengths and ranges are those of the domain', async () => {
+  test('options have the lengths and ranges of the domain', async () => {
     useDataDir(temporaryDataDir());
     await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
     await json('brand', 'add', '--name', 'Acme');
@@ -219,7 +219,7 @@ describe('errors', () => {
     }
   });
 
-  test('the process exits with that code', async () => {
+  test('the process exits with the same code', async () => {
     const dataDir = temporaryDataDir();
     const ended = await Promise.all([
       venueProcess(dataDir, 'nope'),
@@ -259,7 +259,7 @@ test('every command has help with an example', async () => {
 test.each([
   ['key', 'api-key', ['issue', 'list', 'revoke']],
   ['keys', 'signing-key', ['list', 'rotate']],
-])('%s still works as %s, unlisted', async (oldName, newName, commands) => {
+])('%s is still an unlisted alias of %s', async (oldName, newName, commands) => {
   const listed = commandsIn((await inProcess('--help')).stdout);
   expect(listed).toContain(newName);
   expect(listed).not.toContain(oldName);
@@ -270,7 +270,7 @@ test.each([
   expect(await json(oldName, 'list')).toEqual(expected);
 });
 
-test('--version is that of the service', async () => {
+test('--version prints the version of the service', async () => {
   for (const flag of ['--version', '-V'])
     expect(await inProcess(flag)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
   expect(await inProcess('--version', '--json')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
@@ -283,7 +283,7 @@ describe('issuing an API key', () => {
     return code === 0 ? JSON.parse(stdout) : { code, ...JSON.parse(stderr) };
   };
 
-  test('accepts the permissions in its help, for either kind of account', async () => {
+  test('accepts the permissions listed in its help for either kind of account', async () => {
     useDataDir(temporaryDataDir());
     await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
     await json('brand', 'add', '--name', 'Acme');

@@ -5,7 +5,7 @@ import { startServiceProcess, temporaryDataDir } from '../service/service-proces
 import { answering, startReceiver } from '../webhooks/receiver.ts';
 import { json, useDataDir } from './in-process.ts';
 
-test('deliveries of a running service can be listed, resent, tested, recovered and stopped', async () => {
+test('lists, resends, tests, recovers and stops deliveries of a running service', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir, { WEBHOOKS_ALLOW_PRIVATE: 'true' });
   const receiver = await startReceiver();

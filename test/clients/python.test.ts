@@ -24,7 +24,7 @@ reportEngine(
     : 'NOT TESTED: no .venv/bin/openapi-python-client (python3 -m venv .venv && .venv/bin/pip install -r test/clients/requirements.txt)',
 );
 
-/** What an integrator writes with the generated package. */
+/** Sample code of an integrator that uses the generated package. */
 const SCRIPT = `
 import datetime, json, sys
 from venue import AuthenticatedClient

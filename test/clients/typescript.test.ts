@@ -33,7 +33,7 @@ test('openapi-typescript generates a client without a warning (after a change: n
   await expect(await readFile(to, 'utf8')).toMatchFileSnapshot('./paths.ts');
 });
 
-test('what it generated books, is refused, and reads the refusal', async () => {
+test('the generated client books, and reads a refusal', async () => {
   const community = await service.community();
   const spaceId = await service.space(community);
   const { key } = await service.brand();
@@ -61,7 +61,7 @@ test('what it generated books, is refused, and reads the refusal', async () => {
   expect(listed.data).toEqual([booked.data]);
 });
 
-test('its refusals are typed, by status', () => {
+test('the generated client types refusals by status', () => {
   type Failure = components['schemas']['Error'];
   type Responses = paths['/bookings']['post']['responses'];
   expectTypeOf<Responses[422]['content']['application/json']>().toEqualTypeOf<Failure>();

@@ -41,8 +41,8 @@ const shown = ({ text }: Page) =>
 const link = ({ text }: Page, rel: 'prev' | 'next') =>
   new RegExp(`rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
 
-describe('the order of the list', () => {
-  test('a day is listed by hour, not by the number of the booking, and each booking has its place on one page', async () => {
+describe('list order', () => {
+  test('a day is sorted by hour, not by booking number, and each booking appears on one page only', async () => {
     const host = await service.community('Europe/Berlin', 'By the hour');
     const room = await service.space(host, { durationHours: 1 });
     const other = await service.space(host, { durationHours: 1 });
@@ -59,7 +59,7 @@ describe('the order of the list', () => {
     expect(rest.json().map(({ id }: { id: number }) => id)).toEqual(expected);
   });
 
-  test('a booking is upcoming until it ends by the clock of its space, then past', async () => {
+  test('a booking is upcoming until it ends in the time zone of its space, then past', async () => {
     service.time.now = NOON;
     const hosts = {
       auckland: await service.community('Pacific/Auckland', 'East'),
@@ -89,7 +89,7 @@ describe('the order of the list', () => {
       past: [morning, auckland].sort().reverse(),
     });
     expect(await lists(berlin)).toEqual({ upcoming: [evening], past: [morning] });
-    // Ten past midnight in Berlin: nothing of yesterday is upcoming, though it is still yesterday further west.
+    // Ten past midnight in Berlin: bookings of yesterday are past there, although it is still yesterday further west.
     service.time.now = Date.parse('2026-12-03T00:10:00+01:00');
     expect(await lists(berlin)).toEqual({ upcoming: [], past: [evening, morning] });
     expect((await lists(brandsOwn)).upcoming).toEqual([honolulu]);
@@ -97,7 +97,7 @@ describe('the order of the list', () => {
   });
 });
 
-test('a long list leads forth and back, page by page, and keeps what it is filtered by', async () => {
+test('a long list can be paged in both directions and keeps its filter', async () => {
   const host = await service.community('Europe/Berlin', 'Many');
   const brand = await service.brand('Often');
   const rooms = await Promise.all(Array.from({ length: 5 }, () => service.space(host, { durationHours: 1 })));
@@ -121,7 +121,7 @@ test('a long list leads forth and back, page by page, and keeps what it is filte
   expect(third.text).toMatch(/<a href="[^"]*status=Pending[^"]*">First page<\/a>/);
 });
 
-test('declined, withdrawn, expired and cancelled bookings are shown as such, with a filter for each', async () => {
+test('declined, withdrawn, expired and cancelled bookings are labelled, and each has a filter', async () => {
   const host = await service.community('Europe/Berlin', 'States');
   const room = await service.space(host, { durationHours: 1 });
   const brand = await service.brand('Fickle');
@@ -159,7 +159,7 @@ test('declined, withdrawn, expired and cancelled bookings are shown as such, wit
   expect((await community.open('/console/bookings')).text.match(/Berlin time/g)).toHaveLength(2);
 });
 
-test('the page of a booking leads back to the list it was opened from, also after its forms', async () => {
+test('the page of a booking links back to the list it was opened from, even after a form is submitted', async () => {
   const host = await service.community('Europe/Berlin', 'Ways back');
   const brand = await service.brand('Wanderer');
   const room = await service.space(host, { durationHours: 1 });
@@ -216,7 +216,7 @@ test('the record of a brand counts cancellations by party', async () => {
   );
 });
 
-test('charges have pages, and the totals of the whole month on each', async () => {
+test('charges are paged, and every page shows the totals of the whole month', async () => {
   const host = await service.community('Europe/Berlin', 'Earning');
   const room = await service.space(host, { durationHours: 1 });
   const brand = await service.brand('Paying');
@@ -245,7 +245,7 @@ test('charges have pages, and the totals of the whole month on each', async () =
   expect((await community.open('/console/charges?month=2027-03')).text).toContain('No earnings for March 2027');
 });
 
-test('an invalid month is reported, instead of showing this month; the calendar ends with the year 9999', async () => {
+test('an invalid month is reported instead of replaced by this month; the calendar ends with the year 9999', async () => {
   const community = await signedIn((await service.community('Europe/Berlin', 'Months')).account);
   for (const asked of ['2026-13', '2026-1', 'soon', '<b>', '10000-01']) {
     const page = await community.open(`/console/charges?month=${encodeURIComponent(asked)}`);
@@ -261,7 +261,7 @@ test('an invalid month is reported, instead of showing this month; the calendar 
   expect(months(await community.open('/console/charges?month=0000-01'))).toEqual(['0000-02']);
 });
 
-test('every printed page names its account and time', async () => {
+test('every printed page shows its account and the time of printing', async () => {
   const host = await service.community('Asia/Tokyo', 'Paper & Co');
   service.time.now = Date.parse('2026-12-01T20:30:00Z');
   const community = await signedIn(host.account);
@@ -272,7 +272,7 @@ test('every printed page names its account and time', async () => {
   service.time.now = NOON;
 });
 
-test('reviews lead forth and back, and are summed up as a whole on each page', async () => {
+test('reviews can be paged in both directions, and every page summarises all of them', async () => {
   const host = await service.community('Europe/Berlin', 'Reviewed');
   const room = await service.space(host, { durationHours: 1 });
   const brand = await service.brand('Critic');

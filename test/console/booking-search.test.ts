@@ -21,22 +21,22 @@ const LONG = 'W'.repeat(200);
 const shown = ({ text }: Page) =>
   [...text.matchAll(/<tr[^>]*>.*?\/console\/bookings\/(\d+)".*?<\/tr>/gs)].map(([, id]) => Number(id));
 
-/** What the list says instead of bookings. */
+/** The message shown instead of bookings. */
 const said = ({ text }: Page) =>
   (/<div class="empty">.*?<p>(.*?)<\/p>/s.exec(text)?.[1] ?? '').replaceAll(/<[^>]*>/g, '').trim();
 
-/** What stands in the field for the text. */
+/** The value of the search field. */
 const typed = ({ text }: Page, name = 'q') =>
   new RegExp(`<input id="${name}"[^>]*? type="(\\w+)" value="([^"]*)"`).exec(text)?.slice(1);
 
-describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
+describe.each(enginePairs)('searching bookings on %s', (_, createPair) => {
   let pair: EnginePair;
   let running: Running;
   let community: Browser;
   let brand: Browser;
   const host: Account = { kind: 'Community', id: communityId(1) };
   const made = { spaces: new Map<string, number>(), brands: new Map<string, number>() };
-  /** Their numbers, by what they are for. */
+  /** The booking numbers, by purpose. */
   const booked = new Map<string, BookingId>();
 
   const book = async (what: string, space: string, by: string, days: number, startHour = 10) => {
@@ -93,7 +93,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     await pair?.stop();
   });
 
-  test('finds by the name of the brand or the space, whatever the case and the accents', async () => {
+  test('finds bookings by the name of the brand or space, ignoring case and accents', async () => {
     const mill = numbers('percent', 'mill at hall', 'mill at salle');
     for (const q of ['Ölmühle', 'olmuhle', 'ÖLMÜHLE GROSS', '  umstadt   ', 'gross-um', 'Ｕｍｓｔａｄｔ'])
       expect(shown(await search({ q })), q).toEqual(mill);
@@ -103,14 +103,14 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(shown(await search({ q: 'القهوة' }))).toEqual(numbers('coffee at salle'));
     expect(shown(await search({ q: 'الاحتفالات' }))).toEqual(numbers('mill at hall'));
     expect(shown(await search({ q: LONG }))).toEqual(numbers('long'));
-    // A word in the one name, a word in the other.
+    // One word in each of the two names.
     expect(shown(await search({ q: 'salle olmuhle' }))).toEqual(numbers('mill at salle'));
     expect(shown(await search({ q: 'القهوة eleonore' }))).toEqual(numbers('coffee at salle'));
     const { text } = await search({ q: 'eleonore' });
     expect(text).toMatch(/<form class="search" method="get" action="\/console\/bookings"/);
   });
 
-  test('finds together with status, period and dates', async () => {
+  test('combines with the filters for status, period and dates', async () => {
     expect(shown(await search({ q: 'salle', status: 'Approved' }))).toEqual(numbers('coffee at salle'));
     expect(shown(await search({ q: 'salle', from: inDays(61), to: inDays(62) }))).toEqual(numbers('coffee at salle'));
     expect(shown(await search({ q: 'salle', from: inDays(62) }))).toEqual(
@@ -124,7 +124,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(said(empty)).toMatch(/^There are no pending bookings from \w+ \d+ \w+ \d+ to \w+ \d+ \w+ \d+\.$/);
   });
 
-  test('finds what the same words find in a list of all, whichever way it is looked up', async () => {
+  test('finds the same bookings as a scan of all, with every lookup strategy', async () => {
     const { bookings, bookingSearch, spaces } = running.service.core.queries;
     const communities = new Map((await spaces.communities()).map((one) => [one.communityId, one.name]));
     const texts = ['room', 'room 1', 'tents 2', 'o', 'e l', 'salle', 'r o', 'harbour', 'tents salle', 'room salle'];
@@ -153,7 +153,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     }
   });
 
-  test('pages through what it found, and keeps the search', async () => {
+  test('pages through the results and keeps the search', async () => {
     const first = await search({ q: 'room' });
     expect(shown(first)).toHaveLength(30);
     const next = /rel="next" href="([^"]*)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -164,9 +164,9 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(new Set([...shown(first), ...shown(second)]).size).toBe(31);
   });
 
-  test('finds by number, and says what became of a number that is not in the list', async () => {
+  test('finds a booking by number, and explains why a number is not in the list', async () => {
     const [id] = numbers('kitchen');
-    // The last two as keyboards for Japanese write them.
+    // The last two with full-width characters, as a Japanese keyboard writes them.
     const wide = String(id).replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
     for (const q of [`#${id}`, `${id}`, `# 00${id}`, wide, `＃${wide}`])
       expect(shown(await search({ q })), q).toEqual([id]);
@@ -181,29 +181,29 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(said(await search({ q: '#12345678901234567890' }))).toBe(
       'There is no booking #12345678901234567890 of yours.',
     );
-    // Another brand's does not exist for this one.
+    // A booking of another brand does not exist for this brand.
     const [theirs] = numbers('percent');
     expect(said(await search({ q: `#${theirs}` }, brand))).toBe(`There is no booking #${theirs} of yours.`);
-    // A number may be in a name, too: the booking comes first.
+    // A number can also occur in a name; the booking with that number comes first.
     const [second] = numbers('Room 02');
     await running.service.core.commands.catalogue.addBrand({ name: `Studio ${second}` }, CONTEXT);
     expect(shown(await search({ q: String(second) }))[0]).toBe(second);
   });
 
-  test('says of a text that is in no name that it is in none, and keeps it', async () => {
+  test('reports a text that occurs in no name, and keeps it', async () => {
     for (const q of ['_', '.*', "' OR 1=1 --", '#x', '\u0301', '$gt', '<b>', '٪']) {
       const page = await search({ q });
       expect([page.status, shown(page)], q).toEqual([200, []]);
       expect(said(page), q).toMatch(/^No spaces or brands match ‘.*’\.$/);
     }
     expect(typed(await search({ q: '<b>"' }))).toEqual(['text', '&lt;b&gt;&quot;']);
-    // A percent sign stands for itself.
+    // A percent sign is matched literally.
     expect(shown(await search({ q: '%' }))).toEqual(numbers('percent'));
     expect(said(await search({ q: '%' }, brand))).toBe('There are no bookings that match ‘%’.');
     expect(said(await search({ q: 'zzz' }, brand))).toBe('No spaces or communities match ‘zzz’.');
   });
 
-  test('a date that does not exist, a range that is backwards and a text that is too long are marked, and kept', async () => {
+  test('marks and keeps an invalid date, a reversed range and an overlong text', async () => {
     const wrong = await search({ q: 'salle', from: '2026-02-30', to: 'tomorrow' });
     expect([wrong.status, shown(wrong)]).toEqual([422, []]);
     expect(wrong.text).toMatch(/id="from-error".*?There is no 30 February 2026\./s);
@@ -214,7 +214,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
       ['text', 'tomorrow'],
     ]);
     expect(wrong.text).toContain('No search yet');
-    // The summary has the focus, and leads to each field. What cannot be searched cannot be narrowed, either.
+    // The summary has the focus and links to each field. A search with errors cannot be narrowed either.
     expect(wrong.text).toMatch(/<div class="flash problem"[^>]* autofocus>.*Fix 2 fields/s);
     for (const name of ['from', 'to']) expect(wrong.text).toContain(`<li><a href="#${name}">`);
     expect(wrong.text).not.toContain('aria-label="Status"');
@@ -226,13 +226,13 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(long.status).toBe(422);
     expect(long.text).toMatch(/id="q-error".*?Search for at most 200 characters\./s);
     expect(typed(long)).toEqual(['text', `${LONG}W`]);
-    // Characters are counted as in the names themselves, and what is too long makes no page long.
+    // Characters are counted as in names, and an overlong text does not make the page long.
     expect((await search({ q: '🎉'.repeat(200) })).status).toBe(200);
     expect((await search({ q: '🎉'.repeat(201) })).status).toBe(422);
     expect((await search({ q: 'x'.repeat(15_000) })).text.length).toBeLessThan(60_000);
   });
 
-  test('a brand finds its own bookings alone, by space and by community', async () => {
+  test('a brand finds only its own bookings, by space and by community', async () => {
     expect(shown(await search({ q: 'salle' }, brand))).toEqual(numbers('northwind at salle'));
     expect(shown(await search({ q: 'harbour eleonore' }, brand))).toEqual(numbers('northwind at salle'));
     expect(shown(await search({ q: 'harbour', from: inDays(60) }, brand))).toEqual(
@@ -240,7 +240,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     );
   });
 
-  test('a space that was renamed is found under the new name and the old ones', async () => {
+  test('finds a renamed space by its new name and its old names', async () => {
     const { catalogue } = running.service.core.commands;
     const kitchen = made.spaces.get('Old Kitchen') ?? 0;
     for (const name of ['Bakery', 'Grande Cuisine', 'Bakery'])
@@ -250,7 +250,7 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(shown(await search({ q: 'old kitchen' }, brand))).toEqual(numbers('kitchen'));
   });
 
-  test('says that it could not search while the names cannot be read', async () => {
+  test('reports that the search failed while the names cannot be read', async () => {
     const metadata = {
       at: '2026-12-01T11:00:00.000Z',
       actor: { kind: 'system', id: 's' },

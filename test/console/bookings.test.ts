@@ -58,7 +58,7 @@ test('a community approves a request from its inbox', async () => {
   expect((await community.open('/console/inbox')).text).not.toContain('Coffee for forty.');
 });
 
-test('reviews are filtered by space and rating', async () => {
+test('reviews can be filtered by space and rating', async () => {
   const shown = async (query: string) => {
     const page = await community.open(`/console/reviews${query}`);
     return [page.status, page.text.includes('Light, space, quiet'), page.text.includes('No reviews match')];
@@ -67,7 +67,7 @@ test('reviews are filtered by space and rating', async () => {
     expect(await shown(query), query).toEqual([200, true, false]);
   for (const query of ['?space=2', '?rating=4']) expect(await shown(query), query).toEqual([200, false, true]);
   expect((await shown('?space=999999'))[0]).toBe(422);
-  // One's own reviews are few.
+  // A brand has few reviews of its own.
   expect((await brand.open('/console/reviews?rating=4')).text).toContain('Light, space, quiet');
 });
 
@@ -83,7 +83,7 @@ test('a double click on approve approves once', async () => {
   expect(again.flash).toContain('was already approved by you on');
 });
 
-test('a decision on a request that the brand has withdrawn says so', async () => {
+test('deciding a withdrawn request reports the withdrawal', async () => {
   const id = await requested();
   const inbox = await community.open('/console/inbox');
   const withdraw = await brand.open(`/console/bookings/${id}/cancel`);
@@ -94,7 +94,7 @@ test('a decision on a request that the brand has withdrawn says so', async () =>
   expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingCancelled']);
 });
 
-test('declining requires a reason, which is kept in the form and shown to the brand', async () => {
+test('declining requires a reason; the form keeps it and the brand sees it', async () => {
   const id = await requested();
   const form = await community.open(`/console/bookings/${id}/decline`);
   const empty = await community.send(form, `/console/bookings/${id}/decline`, { reason: '  ' });
@@ -124,7 +124,7 @@ test('cancelling an approved booking refunds it and frees the hours', async () =
   expect(page.text).toContain('Refunded');
 });
 
-test('a brand requests a booking; submitted twice, the form makes one booking', async () => {
+test('a brand requests a booking, and submitting the form twice makes only one', async () => {
   const date = freshDate();
   const page = await brand.open(`/console/find/${hall}?date=${date}`);
   expect(page.text).toContain('$420.00');
@@ -137,7 +137,7 @@ test('a brand requests a booking; submitted twice, the form makes one booking', 
   expect(done.text).toContain('Two\nlines');
 });
 
-test('a time taken in the meantime is reported beside the times, and the form keeps what was typed', async () => {
+test('a time taken in the meantime is reported beside the times, and the form keeps its input', async () => {
   const date = freshDate();
   const page = await brand.open(`/console/find/${hall}?date=${date}`);
   const command = { brandId: brandId(2), details: { spaceId: spaceId(hall), date, startHour: 12 } };
@@ -149,7 +149,7 @@ test('a time taken in the meantime is reported beside the times, and the form ke
   expect(refused.text).toMatch(/value="13" required disabled/);
 });
 
-test('a price that changed while the page was open is not charged unseen', async () => {
+test('a price change while the page is open must be confirmed before the brand is charged', async () => {
   const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
   const { catalogue } = running.service.core.commands;
   await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(500_00) } }, CONTEXT);
@@ -192,7 +192,7 @@ test('a review is posted once, after completion, by the brand', async () => {
   expect((await community.open('/console/reviews')).text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
 
-test('the timeline shows actors and steps, and the status at a past time', async () => {
+test('the timeline shows actors, steps and the status as of a past time', async () => {
   const id = await requested();
   const page = await community.open(`/console/bookings/${id}`);
   await community.send(page, `/console/bookings/${id}/approve`);
@@ -209,7 +209,7 @@ test('the timeline shows actors and steps, and the status at a past time', async
   expect(await stateAt('2026-13-45T99:00')).toBe('');
 });
 
-test('the timeline at the second in which something happened shows it as done, and what came later as later', async () => {
+test('the timeline as of the second of an event includes it and marks later events as later', async () => {
   const { text } = await community.open('/console/bookings/1');
   const moments = [...text.matchAll(/data-at="([^"]*)"/g)].map(([, moment = '']) => moment);
   expect(new Set(moments).size).toBeGreaterThan(1);
@@ -225,7 +225,7 @@ test('the timeline at the second in which something happened shows it as done, a
   expect(await laterAt(before.toString({ smallestUnit: 'second' }))).toEqual(moments.map(() => true));
 });
 
-test('pages of other accounts are 404', async () => {
+test('a page of another account is 404', async () => {
   const union = new Browser(running.url);
   await union.signIn(running.demo.communities[1].user);
   const id = await requested();
@@ -243,7 +243,7 @@ test('pages of other accounts are 404', async () => {
   expect(await statusOf(id)).toBe('Pending');
 });
 
-test('pages of the other kind of account are 404', async () => {
+test('a page of the other kind of account is 404', async () => {
   for (const path of ['/console/inbox', '/console/calendar', '/console/spaces', '/console/spaces/new'])
     expect((await brand.open(path)).status, path).toBe(404);
   for (const path of ['/console/find', `/console/find/${hall}`])
@@ -266,7 +266,7 @@ test('a forged form changes nothing', async () => {
   expect(await statusOf(id)).toBe('Approved');
 });
 
-test('lists are paged without losing or repeating a booking', async () => {
+test('paging lists every booking exactly once', async () => {
   for (let made = 0; made < 40; made += 1) await requested();
   const seen: string[] = [];
   let next: string | undefined = '/console/bookings?when=upcoming';
@@ -290,7 +290,7 @@ test('lists are paged without losing or repeating a booking', async () => {
 /** The icons and the mark in the browser's tab. */
 const IMAGES = 2;
 
-test('a first visit transfers less than 60 kB, however many bookings there are', async () => {
+test('a first visit transfers less than 60 kB for any number of bookings', async () => {
   const headers = { cookie: `console=${community.cookie('console')}`, 'accept-encoding': 'gzip' };
   const packed = async (url: string) => {
     const { app } = running.service;

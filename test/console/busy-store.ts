@@ -14,11 +14,11 @@ import {
 import { accepted } from '../accepted.ts';
 import type { DemoAccounts } from './console.fixture.ts';
 
-/** How many there are of each, the demo data included. */
+/** The number of each, including the demo data. */
 const BUSY = { communities: 3, spaces: 40, brands: 24, bookings: 2_000, waiting: 90 } as const;
 const IN_DEMO = { spaces: 4, brands: 2, bookings: 10 } as const;
 
-/** Names as people choose them: long, without a blank, in other scripts, with emoji, and with what HTML takes for markup. */
+/** Realistic names: long, without spaces, in other scripts, with emoji, and with HTML markup. */
 const SPACES = [
   'Assembly Room',
   'The large hall on the second floor, which was the machine room of the old cannery until 1987',
@@ -60,7 +60,7 @@ const MESSAGES = [
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CONTEXT = { actor: { kind: 'operator', id: 'busy' }, correlationId: 'busy' } as const;
-/** Commands under way at once, so that they share commits. */
+/** Commands sent concurrently, so that they share commits. */
 const AT_ONCE = 100;
 
 type Place = {
@@ -89,7 +89,7 @@ export async function fillBusyStore(core: Core, demo: DemoAccounts): Promise<voi
   const brands = [...demo.brands.map(({ id }) => brandId(id)), ...(await addBrands(commands))];
   const zones = [harbour.timeZone, union.timeZone, 'Asia/Riyadh'];
 
-  // Decisions are made by a named member, whom the history shows.
+  // A named member decides, so that the history shows a name.
   const manager = await core.users.byEmail(harbour.user.email);
   if (manager === undefined) throw new Error('The demo lacks a user');
   const byManager = { actor: { kind: 'user', id: manager.id }, correlationId: 'busy' } as const;
@@ -97,7 +97,7 @@ export async function fillBusyStore(core: Core, demo: DemoAccounts): Promise<voi
   const request = async (wanted: Wanted): Promise<Asked> => {
     const { place, day, startHour, number } = wanted;
     const zone = zones[place.community.id - 1] ?? 'UTC';
-    // Two brands book half of all.
+    // Two brands make half of all bookings.
     const brand = brands[number % 2 === 0 ? (number / 2) % 2 : number % brands.length] ?? brandId(1);
     const message = MESSAGES[number % MESSAGES.length];
     const details = { spaceId: place.id, date: localDate(today + day * DAY_MS, zone), startHour };
@@ -180,7 +180,7 @@ async function addBrands({ catalogue }: Commands): Promise<readonly BrandId[]> {
   return inTurn(names, async (name) => accepted(await catalogue.addBrand({ name }, CONTEXT)).brandId);
 }
 
-/** So many events: three in each space on the day in a week, and the others spread over the days. */
+/** The events of the bookings: three in each space on the day in a week, the others spread over the days. */
 function plan(places: readonly Place[], count: number): readonly Wanted[] {
   const taken = new Set<string>();
   const wanted: Wanted[] = [];
@@ -200,7 +200,7 @@ function plan(places: readonly Place[], count: number): readonly Wanted[] {
   return wanted.toSorted((a, b) => a.day - b.day);
 }
 
-/** Does the same with each, a hundred at a time. */
+/** Runs a function for each item, a hundred at a time. */
 async function inTurn<T, R>(list: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let from = 0; from < list.length; from += AT_ONCE)

@@ -14,7 +14,7 @@ const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test'
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
 /** Below this width, in pixels, a day is a list. */
 const LIST_BELOW = 704;
-/** Where axe looks, which takes most of the time: at a list, and at tables without and with the menu beside them. */
+/** The widths that axe checks, which takes most of the time: a list, and tables with and without the menu. */
 const AXE_WIDTHS = [320, 768, 1920] as const;
 
 describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { timeout: 120_000 }, () => {
@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await running.stop();
   });
 
-  /** The windows that tests share, by what they are. */
+  /** The windows that tests share, by name. */
   const windows = new Map<string, ReturnType<typeof openWindow>>();
   const open = async (
     path: string,
@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     return opened;
   };
 
-  /** Measures the schedule: what is too narrow, too tall or spills. Runs in the page. */
+  /** Finds parts of the schedule that are too narrow, too tall or overflow. Runs in the page. */
   const MEASURE = `(() => {
     const box = (element) => element.getBoundingClientRect();
     const headings = [...document.querySelectorAll('.day-table thead th')].slice(1);
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     expect(complaints).toEqual([]);
   });
 
-  /** Where the schedule is scrolled to, and whether its hours and headings stay in sight. Runs in the page. */
+  /** The scroll position of the schedule, and whether its hours and headings are visible. Runs in the page. */
   const STICKY = `(() => {
     const schedule = document.querySelector('.schedule');
     const box = (selector) => document.querySelector(selector).getBoundingClientRect();
@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
   })()`;
   type Sticky = { readonly top: number; readonly left: number; readonly headings: number; readonly hours: number };
 
-  test('hours and headings stay in sight, without JavaScript and by keyboard alone; what has the focus is not hidden', async () => {
+  test('hours and headings stay visible without JavaScript and with the keyboard alone, and never cover the focus', async () => {
     const { page, complaints } = await open(`/console/calendar/${MANY}`, {
       script: false,
       colorScheme: 'dark',
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     expect(complaints).toEqual([]);
   });
 
-  test('with JavaScript, the whole of what gets the focus is in sight', async () => {
+  test('with JavaScript, the focused element is fully visible', async () => {
     const { page } = await open(`/console/calendar/${MANY}`);
     await page.setViewportSize({ width: 1024, height: 600 });
     await page.locator('.held a').nth(60).focus();
@@ -154,7 +154,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     }
   });
 
-  test('on a phone a day is a list by hour, which tells space, time and status; also on its side', async () => {
+  test('on a phone, in either orientation, a day is a list by hour with space, time and status', async () => {
     const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
     for (const size of [
       { width: 390, height: 844 },
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     }
   });
 
-  test('on paper a day names all of its spaces, booked or not, at the width of any paper', async () => {
+  test('a printed day shows all spaces, booked or not, on any paper size', async () => {
     const { page } = await open(`/console/calendar/${MANY}`);
     await page.getByRole('link', { name: 'Show all, to print them' }).click();
     await page.emulateMedia({ media: 'print' });
@@ -190,7 +190,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     expect(await page.locator('.held a').count()).toBeGreaterThanOrEqual(500);
   });
 
-  test('on a phone the month opens at today', async () => {
+  test('on a phone, the month is scrolled to today', async () => {
     for (const path of ['/console/calendar', '/console/calendar#today']) {
       const { page } = await open('/console/signed-out', { width: 390, script: false });
       // A month may have few days after today; then the page is too short to be scrolled there.
@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     }
   });
 
-  test('an update leaves the schedule where the reader has scrolled it to', async () => {
+  test('an update keeps the scroll position of the schedule', async () => {
     const { page } = await open(`/console/calendar/${MANY}`);
     await page.setViewportSize({ width: 1024, height: 600 });
     await page.locator('.schedule').evaluate((schedule) => schedule.scrollTo(300, 200));
@@ -225,7 +225,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     [0, 'light'],
     [1, 'dark'],
   ] as const)(
-    'axe finds nothing in the calendar of community %i, %s, as a list or a table',
+    'axe reports no violations in the calendar of community %i, %s, as a list or a table',
     async (index, colorScheme) => {
       const found: string[] = [];
       for (const path of index === 0

@@ -6,7 +6,7 @@ import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 import { addPlaces, fillDay } from './full-day.ts';
 
-/** 500 bookings in 40 spaces, in a month that has nothing else. */
+/** 500 bookings in 40 spaces, in an otherwise empty month. */
 const FULL: PlainDate = inDays(70);
 const MONTH = FULL.slice(0, 7);
 const HARBOUR = communityId(1);
@@ -40,7 +40,7 @@ const linksIn = ({ text }: Page, name: string) => {
   return [...inside.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
 };
 
-test('a day with 500 bookings in 40 spaces is shown a group of spaces at a time: every booking once, no page too large', async () => {
+test('a day with 500 bookings in 40 spaces is paged by groups of spaces: every booking once, no page too large', async () => {
   const first = await community.open(`/console/calendar/${FULL}`);
   expect(first.text).toContain('400 booked · <span class="waiting">100 pending</span>');
   expect(first.text).toMatch(/\d+ of 40 spaces are shown at a time/);
@@ -61,7 +61,7 @@ test('a day with 500 bookings in 40 spaces is shown a group of spaces at a time:
   expect(headings).toBe(40);
   expect(seen).toHaveLength(500);
   expect(new Set(seen).size).toBe(500);
-  // A group that is not there is no error: an old link shows the last one.
+  // A missing group is not an error: an old link shows the last one.
   expect(bookingsOn(await community.open(`/console/calendar/${FULL}?group=99`))).toEqual(
     bookingsOn(await community.open(groups.at(-1) ?? '')),
   );
@@ -76,7 +76,7 @@ test('a day with few bookings shows all spaces at once', async () => {
   expect(page.text).toContain('No bookings');
 });
 
-test('one of more than five spaces is chosen from a list, of fewer by tabs; the choice is kept', async () => {
+test('up to five spaces have tabs, more have a list; the chosen space is kept', async () => {
   const [, space] = spaceIds;
   const month = await community.open(`/console/calendar?month=${MONTH}&space=${space}`);
   expect(options(month)).toHaveLength(41);
@@ -95,7 +95,7 @@ test('one of more than five spaces is chosen from a list, of fewer by tabs; the 
   expect(linksIn(tabs, 'Space')).toHaveLength(3);
 });
 
-test('a month counts booked and pending ones, and shows pending ones first', async () => {
+test('a month counts approved and pending bookings and shows pending ones first', async () => {
   const page = await community.open(`/console/calendar?month=${MONTH}`);
   expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(LIMIT);
   const cell = new RegExp(`<td[^>]*><a class="day" href="/console/calendar/${FULL}">(.*?)</td>`, 's').exec(page.text);
@@ -123,13 +123,13 @@ test.each([
   ['month=0001-01', 200],
   ['month=2026-13', 422],
   ['month=x', 422],
-])('a month asked for with %s is a page, which says if it is another one', async (query, status) => {
+])('a month requested with %s gets a page, which says when it shows another month', async (query, status) => {
   const page = await community.open(`/console/calendar?${query}`);
   expect(page.status).toBe(status);
   expect(/“.*?” is not a month such as 2026-11\. This is \w+ \d{4}\./.test(page.flash)).toBe(status === 422);
 });
 
-test('a space of another community is reported, instead of showing all spaces', async () => {
+test('another community’s space is reported instead of replaced by all spaces', async () => {
   for (const path of [`?month=${MONTH}&`, `/${FULL}?`])
     for (const space of ['x', '-1', '999999', '3.0', String(spaceIds[0])]) {
       const page = await few.open(`/console/calendar${path}space=${space}`);
@@ -152,11 +152,11 @@ test.each([
   ['2026-02-30', 404],
   ['2026-2-3', 404],
   ['%', 404],
-])('a day asked for as %s gets %i', async (date, status) => {
+])('a day requested as %s gets %i', async (date, status) => {
   expect((await community.open(`/console/calendar/${encodeURIComponent(date)}`)).status).toBe(status);
 });
 
-/** What leads away from a page: the links of its content. */
+/** The links in the content of a page. */
 const hrefsIn = ({ text }: Page): string[] =>
   [...text.slice(text.indexOf('<main')).matchAll(/href="(\/console\/calendar[^"#]*)/g)].map(([, href = '']) =>
     href.replaceAll('&amp;', '&'),
@@ -167,7 +167,7 @@ test.each([
   ['?month=0000-01', 31],
   ['/9999-12-31', 0],
   ['/0000-01-01', 0],
-])('at the ends of the calendar %s leads to nothing that does not exist', async (path, days) => {
+])('at the ends of the calendar, %s links to no date outside it', async (path, days) => {
   const page = await few.open(`/console/calendar${path}`);
   expect(page.status).toBe(200);
   const hrefs = hrefsIn(page);
@@ -178,7 +178,7 @@ test.each([
   }
 });
 
-test('cancelled bookings of the day are listed below its schedule, and not counted', async () => {
+test('cancelled bookings are listed below the schedule of the day and not counted', async () => {
   const date = inDays(72);
   const { commands } = running.service.core;
   const [spaceId] = spaceIds;
@@ -201,7 +201,7 @@ test('cancelled bookings of the day are listed below its schedule, and not count
   expect(cancelled).toContain(`href="/console/bookings/${booking.bookingId}"`);
 });
 
-test('some of many cancelled bookings are listed, and the list of bookings has all of them', async () => {
+test('a day lists only some of many cancelled bookings, and links to all of them', async () => {
   const date = inDays(73);
   const { core } = running.service;
   await fillDay(core, { communityId: HARBOUR, spaceIds, date }, 24);

@@ -8,7 +8,7 @@ const CANDIDATES = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromiu
 
 const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path));
 
-/** Whether Chromium is installed. The test report says so either way. */
+/** Whether Chromium is installed. The test report shows it either way. */
 export const hasChromium = executablePath !== undefined;
 
 reportEngine(
@@ -32,7 +32,7 @@ export function launchChromium(): Promise<Browser> {
 }
 
 export type Screen = {
-  /** In pixels. A screen narrower than 600 is that of a phone. */
+  /** In pixels. A screen narrower than 600 counts as a phone. */
   readonly width: number;
   readonly colorScheme: 'light' | 'dark';
   readonly script: boolean;
@@ -86,7 +86,7 @@ export async function signIn(page: Page, user: Credentials): Promise<void> {
 
 type Cookie = { readonly name: string; readonly value: string; readonly url: string };
 
-/** Signs each user in once, without a window: what their browser then keeps is good for any number of windows. */
+/** Signs each user in once, without a window. The cookies can be used in any number of windows. */
 export function signInOnce(url: string): (user: Credentials) => Promise<readonly Cookie[]> {
   const kept = new Map<string, Promise<readonly Cookie[]>>();
   const cookies = async (user: Credentials) => {
@@ -104,20 +104,20 @@ const AXE = `axe.run(document, {
 }).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html })))`;
 type Violation = { readonly id: string; readonly impact: string; readonly html: string };
 
-/** What is not accessible on a page. */
+/** The accessibility violations on a page. */
 export async function violationsOn(page: Page): Promise<readonly Violation[]> {
-  // Half a megabyte, which a page that is looked at again has already.
+  // Half a megabyte, so a page that is checked again does not load it again.
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(`${axe.source}; true`);
   return page.evaluate<readonly Violation[]>(AXE);
 }
 
-/** What is wrong with a page at the width it has, in words: what axe finds, and whether it is wider than the screen. */
+/** The problems of a page at its current width, as text: axe violations and horizontal overflow. */
 export async function wrongOn(page: Page): Promise<readonly string[]> {
   const found = (await violationsOn(page)).map(({ id, impact, html }) => `${impact} ${id}: ${html.slice(0, 150)}`);
   return [...found, ...(await tooWide(page))];
 }
 
-/** The names that several buttons of a page share, except those of messages, which are not buttons for a reader. */
+/** The names shared by several buttons of a page, except message toggles. */
 export const sharedNamesOn = (page: Page): Promise<readonly string[]> =>
   page.evaluate<readonly string[]>(`(() => {
     const shown = [...document.querySelectorAll('main :is(button, summary, a.button)')];
@@ -127,7 +127,7 @@ export const sharedNamesOn = (page: Page): Promise<readonly string[]> =>
     return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   })()`);
 
-/** Whether a page is wider than the screen, in words. */
+/** Describes how a page is wider than the screen, if it is. */
 export async function tooWide(page: Page): Promise<readonly string[]> {
   const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   return over > 0 ? [`${over} px wider than the screen`] : [];

@@ -42,7 +42,7 @@ const shown = (url: string | URL, what: RegExp): Promise<Page> =>
     return page;
   });
 
-test('the call that a new key is tried with is one that it may make', async () => {
+test('the sample call shown with a new key succeeds with that key', async () => {
   const northwind = new Browser(running.url);
   await northwind.signIn(running.demo.brands[0].user);
   const called = async (browser: Browser, permission: string) => {
@@ -87,7 +87,7 @@ test('a double click creates one key and shows it both times', async () => {
   expect(keys.filter(({ label }) => label === 'Twice')).toHaveLength(1);
 });
 
-test('an invalid form comes back as it was filled in, and can be corrected and submitted again', async () => {
+test('an invalid form keeps its input and can be corrected and submitted again', async () => {
   const form = await community.open('/console/keys');
   const none = await community.send(form, '/console/keys', { label: 'Later' });
   expect(none.status).toBe(422);
@@ -121,7 +121,7 @@ test("another account's key cannot be revoked", async () => {
   expect((await other.request(`/console/keys/${id}/revoke`, { method: 'POST', body })).status).toBe(404);
 });
 
-test('a webhook: registered, tested, its deliveries with payload and response, resent, rotated, disabled, removed', async () => {
+test('a webhook can be registered, tested, rotated, disabled and removed, and its deliveries inspected and resent', async () => {
   const form = await community.open('/console/webhooks');
   const wrong = await community.send(form, '/console/webhooks', { url: 'not a url', event: ['BookingRequested'] });
   expect(wrong.status).toBe(422);
@@ -168,7 +168,7 @@ test('a webhook: registered, tested, its deliveries with payload and response, r
   expect((await community.open(path)).status).toBe(404);
 });
 
-test('a failed delivery says why', async () => {
+test('the page of a failed delivery shows the reason', async () => {
   receiver.answer = answering(500);
   const form = await community.open('/console/webhooks');
   const made = await community.send(form, '/console/webhooks', { url: receiver.url, event: ['BookingRequested'] });
@@ -178,7 +178,7 @@ test('a failed delivery says why', async () => {
   receiver.answer = answering(200);
 });
 
-test('an endpoint that keeps failing is shown as paused, since when and until when, and a test delivery ends that', async () => {
+test('shows since when and until when a failing endpoint is paused, and a test delivery ends the pause', async () => {
   receiver.answer = answering(500);
   const form = await community.open('/console/webhooks');
   const made = await community.send(form, '/console/webhooks', { url: receiver.url, event: ['BookingRequested'] });
@@ -231,7 +231,7 @@ test('with no connected apps, the page explains how to connect one', async () =>
   expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
 });
 
-test('a connected app is listed with what it may do, and loses access immediately when it is disconnected', async () => {
+test('lists a connected app with its permissions, and disconnecting it revokes access immediately', async () => {
   const registered = await fetch(`${running.url}/connect/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -280,7 +280,7 @@ test('a connected app is listed with what it may do, and loses access immediatel
   expect(await api(access)).toBe(401);
 });
 
-test('a space: added, changed, errors shown beside the field, closed and reopened', async () => {
+test('a space can be added, changed, closed and reopened, with errors beside each field', async () => {
   const form = await community.open('/console/spaces/new');
   expect(form.text).toMatch(new RegExp(`name="answerHours"[^>]* value="${DEFAULT_ANSWER_HOURS}"`));
   const typed = {
@@ -321,7 +321,7 @@ test('a space: added, changed, errors shown beside the field, closed and reopene
   expect(isRefusal(space)).toBe(false);
 });
 
-test('the month and day views show bookings in the time zone of the community', async () => {
+test('the month and day views use the time zone of the community', async () => {
   const month = await community.open('/console/calendar');
   expect(month.text).toContain('Berlin time');
   const day = /href="(\/console\/calendar\/\d{4}-\d\d-\d\d)"><span class="visually-hidden">[^<]*, <\/span>/.exec(

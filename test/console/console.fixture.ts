@@ -14,7 +14,7 @@ type Space = Community['spaces'][number];
 type Brand = Demo['brands'][number];
 type CommunityWithSpaces = Community & { readonly spaces: readonly [Space, ...Space[]] };
 
-/** The accounts that every demo has: Harbour Lofts and Union Yard with their spaces, Northwind Coffee and Juniper & Sons. */
+/** The accounts of every demo: Harbour Lofts and Union Yard with their spaces, Northwind Coffee and Juniper & Sons. */
 export type DemoAccounts = {
   readonly communities: readonly [CommunityWithSpaces, CommunityWithSpaces];
   readonly brands: readonly [Brand, Brand];
@@ -30,7 +30,7 @@ export type Running = {
 
 export async function startDemo(
   env: Readonly<Record<string, string>> = {},
-  /** What else the store is to hold; it is added while nothing else runs. */
+  /** Adds further data to the store while nothing else runs. */
   fill?: (core: Core, demo: DemoAccounts) => Promise<void>,
 ): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-console-'));
@@ -75,6 +75,6 @@ function withSpaces(community: Community): CommunityWithSpaces {
   return { ...community, spaces: [first, ...others] };
 }
 
-/** The same with a store as that of a busy community (`busy-store.ts`). */
+/** Starts the demo with the store of a busy community (`busy-store.ts`). */
 export const startBusy = (env: Readonly<Record<string, string>> = {}): Promise<Running> =>
   startDemo(env, fillBusyStore);

@@ -48,24 +48,24 @@ const statusOf = async (id: number) => (await running.service.core.queries.booki
 const eventsOf = async (id: number) =>
   (await running.service.core.queries.bookingHistory.ofBooking(HARBOUR, id))?.steps.map(({ event }) => event.type);
 
-test('a decline that comes after a colleague has approved cancels nothing, and says who approved', async () => {
+test('declining a request that a colleague has approved cancels nothing and names the colleague', async () => {
   const id = await requested();
   const [mine, theirs] = await Promise.all([manager.open('/console/inbox'), colleague.open('/console/inbox')]);
   await colleague.send(theirs, `/console/bookings/${id}/approve`);
   const { target, body } = mine.form(`/console/bookings/${id}/decline`, { reason: 'The roof leaks.' });
   const answer = await manager.request(target, { method: 'POST', body });
-  // Not at a row, which would scroll the explanation out of view.
+  // No row has the focus, because that would scroll the explanation out of view.
   expect(answer.location?.hash).toBe('');
   const late = await manager.open(answer.location ?? '');
   expect(await statusOf(id)).toBe('Approved');
   expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingApproved']);
   expect(late.flash).toContain('colleague@harbour.example');
   expect(late.flash).toMatch(/was approved by .*Nothing was declined/s);
-  // What was typed is not lost.
+  // The input is kept.
   expect(late.text).toContain('The roof leaks.');
 });
 
-test('a page that refreshes itself meanwhile does not take the message that explains a decision', async () => {
+test('a live refresh does not consume the message that explains a decision', async () => {
   const id = await requested();
   const inbox = await manager.open('/console/inbox');
   const { target, body } = inbox.form(`/console/bookings/${id}/decline`, { reason: 'Closed that day.' });
@@ -75,7 +75,7 @@ test('a page that refreshes itself meanwhile does not take the message that expl
   expect((await manager.open(answer.location ?? '')).flash).toContain('Request declined');
 });
 
-test('after a decision in the inbox the inbox goes on to the next request, and says what was done', async () => {
+test('after a decision, the inbox moves to the next request and confirms the decision', async () => {
   const [first, second] = [await requested(), await requested()];
   const inbox = await manager.open('/console/inbox');
   const approve = inbox.form(`/console/bookings/${first}/approve`);
@@ -93,7 +93,7 @@ test('after a decision in the inbox the inbox goes on to the next request, and s
   expect(await statusOf(second)).toBe('Cancelled');
 });
 
-test('a form sent after the session has ended says that nothing was approved, and leads back after sign-in', async () => {
+test('a form sent after the session ended reports that nothing was approved, and signing in returns to its page', async () => {
   const id = await requested();
   const inbox = await manager.open('/console/inbox?sort=deadline');
   const { target, body } = inbox.form(`/console/bookings/${id}/approve`);
@@ -105,7 +105,7 @@ test('a form sent after the session has ended says that nothing was approved, an
   expect(await statusOf(id)).toBe('Pending');
 });
 
-test('an approval above the amount of the setting is asked for once more', async () => {
+test('an approval above the configured amount needs confirmation', async () => {
   const { catalogue } = running.service.core.commands;
   await catalogue.changeSpace({ spaceId: spaceId(1), terms: { eventFee: cents(15_000_00) } }, CONTEXT);
   const id = await requested();
@@ -124,7 +124,7 @@ test('an approval above the amount of the setting is asked for once more', async
   expect(await statusOf(id)).toBe('Approved');
 });
 
-test('withdrawing a request that was approved meanwhile cancels nothing, and says so', async () => {
+test('withdrawing a request approved in the meantime cancels nothing and reports it', async () => {
   const id = await requested();
   const ask = await brand.open(`/console/bookings/${id}/cancel`);
   await manager.send(await manager.open('/console/inbox'), `/console/bookings/${id}/approve`);
@@ -134,7 +134,7 @@ test('withdrawing a request that was approved meanwhile cancels nothing, and say
   expect(late.text).toContain('Our plans have changed.');
 });
 
-test('what was typed in a form whose session has ended is shown at once, and again after sign-in', async () => {
+test('the input of a form whose session ended is shown at once, and again after sign-in', async () => {
   const id = await requested();
   const browser = new Browser(running.url);
   await browser.signIn(COLLEAGUE);
@@ -153,7 +153,7 @@ test('what was typed in a form whose session has ended is shown at once, and aga
   expect(await statusOf(id)).toBe('Pending');
 });
 
-test('a form of another session says that nothing was done, keeps what was typed, and leads to its page', async () => {
+test('a form of another session reports that nothing was done, keeps its input and links to its page', async () => {
   const id = await requested();
   const page = await colleague.open(`/console/bookings/${id}/decline`);
   const { target, body } = page.form('/decline', { reason: 'The roof leaks.' });
@@ -164,7 +164,7 @@ test('a form of another session says that nothing was done, keeps what was typed
   expect(refused.text).toContain(`href="${page.url.pathname}"`);
   expect(await statusOf(id)).toBe('Pending');
 
-  // Our page neither shows what another site sends, nor links there.
+  // The page neither shows input sent by another site nor links to it.
   const foreign = { origin: 'https://evil.example', referer: 'https://evil.example/console/inbox' };
   for (const browser of [manager, new Browser(running.url)]) {
     const answer = await browser.request(target, { method: 'POST', body, headers: foreign });
@@ -173,7 +173,7 @@ test('a form of another session says that nothing was done, keeps what was typed
   }
 });
 
-test('the same decline twice, and one that a colleague made before, change nothing and say by whom', async () => {
+test('a repeated decline, one’s own or a colleague’s, changes nothing and names who declined', async () => {
   const id = await requested();
   const [mine, theirs] = await Promise.all([manager.open('/console/inbox'), colleague.open('/console/inbox')]);
   const action = `/console/bookings/${id}/decline`;
@@ -187,14 +187,14 @@ test('the same decline twice, and one that a colleague made before, change nothi
   expect((await running.service.core.queries.bookings.get(HARBOUR, id))?.reason).toBe('We are full.');
 });
 
-test('an approval after the deadline says when that was', async () => {
+test('an approval after the deadline reports the deadline', async () => {
   const waiting = await requested();
   const old = await manager.open('/console/inbox');
   const long = Date.now() - 73 * 3_600_000;
   const then = await running.service.core.commandsAt(() => long);
   const details = { spaceId: spaceId(1), date: freshDate(), startHour: 10 };
   const { bookingId } = accepted(await then.bookings.request({ brandId: brandId(1), details }, CONTEXT));
-  // There is no button for it any more, but there was on an old page.
+  // The button is gone, but an old page may still show it.
   expect((await manager.open('/console/inbox')).text).toContain('The time to answer is over.');
   const { body } = old.form(`/console/bookings/${waiting}/approve`);
   const late = await manager.request(`/console/bookings/${bookingId}/approve`, { method: 'POST', body });

@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
   test.each([
     ['on a wide screen', WIDE, 150],
     ['on a phone, without JavaScript', PHONE, 151],
-  ] as const)('a lost delivery is found and sent again in three steps %s', async (_, screen, day) => {
+  ] as const)('a lost delivery can be found and resent in three steps %s', async (_, screen, day) => {
     const bookingId = await lostApproval(day);
     const { context, page, complaints } = await opened(screen);
     await page.goto('/console/webhooks');
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     await context.close();
   });
 
-  test('on a phone no name of an event is broken or cut', async () => {
+  test('on a phone, event names are neither wrapped nor cut off', async () => {
     for (const path of ['webhooks/deliveries', `webhooks/${webhookId}`]) {
       const { context, page } = await opened({ ...PHONE, width: 320 });
       await page.goto(`/console/${path}`);
@@ -131,11 +131,11 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     }
   });
 
-  test('on paper deliveries are a table', async () => {
+  test('deliveries print as a table', async () => {
     const { context, page } = await opened(WIDE);
     await page.goto('/console/webhooks/deliveries');
     await page.emulateMedia({ media: 'print' });
-    // What A4 leaves between the margins.
+    // The width of A4 between the margins.
     await page.setViewportSize({ width: 703, height: 1000 });
     const tops = await page
       .locator('.deliveries thead th, .deliveries tbody tr:first-child > *')
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     await context.close();
   });
 
-  test('a confirmation opens over what is below it: no button moves', async () => {
+  test('a confirmation opens as an overlay, so no button moves', async () => {
     for (const screen of [WIDE, { ...WIDE, width: 390 }]) {
       const { context, page } = await opened(screen);
       await page.goto(`/console/webhooks/${webhookId}`);

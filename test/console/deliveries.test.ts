@@ -49,7 +49,7 @@ async function booked(message?: string): Promise<number> {
 
 const records = () => running.service.core.documents.open(deliveryCollection);
 
-/** Stores a copy of a delivery, changed: what takes hours of failures to come about. */
+/** Stores a changed copy of a delivery, to reach a state that would take hours of failures. */
 async function stored(like: DeliveryDocument, changes: Partial<DeliveryDocument>): Promise<DeliveryDocument> {
   const changed = { ...like, ...changes };
   const documents = await records();
@@ -81,7 +81,7 @@ const rowsOf = ({ text }: Page): string[] =>
 const search = (query: Readonly<Record<string, string>>, path = '/console/webhooks/deliveries') =>
   community.open(`${path}?${new URLSearchParams(query)}`);
 
-test('deliveries are found by the number of their booking, over all webhooks or in one, and by no other account', async () => {
+test('finds deliveries by booking number, in all webhooks of the account or in one', async () => {
   const [one, two] = [await registered(), await registered(2)];
   const bookingId = await booked('For forty guests');
   const { bookings } = running.service.core.commands;
@@ -113,7 +113,7 @@ test('deliveries are found by the number of their booking, over all webhooks or 
   expect(await asked(bookingId)).toEqual(await asked(987_654));
 });
 
-test('a delivery is found by its webhook-id, and by the event in it', async () => {
+test('finds a delivery by its webhook-id and by its event id', async () => {
   const webhookId = await registered(1);
   await booked();
   const { deliveryId, eventId } = await arrived(webhookId, 'BookingRequested');
@@ -125,7 +125,7 @@ test('a delivery is found by its webhook-id, and by the event in it', async () =
   expect((await other.open(`/console/webhooks/deliveries?q=${deliveryId}`)).text).toContain('No deliveries with this');
 });
 
-test('deliveries are found by event and outcome, and every page of them is reached', async () => {
+test('filters deliveries by event and outcome, and links to every page of them', async () => {
   const webhookId = await registered();
   await booked();
   const like = await arrived(webhookId, 'BookingRequested');
@@ -166,7 +166,7 @@ test('deliveries are found by event and outcome, and every page of them is reach
   }
 });
 
-test('a webhook of another account is reported, instead of showing all webhooks', async () => {
+test('a filter by another account’s webhook is reported instead of ignored', async () => {
   await registered(1);
   await registered(1);
   for (const webhook of ['x', 'wh_000000000000000000000000']) {
@@ -178,7 +178,7 @@ test('a webhook of another account is reported, instead of showing all webhooks'
 });
 
 test.each(['%', "1' or 1=1", 'x'.repeat(300), '٣', '-1', '12345678901234567890'])(
-  'what cannot be searched for says what can be, and is kept: %s',
+  'an unsupported search term is kept, with a list of what can be searched for: %s',
   async (q) => {
     const page = await search({ q });
     expect(page.status).toBe(422);
@@ -188,7 +188,7 @@ test.each(['%', "1' or 1=1", 'x'.repeat(300), '٣', '-1', '12345678901234567890'
   },
 );
 
-test('an event that a webhook missed while it was disabled is shown as not sent, and is sent from there', async () => {
+test('an event missed while a webhook was disabled is shown as not sent, and can be sent from its row', async () => {
   const webhookId = await registered();
   const { webhooks } = running.service.core.commands;
   accepted(await webhooks.disable({ webhookId, reason: 'test' }, CONTEXT));
@@ -223,7 +223,7 @@ test('an event that a webhook missed while it was disabled is shown as not sent,
   await eventually(async () => expect((await community.open(sent.url)).text).toContain('Response 200'));
 });
 
-test('a page of a delivery shows seconds, and the headers that the receiver got', async () => {
+test('the page of a delivery shows times to the second and the headers that were sent', async () => {
   receiver.answer = answering(200, {}, 'thanks');
   const webhookId = await registered(1);
   await booked();
@@ -237,7 +237,7 @@ test('a page of a delivery shows seconds, and the headers that the receiver got'
   expect(JSON.stringify(headers)).not.toContain('whsec_');
 });
 
-test('a page of a delivery shows its state once, without an outdated message', async () => {
+test('the page of a delivery shows its state once and no outdated message', async () => {
   const webhookId = await registered(8);
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   receiver.answer = async (_, response) => {
@@ -259,7 +259,7 @@ test('a page of a delivery shows its state once, without an outdated message', a
   receiver.answer = answering(200);
 });
 
-test('while a failed delivery is on its way again, nothing on the pages still says that it failed', async () => {
+test('while a failed delivery is being resent, no page shows it as failed', async () => {
   receiver.answer = answering(500);
   const webhookId = await registered(1);
   const bookingId = await booked();
@@ -288,11 +288,11 @@ test('while a failed delivery is on its way again, nothing on the pages still sa
   receiver.answer = answering(200);
 });
 
-/** When the attempts on the page of a delivery were made. */
+/** The times of the attempts on the page of a delivery. */
 const momentsIn = (page: Page): readonly string[] =>
   [...page.text.matchAll(/<h3>Response 200<\/h3>.*?<time datetime="([^"]+)"/g)].map(([, moment = '']) => moment);
 
-test('however many attempts there were and whatever came back, the page stays small and leads to all of them', async () => {
+test('the page of a delivery stays small with many attempts and large responses, and links to all attempts', async () => {
   const webhookId = await registered(1);
   await booked();
   const like = await arrived(webhookId, 'BookingRequested');
@@ -322,7 +322,7 @@ test('however many attempts there were and whatever came back, the page stays sm
   expect(seen.size).toBe(50);
 });
 
-test('the page of a delivery leads back to the list that it was opened from', async () => {
+test('the page of a delivery links back to the list it was opened from', async () => {
   const webhookId = await registered(1);
   await booked();
   const { deliveryId } = await arrived(webhookId, 'BookingRequested');
@@ -340,7 +340,7 @@ test('the page of a delivery leads back to the list that it was opened from', as
   expect(backOf(await community.open(path))).toEqual([webhook, receiver.url]);
 });
 
-test("moments of the account are by the reader's clock, which is named, also in what is typed", async () => {
+test('times of the account use the named time zone of the reader, for display and for input', async () => {
   const webhookId = await registered(1);
   await booked();
   const { createdAt } = await arrived(webhookId, 'BookingRequested');

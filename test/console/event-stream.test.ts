@@ -63,7 +63,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-/** Connects as a page does; it starts reading only when asked to. */
+/** Connects as a page does, but reads only on request. */
 async function page(): Promise<{ socket: Socket; read(): () => string }> {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   socket.on('error', () => {});
@@ -82,7 +82,7 @@ async function page(): Promise<{ socket: Socket; read(): () => string }> {
   };
 }
 
-test('a page receives the mark of its connection, the changes since, and heartbeats', async () => {
+test('a page receives its connection marker, later changes and heartbeats', async () => {
   const { read } = await page();
   const text = read();
   announce('New request');
@@ -95,7 +95,7 @@ test('a page receives the mark of its connection, the changes since, and heartbe
   expect(text()).toContain('id: p-1\ndata: {"topic":"","announcement":"New request"}\n\n');
 });
 
-test('pages whose session has ended are disconnected within two seconds, and asked for once together', async () => {
+test('pages of an ended session are disconnected within two seconds, with one session query for all', async () => {
   const text = (await page()).read();
   await page();
   vi.advanceTimersByTime(1_000);
@@ -109,7 +109,7 @@ test('pages whose session has ended are disconnected within two seconds, and ask
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a page that does not read delays no other, is disconnected, leaks nothing, and lets the service stop', async () => {
+test('a page that stops reading does not delay others, is disconnected, leaks nothing, and does not prevent shutdown', async () => {
   const warnings: string[] = [];
   const onWarning = (warning: Error) => warnings.push(warning.name);
   process.on('warning', onWarning);

@@ -4,14 +4,14 @@ import { hasChromium, launchChromium, openWindow, sharedNamesOn, signInOnce, too
 import type { Running } from './console.fixture.ts';
 import { type PageOf, startBusyPages } from './pages.ts';
 
-/** In pixels, from the smallest phone to a wide screen. Nothing is wider than the screen at any of them. */
+/** In pixels, from the smallest phone to a wide screen. No page may overflow at any of them. */
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
-/** Where axe looks, which takes most of the time. `npm run screenshots -- --busy` has it look at every width in both schemes. */
+/** The widths that axe checks, which takes most of the time. `npm run screenshots -- --busy` checks every width in both schemes. */
 const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 1280: 'dark' };
-/** Of the HTML, uncompressed. */
+/** Bytes of uncompressed HTML. */
 const MAX_BYTES = 60_000;
 
-describe.skipIf(!hasChromium)('every page, with a busy store', { timeout: 300_000 }, () => {
+describe.skipIf(!hasChromium)('every page with a busy store', { timeout: 300_000 }, () => {
   let running: Running;
   let browser: Browser;
   let pages: readonly PageOf[];

@@ -7,7 +7,7 @@ import { hasChromium, launchChromium, openWindow, signInOnce, wrongOn } from './
 import { type Running, startDemo } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
-/** 200 characters without a blank, which no line can break at. */
+/** 200 characters without a space, so that no line can break. */
 const ENDLESS = 'W'.repeat(200);
 const DATE = inDays(30);
 
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     await running.stop();
   });
 
-  /** The windows that tests share, by what they are. */
+  /** The windows that tests share, by name. */
   const windows = new Map<string, ReturnType<typeof openWindow>>();
   async function open(who: 'brands' | 'communities', path: string, { width = 1280, script = true } = {}) {
     const cookies = await signedIn(running.demo[who][0].user);
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
       `[...document.querySelectorAll('${selector}')].map((one) => one.getBoundingClientRect()).map(({ x, y, width }) => ({ x, y, width }))`,
     );
 
-  test('the summary of a form’s errors has the focus, and leads to each field', async () => {
+  test('the error summary of a form gets the focus and links to each field', async () => {
     const { page, complaints } = await open('communities', '/console/spaces/new');
     await page.getByLabel('Name').fill('Loft');
     await page.getByLabel('Event fee').fill('1.234');
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     expect(complaints).toEqual([]);
   });
 
-  test('start times stand in four columns of one width, and price and request stay in view beside them', async () => {
+  test('start times have four equal columns, and the price and the request button stay visible beside them', async () => {
     const { page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`);
     for (const width of [320, 390, 1280]) {
       await page.setViewportSize({ width, height: 900 });
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     }
   });
 
-  test('the calendar of a date field writes the date as the pages do; without JavaScript it is typed', async () => {
+  test('the date picker writes dates in the format of the pages; without JavaScript the date is typed', async () => {
     const { page, complaints } = await open('brands', `/console/find?date=${DATE}`);
     const date = page.getByRole('textbox', { name: 'Date' });
     expect(await date.inputValue()).toMatch(/^\w{3} \d{1,2} \w{3,4} \d{4}$/);
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     );
   });
 
-  test('a phone on its side shows all of it, and a request is sent from there', async () => {
+  test('a phone in landscape shows the whole page, and a request can be sent from it', async () => {
     const { page } = await open('brands', `/console/find?date=${DATE}&name=${ENDLESS.slice(0, 5)}`);
     await page.setViewportSize({ width: 844, height: 390 });
     expect(await wrongOn(page)).toEqual([]);
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     expect(await wrongOn(page)).toEqual([]);
   });
 
-  test('names without a blank fit on a phone and a screen, and axe finds nothing', async () => {
+  test('names without spaces fit on a phone and on a wide screen, and axe reports no violations', async () => {
     const wrong: Record<string, readonly string[]> = {};
     const look = async (who: 'brands' | 'communities', paths: readonly string[]) => {
       const { page } = await open(who, '/console/history');
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     expect(Object.entries(wrong).filter(([, found]) => found.length > 0)).toEqual([]);
   });
 
-  test('two people change a space in windows of their own, and the later one is shown both', async () => {
+  test('when two people change a space concurrently, the second sees both versions', async () => {
     const path = `/console/spaces/${weekly}`;
     const { page } = await open('communities', path, { width: 390 });
     const { catalogue } = running.service.core.commands;

@@ -6,7 +6,7 @@ import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
-/** 200 characters without a blank. */
+/** 200 characters without a space. */
 const ENDLESS = 'W'.repeat(200);
 
 let running: Running;
@@ -44,7 +44,7 @@ const linksOf = ({ text }: Page, part: string) =>
 const backOf = ({ text }: Page) => unescaped(/<p class="back"><a href="([^"]*)"/.exec(text)?.[1] ?? '');
 const chosenOf = ({ text }: Page) => /value="(\d+)"[^>]* checked/.exec(text)?.[1];
 const namesOf = (page: Page) => linksOf(page, '/console/find/').filter(({ label }) => !/^\d\d:|more$/.test(label));
-/** What the tile of an hour says. */
+/** The text of the tile of an hour. */
 const tileOf = ({ text }: Page, hour: number) =>
   textOf(
     new RegExp(`<li><label class="slot[^>]*><input[^>]*value="${hour}".*?</li>`, 's').exec(text)?.[0] ?? '',
@@ -60,7 +60,7 @@ const approve = async (bookingId: number) =>
     await running.service.core.commands.bookings.approve({ bookingId, communityId: communityId(community) }, CONTEXT),
   );
 
-test('a space shows its rating and reviews to brands that may read them, and to no others', async () => {
+test('only brands that may read the reviews of a space see its rating and reviews', async () => {
   const [northwind, juniper] = running.demo.brands;
   const [harbour, union] = running.demo.communities;
   const seen = async (user: typeof northwind.user) => {
@@ -80,8 +80,8 @@ test('a space shows its rating and reviews to brands that may read them, and to 
   expect(await seen(juniper.user)).toEqual([none, ['Rated 4.0 (1 review)', 'Lovely yard']]);
 });
 
-describe('from Find to the page of a space and back', () => {
-  test('an hour that was clicked is chosen, what is left is a link, and the way back keeps the filter', async () => {
+describe('navigating from Find to a space and back', () => {
+  test('the clicked hour is selected, other hours are links, and the back link keeps the filter', async () => {
     const date = freshDate();
     const list = await brand.open(`/console/find?date=${date}&community=${community}&max=1,500&hour=&name=loft`);
     const hours = linksOf(list, `/console/find/${cheap}?`);
@@ -94,7 +94,7 @@ describe('from Find to the page of a space and back', () => {
     expect(more?.href).toMatch(/#hours$/);
     expect((await brand.open(more?.href.split('#')[0] ?? '')).text).toContain('id="hours"');
 
-    // Also after another day was looked at, and after a form that was refused.
+    // The link stays after viewing another day and after a refused form.
     const day = linksOf(page, `/console/find/${cheap}?`).find(({ label }) => label.includes('free'));
     const nextDay = await brand.open(day?.href ?? '');
     const refused = await brand.send(page, `/console/find/${cheap}`, { startHour: '10', message: 'm'.repeat(501) });
@@ -112,7 +112,7 @@ describe('from Find to the page of a space and back', () => {
     expect(chosenOf(refused)).toBe('10');
   });
 
-  test('a way back to another site is not followed', async () => {
+  test('a back link to another site is ignored', async () => {
     for (const back of ['//evil.example', 'https://evil.example', 'date=x&community=%3Cscript%3E&evil=1']) {
       const page = await brand.open(`/console/find/${cheap}?back=${encodeURIComponent(back)}`);
       expect(backOf(page), back).toMatch(/^\/console\/find(\?date=[\d-]+)?$/);
@@ -140,18 +140,18 @@ describe('the filter', () => {
     expect((await found(`date=${date}&hour=10`)).names.length).toBeGreaterThan(2);
   });
 
-  test('a name is found by its words, whatever the case, the accents and the order', async () => {
+  test('finds a name by its words, ignoring case, accents and order', async () => {
     const { catalogue } = running.service.core.commands;
     const terms = { communityId: communityId(2), windowStart: 8, windowEnd: 20, durationHours: 1, answerHours: 72 };
     accepted(await catalogue.addSpace({ ...terms, name: 'Salle Éléonore', eventFee: cents(950_00) }, CONTEXT));
     const called = async (name: string) => (await found(new URLSearchParams({ name }).toString())).names;
     for (const name of ['éléonore', 'ELEONORE salle', 'lle éLéo', 'ｓａｌｌｅ'])
       expect(await called(name), name).toEqual(['Salle Éléonore']);
-    // What has nothing to compare is in no name.
+    // A text without comparable characters matches no name.
     for (const name of ['salle www', '\u200b', '.*', "' OR 1=1 --"]) expect(await called(name), name).toEqual([]);
   });
 
-  test('an empty result suggests changes, with the number of results of each', async () => {
+  test('an empty result suggests changed filters, each with its number of results', async () => {
     const date = freshDate();
     await request(2, date, 12);
     const { page, names } = await found(`date=${date}&community=${community}&hour=12&max=200`);
@@ -176,23 +176,23 @@ describe('the filter', () => {
     ['max', '1.234', 'such as 1,234.50'],
     ['hour', '24', 'start time'],
     ['community', '999', 'community'],
-  ])('a %s of “%s” is pointed out, kept, and no result is made up', async (name, value, problem) => {
+  ])('an invalid %s “%s” is reported and kept, and no results are shown', async (name, value, problem) => {
     const { page, names } = await found(new URLSearchParams({ [name]: value }).toString());
     const [, error = ''] = new RegExp(`id="${name}-error"[^>]*>(.*?)</p>`, 's').exec(page.text) ?? [];
     expect(textOf(error)).toContain(problem);
-    // A date that is one is shown as everywhere.
+    // A valid date is shown in the usual format.
     if (name === 'date' || name === 'max')
       expect(page.text).toContain(`value="${value === '2020-01-01' ? 'Wed 1 Jan 2020' : value}"`);
     expect([names, page.status]).toEqual([[], 422]);
   });
 
-  test('no day after the year 9999 is offered', async () => {
+  test('offers no day after the year 9999', async () => {
     const page = await brand.open(`/console/find/${cheap}?date=9999-12-29&start=30`);
     const offered = linksOf(page, 'date=').map(({ href }) => new URLSearchParams(href.split('?')[1]).get('date'));
     expect([page.status, ...new Set(offered)]).toEqual([200, '9999-12-29', '9999-12-30', '9999-12-31']);
   });
 
-  test('dates are shown as everywhere, and may be typed in several ways', async () => {
+  test('dates have the same format as on other pages and can be typed in several formats', async () => {
     const date = inDays(20);
     const shown = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
     for (const typed of [date, shown, `Sunday, ${shown}`, date.split('-').reverse().join('.')]) {
@@ -203,7 +203,7 @@ describe('the filter', () => {
 });
 
 describe('why an hour is closed', () => {
-  test('is shown by kind, without the other party', async () => {
+  test('is shown as a kind, without naming the other party', async () => {
     const date = freshDate();
     await request(2, date, 9, 'Theirs');
     await approve(await request(2, date, 10, 'Theirs'));
@@ -221,7 +221,7 @@ describe('why an hour is closed', () => {
     expect(page.text).not.toContain(running.demo.brands[1].name);
   });
 
-  test('an hour of today that has begun is past', async () => {
+  test('an hour of today that has started is past', async () => {
     const zone = 'Asia/Riyadh';
     const { hour } = Temporal.Now.zonedDateTimeISO(zone);
     const { catalogue } = running.service.core.commands;
@@ -233,7 +233,7 @@ describe('why an hour is closed', () => {
     expect((await brand.open(`/console/find/${always}`)).text).toContain('not taking bookings');
   });
 
-  test('is said of the hour that was chosen, with the next day on which it is free', async () => {
+  test('is shown for the chosen hour, with the next day on which that hour is free', async () => {
     const date = freshDate();
     await request(2, date, 10);
     const page = await brand.open(`/console/find/${cheap}?date=${date}&start=10`);
@@ -270,7 +270,7 @@ describe('Book again', () => {
     expect(done.text).toContain('A tasting.\nForty guests.');
   });
 
-  test('is offered for the brand’s own completed booking only', async () => {
+  test('is offered only for completed bookings of the brand itself', async () => {
     expect(linksOf(await brand.open('/console/bookings/3'), 'again=3')).toHaveLength(1);
     const rival = new Browser(running.url);
     await rival.signIn(running.demo.brands[1].user);
@@ -279,14 +279,14 @@ describe('Book again', () => {
     expect(page.status).toBe(200);
     expect(page.text).not.toContain('Secret plans');
     expect(chosenOf(page)).toBeUndefined();
-    // Nor is an own booking of another space the same as one of this.
+    // The brand’s booking of another space does not count either.
     const elsewhere = await brand.open(`/console/find/${cheap}?again=3`);
     expect(elsewhere.status).toBe(200);
     expect(elsewhere.text).not.toContain('The same as booking');
     expect(backOf(elsewhere)).toMatch(/^\/console\/find\?/);
   });
 
-  test('takes the first day of the week of the old one on which the hour is free', async () => {
+  test('suggests the next date on the same weekday on which the hour is free', async () => {
     const date = inDays(9);
     const id = await request(1, date, 16);
     await brand.send(await brand.open(`/console/bookings/${id}/cancel`), `/console/bookings/${id}/cancel`);
@@ -297,7 +297,7 @@ describe('Book again', () => {
 });
 
 describe('bad input', () => {
-  test('a date that does not exist books nothing and keeps what was typed', async () => {
+  test('a date that does not exist books nothing, and the form keeps its input', async () => {
     const page = await brand.open(`/console/find/${cheap}?date=${freshDate()}`);
     const fields = { startHour: '10', message: 'My words', date: '2026-02-30' };
     const refused = await brand.send(page, `/console/find/${cheap}`, fields);
@@ -308,7 +308,7 @@ describe('bad input', () => {
     expect(linksOf(refused, 'start=10').length).toBeGreaterThan(5);
   });
 
-  test('all errors at once', async () => {
+  test('all errors are shown at once', async () => {
     const page = await brand.open(`/console/find/${cheap}?date=${freshDate()}`);
     const refused = await brand.send(page, `/console/find/${cheap}`, { message: 'm'.repeat(501) });
     for (const field of ['startHour', 'message']) {
@@ -318,7 +318,7 @@ describe('bad input', () => {
     }
   });
 
-  test('a form sent again with something else says what the first one did, and keeps it', async () => {
+  test('resubmitting a form with other values reports the result of the first submission and leaves it unchanged', async () => {
     const date = freshDate();
     const page = await brand.open(`/console/find/${cheap}?date=${date}`);
     const done = await brand.send(page, `/console/find/${cheap}`, { startHour: '9' });
@@ -335,7 +335,7 @@ describe('bad input', () => {
     expect(second.url.pathname).not.toContain(`/${id}`);
   });
 
-  test('an hour that was just taken shows the kind of its booking', async () => {
+  test('an hour taken in the meantime shows the kind of its booking', async () => {
     const date = freshDate();
     const page = await brand.open(`/console/find/${cheap}?date=${date}`);
     await request(2, date, 11);

@@ -45,7 +45,7 @@ test('the sign-in page explains how to create the first account until a user exi
   expect((await browser.open('/console')).text).not.toContain('There is no account yet');
 });
 
-test('a community without spaces lands on adding the first one, and later on its requests', async () => {
+test('signing in opens the form for the first space, and once there is one, the requests', async () => {
   const browser = new Browser(url);
   const first = await browser.signIn(LOGIN);
   expect(first.url.pathname).toBe('/console/spaces/new');

@@ -15,7 +15,7 @@ test.each([
   [71.2 * HOURS, 'in 71 hours'],
   [3 * DAYS, 'in 3 days'],
   [95 * HOURS, 'in 4 days'],
-])('the time until something is never half or twice of what it says: %i ms', (ahead, said) => {
+])('describes a future time accurately: %i ms', (ahead, said) => {
   expect(fromNow(NOW + ahead, NOW)).toBe(said);
 });
 
@@ -24,6 +24,6 @@ test.each([
   [90 * MINUTES, '90 minutes ago'],
   [47 * HOURS, '47 hours ago'],
   [40 * DAYS, '40 days ago'],
-])('nor is the time since: %i ms', (ago, said) => {
+])('describes a past time accurately: %i ms', (ago, said) => {
   expect(fromNow(NOW - ago, NOW)).toBe(said);
 });

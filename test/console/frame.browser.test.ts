@@ -4,7 +4,7 @@ import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
-describe.skipIf(!hasChromium)('menus and forms that open', { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)('menus and expandable forms', { timeout: 60_000 }, () => {
   let running: Running;
   let browser: Browser;
   let signedIn: ReturnType<typeof signInOnce>;
@@ -25,27 +25,24 @@ describe.skipIf(!hasChromium)('menus and forms that open', { timeout: 60_000 }, 
     return opened;
   };
 
-  test.each([true, false])(
-    'the menu of a phone is closed by its button and by Escape (JavaScript: %s)',
-    async (script) => {
-      const { context, page, complaints } = await open('/console/spaces', { width: 390, script });
-      const menu = page.locator('#menu');
-      const opener = page.getByRole('button', { name: 'Menu' });
-      await opener.click();
-      const close = menu.getByRole('button', { name: 'Close', exact: true });
-      expect(Math.round((await close.boundingBox())?.height ?? 0)).toBeGreaterThanOrEqual(44);
-      await close.click();
-      expect(await menu.isVisible()).toBe(false);
-      await opener.click();
-      expect(await menu.isVisible()).toBe(true);
-      await page.keyboard.press('Escape');
-      expect(await menu.isVisible()).toBe(false);
-      expect(complaints).toEqual([]);
-      await context.close();
-    },
-  );
+  test.each([true, false])('the button and Escape close the menu on a phone (JavaScript: %s)', async (script) => {
+    const { context, page, complaints } = await open('/console/spaces', { width: 390, script });
+    const menu = page.locator('#menu');
+    const opener = page.getByRole('button', { name: 'Menu' });
+    await opener.click();
+    const close = menu.getByRole('button', { name: 'Close', exact: true });
+    expect(Math.round((await close.boundingBox())?.height ?? 0)).toBeGreaterThanOrEqual(44);
+    await close.click();
+    expect(await menu.isVisible()).toBe(false);
+    await opener.click();
+    expect(await menu.isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await menu.isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 
-  test('on a wide screen there is no menu to close, and the calendar and tables use its width', async () => {
+  test('a wide screen has no menu to close, and the calendar and tables use its full width', async () => {
     const { context, page } = await open('/console/spaces', { width: 1920 });
     expect(await page.locator('.menu-close').isVisible()).toBe(false);
     const widths: Record<string, number> = {};
@@ -54,7 +51,7 @@ describe.skipIf(!hasChromium)('menus and forms that open', { timeout: 60_000 }, 
       widths[path] = (await page.locator('main').boundingBox())?.width ?? 0;
     }
     expect(Object.values(widths)).toEqual([1600, 1600, 1600, 1152]);
-    // Headings have the face of the text, so that no font has to be let in.
+    // Headings use the font of the text, so that the policy need not allow web fonts.
     const face = await page.evaluate<{ h1: string; body: string; weight: string }>(`(() => {
       const style = (name) => getComputedStyle(document.querySelector(name));
       return { h1: style('h1').fontFamily, body: style('body').fontFamily, weight: style('h1').fontWeight };
@@ -63,7 +60,7 @@ describe.skipIf(!hasChromium)('menus and forms that open', { timeout: 60_000 }, 
     await context.close();
   });
 
-  test('Escape closes what has the focus, else what was opened last, and the focus stays where it can go on', async () => {
+  test('Escape closes the focused element, or else the last one opened, and keeps the focus nearby', async () => {
     const { context, page, complaints } = await open('/console/spaces');
     const asks = page.locator('details.confirm');
     await asks.nth(0).locator('summary').click();
@@ -80,7 +77,7 @@ describe.skipIf(!hasChromium)('menus and forms that open', { timeout: 60_000 }, 
     await page.locator('main').focus();
     await page.keyboard.press('Escape');
     expect(await asks.evaluateAll((all) => all.map((one) => one.hasAttribute('open')))).toEqual([false, false]);
-    // Nothing is left to close.
+    // There is nothing left to close.
     await page.keyboard.press('Escape');
     expect(complaints).toEqual([]);
     await context.close();

@@ -36,7 +36,7 @@ export async function addPlaces(
   return ids;
 }
 
-/** Requests so many events on one day, spread over the spaces, and approves all but every fifth. */
+/** Requests a number of events on one day, spread over the spaces, and approves all but every fifth. */
 export async function fillDay(
   { commands: { catalogue, bookings } }: Core,
   { communityId, spaceIds, date }: Day,

@@ -24,7 +24,7 @@ afterAll(() => running.stop());
 const rows = (text: string) => [...text.matchAll(/<tr><td.*?<\/tr>/gs)].map(([row]) => row);
 const text = (row = '') => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
 
-test('a change on a page of the console is in the history: what it was, what it is, and who did it', async () => {
+test('the history records a change made in the console with the old value, the new value and the actor', async () => {
   const page = await community.open(`/console/spaces/${hall}`);
   const { target, body } = page.form(`/console/spaces/${hall}`);
   body.set('eventFee', '500.00');
@@ -40,7 +40,7 @@ test('a change on a page of the console is in the history: what it was, what it 
   expect(newest).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
 
-test('there is one for each kind of thing, and for a single one', async () => {
+test('can be filtered by kind of thing and by a single thing', async () => {
   const of = async (query: string) => rows((await community.open(`/console/history?${query}`)).text).map(text);
   for (const row of await of('topic=keys')) expect(row).toMatch(/API key/);
   for (const row of await of('topic=spaces')) expect(row).toMatch(/Space/);
@@ -51,7 +51,7 @@ test('there is one for each kind of thing, and for a single one', async () => {
   expect((await community.open(`/console/spaces/${hall}`)).text).toContain(`/console/history?of=space%3A${hall}`);
 });
 
-test('the history of a space leads back to the space, on each of its pages, and from there to the list as it was', async () => {
+test('every page of the history of a space links back to the space, and the space to its filtered list', async () => {
   const links = ({ text: page }: { readonly text: string }) =>
     [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
   const one = `/console/spaces/${hall}?via=%2Fconsole%2Fspaces%3Fq%3Dhall`;
@@ -61,7 +61,7 @@ test('the history of a space leads back to the space, on each of its pages, and 
   expect(links(await brand.open(`/console/history?of=space:${hall}`))).not.toContain(`/console/spaces/${hall}`);
 });
 
-test('an entry is one line, and opens where there is more to say', async () => {
+test('an entry is one line and expands when it has details', async () => {
   const history = await community.open(`/console/history?of=space:${hall}`);
   const [changed = '', ...older] = rows(history.text);
   // Two terms were changed, and all are those of a new space.
@@ -71,7 +71,7 @@ test('an entry is one line, and opens where there is more to say', async () => {
   expect(older.at(-1)).toMatch(/<summary>.*was added<\/strong><\/summary><dl/s);
 });
 
-test('an address of no thing is not taken for the whole history', async () => {
+test('an address of an unknown thing does not show the whole history', async () => {
   for (const query of ['of=hall', 'of=space:999999', 'of=space:a b']) {
     const page = await community.open(`/console/history?${query}`);
     expect(rows(page.text), query).toEqual([]);
@@ -79,7 +79,7 @@ test('an address of no thing is not taken for the whole history', async () => {
   }
 });
 
-test('a brand sees its own, and nothing of the community', async () => {
+test('a brand sees its own history and none of the community’s', async () => {
   const { text: page } = await brand.open('/console/history');
   expect(page).not.toContain('harbour@demo.example');
   expect(page).not.toContain('Spaces and fees');
@@ -103,13 +103,13 @@ test('is paged', async () => {
   expect(previous).toContain('topic=spaces');
   const back = await community.open(previous.replaceAll('&amp;', '&'));
   for (const page of [first, second, back]) expect(page.flash).toBe('');
-  // Where the history of another goes on is no place in one's own.
+  // A cursor of another account’s history is not valid here.
   const elsewhere = await brand.open(next.replaceAll('&amp;', '&'));
   expect(elsewhere.flash).toMatch(/^The page that this address asks for is not there any more\./);
   expect(rows(elsewhere.text)).toEqual(rows((await brand.open('/console/history')).text));
   expect(rows(back.text)).toEqual(rows(first.text));
   expect(back.text).not.toContain('rel="prev"');
-  // In the middle, too: there is a page before the last but one.
+  // Also from the middle: there is a page before the last but one.
   accepted(await catalogue.changeSpace({ spaceId: spaceId(hall), terms: { eventFee: cents(999_00) } }, context));
   const middle = await community.open(previous.replaceAll('&amp;', '&'));
   expect(rows(middle.text)).toEqual(rows(first.text));
@@ -124,6 +124,6 @@ test.each([
   'before=',
   `of=user:${'x'.repeat(600)}`,
   'of=x&topic=x',
-])('what is asked for by %s is answered', async (query) => {
+])('answers the query %s', async (query) => {
   expect((await community.open(`/console/history?${query}`)).status).toBe(200);
 });

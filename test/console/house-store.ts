@@ -30,7 +30,7 @@ type Event = {
   readonly day: number;
   readonly hour: number;
   readonly message: string;
-  /** How many hours ago it was requested. */
+  /** Hours since the request. */
   readonly asked: number;
 };
 

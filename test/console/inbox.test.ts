@@ -67,7 +67,7 @@ const BULK = '/console/inbox/approve';
 const BULK_DECLINE = '/console/inbox/decline';
 const selected = (...ids: readonly number[]) => ({ id: ids.map(String) });
 
-test('approval is offered as long as it can be given', () => {
+test('approval is offered as long as it is possible', () => {
   const { data } = requestedEvent();
   const settings = { approveConfirmAbove: undefined };
   const shown = (now: number) => decisionForms({ csrf: 'x', now, settings }, data, {}).markup;
@@ -78,7 +78,7 @@ test('approval is offered as long as it can be given', () => {
   expect(late).toMatch(/The time to answer is over\. .*Decline/s);
 });
 
-test('several requests are approved at once, without JavaScript, and the others stay', async () => {
+test('several requests can be approved at once without JavaScript, and the others stay pending', async () => {
   const [first, second, third] = [await requested(), await requested(), await requested()];
   const inbox = await manager.open('/console/inbox');
   const done = await manager.send(inbox, BULK, selected(first, third));
@@ -88,7 +88,7 @@ test('several requests are approved at once, without JavaScript, and the others 
   expect(rowsOf(done)).toEqual([second]);
 });
 
-test('of several requests, those that cannot be approved are named, with what happened and by whom', async () => {
+test('a bulk approval lists each request that cannot be approved, with its state and actor', async () => {
   const [fine, withdrawn, answered] = [await requested(), await requested(), await requested()];
   const inbox = await manager.open('/console/inbox');
   await withdraw(withdrawn);
@@ -111,7 +111,7 @@ test('of several requests, those that cannot be approved are named, with what ha
   expect(await eventsOf(fine)).toEqual(['BookingRequested', 'BookingApproved']);
 });
 
-test('twenty refusals do not fit a message, so the rows show them', async () => {
+test('twenty refusals are too many for a message, so the rows show them', async () => {
   const ids: number[] = [];
   for (let hour = 0; hour < 20; hour += 1) ids.push(await requested({ days: 9, hour }));
   const inbox = await manager.open('/console/inbox');
@@ -122,7 +122,7 @@ test('twenty refusals do not fit a message, so the rows show them', async () => 
   for (const id of ids) expect(rowOf(done, id)).toContain('Withdrawn by the operator');
 });
 
-test('several requests are declined at once for one reason, which may be one given before', async () => {
+test('several requests can be declined at once for one reason, new or used before', async () => {
   const [first, second, third] = [await requested(), await requested(), await requested()];
   const inbox = await manager.open('/console/inbox?sort=date');
   const asked = await manager.send(inbox, BULK_DECLINE, selected(first, third));
@@ -156,10 +156,10 @@ test('an empty selection approves nothing, and requests of other accounts are re
   expect(await statusOf(mine)).toBe('Pending');
 });
 
-test('selected requests above the amount of the setting are asked for once more, and can be left out', async () => {
+test('selected requests above the configured amount need confirmation and can be left out', async () => {
   const [cheap, dear, dearest] = [await requested(), await requested({ fee: 900 }), await requested({ fee: 15_000 })];
   const inbox = await manager.open('/console/inbox?sort=deadline');
-  // In the list, it is asked in place.
+  // In the list, the row itself asks for confirmation.
   expect(rowOf(inbox, cheap)).not.toContain('confirmed');
   expect(rowOf(inbox, dear)).toMatch(/<summary[^>]*>Approve…<\/summary>.*Approve for \$1,035\.00/s);
   const asked = await manager.send(inbox, BULK, selected(cheap, dear, dearest));
@@ -174,7 +174,7 @@ test('selected requests above the amount of the setting are asked for once more,
   expect(all.flash).toContain('2 requests approved. $18,285.00 were charged.');
 });
 
-/** What the form with this button sends. */
+/** The fields that the form with this button submits. */
 function formWith({ text }: Page, button: string): URLSearchParams {
   const form = [...text.matchAll(/<form\b.*?<\/form>/gs)].map(([one]) => one).find((one) => one.includes(button)) ?? '';
   const fields = [...form.matchAll(/name="([^"]*)" value="([^"]*)"/g)];
@@ -205,7 +205,7 @@ test.each([
   ['?from=2027-01-02&to=2027-01-01', 'to', 'Fri 1 Jan 2027'],
   ['?min=much', 'min', 'much'],
   ['?min=20&max=10', 'max', '10'],
-])('a wrong filter %s is reported at its field and kept', async (query, field, typed) => {
+])('an invalid filter %s is reported at its field and kept', async (query, field, typed) => {
   const page = await manager.open(`/console/inbox${query}`);
   expect(page.status).toBe(422);
   expect(page.text).toContain(`id="${field}-error"`);
@@ -213,7 +213,7 @@ test.each([
   expect(rowsOf(page)).toEqual([]);
 });
 
-test('a space of another community is reported, instead of dropping the filter', async () => {
+test('a filter by another community’s space is reported instead of ignored', async () => {
   const foreign = running.demo.communities[1].spaces[0].id;
   for (const space of ['abc', '-1', '999999', foreign]) {
     const page = await manager.open(`/console/inbox?space=${space}`);
@@ -226,8 +226,8 @@ test('a space of another community is reported, instead of dropping the filter',
 const link = (page: Page, label: string) =>
   new RegExp(`href="([^"]*)">(?:<svg.*?</svg> )?${label}`).exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-test.each(['', '?sort=date'])('pages of requests lose and repeat none, and lead back (%s)', async (order) => {
-  // Ten at a time are asked for at one moment, and so have one deadline.
+test.each(['', '?sort=date'])('paging lists every request exactly once, in both directions (%s)', async (order) => {
+  // Ten at a time are requested at the same moment, so they share a deadline.
   let moment = Date.now();
   const { bookings } = await running.service.core.commandsAt(() => moment);
   const days = order === '' ? [40, 41] : [42, 43];
@@ -265,7 +265,7 @@ test.each(['', '?sort=date'])('pages of requests lose and repeat none, and lead 
   expect(rowsOf(await manager.open(answer.location ?? '')).slice(0, rest.length + 1)).toEqual([next, ...rest]);
 });
 
-test('an open page keeps its rows, and shows the outcome of each and new requests', async () => {
+test('an open page keeps its rows, shows the outcome of each, and adds new requests', async () => {
   const [stays, approved, withdrawn, expired] = [
     await requested({ days: 50 }),
     await requested({ days: 51 }),
@@ -292,7 +292,7 @@ test('an open page keeps its rows, and shows the outcome of each and new request
   expect(href).toMatch(new RegExp(`#request-${added}$`));
 });
 
-test('a page that has no room for a new request leads to it', async () => {
+test('a full page links to a new request', async () => {
   const shown: number[] = [];
   for (let hour = 0; hour < 12; hour += 1)
     shown.push(await requested({ days: 54, hour }), await requested({ days: 55, hour }));
@@ -315,14 +315,14 @@ test('pending requests are never reported as missing', async () => {
 });
 
 test.each(['?since=9007199254740991', '?since=-9007199254740991', '?after=999999999999999:1', '?since=x&after=1:x'])(
-  'an address %s that no page has leads to the list',
+  'the invalid address %s shows the list',
   async (query) => {
     const id = await requested();
     expect(rowsOf(await manager.open(`/console/inbox${query}`))).toEqual([id]);
   },
 );
 
-test('what is selected stays so when another request is answered without JavaScript', async () => {
+test('the selection survives answering another request without JavaScript', async () => {
   const [first, second, third] = [await requested(), await requested(), await requested()];
   const inbox = await manager.open('/console/inbox');
   const done = await manager.send(inbox, `/console/bookings/${first}/approve`, selected(third));
@@ -331,7 +331,7 @@ test('what is selected stays so when another request is answered without JavaScr
   expect(await statusOf(third)).toBe('Pending');
 });
 
-test('names and messages of requests are text, whatever they contain', async () => {
+test('markup in names and messages of requests is shown as text', async () => {
   const { catalogue, bookings } = running.service.core.commands;
   const brand = accepted(await catalogue.addBrand({ name: '<b>\u202eevil</b>' }, CONTEXT));
   const details = { spaceId: hall, date: inDays(60), startHour: 3, message: '<script>alert(1)</script>' };
@@ -342,7 +342,7 @@ test('names and messages of requests are text, whatever they contain', async () 
   expect(done.flash).toContain('<bdi>&lt;b&gt;evil&lt;/b&gt;</bdi>');
 });
 
-test('the browser tab counts requests, a long message expands in its row, and controls have names of their own', async () => {
+test('the browser tab shows the number of requests, a long message expands in its row, and every control has a unique name', async () => {
   const ids = [await requested(), await requested()];
   const { bookings } = running.service.core.commands;
   const details = { spaceId: hall, date: inDays(nextDay()), startHour: 9, message: `${'longer '.repeat(40)}end` };
@@ -360,7 +360,7 @@ test('the browser tab counts requests, a long message expands in its row, and co
   for (const id of ids) expect(rowOf(page, id)).toContain(`aria-label="Decline request #${id}"`);
 });
 
-test('a page of the longest names and messages is no larger than 60 kB', async () => {
+test('a page with the longest names and messages is at most 60 kB', async () => {
   const { catalogue, bookings } = running.service.core.commands;
   const brand = accepted(await catalogue.addBrand({ name: '🎈'.repeat(100) }, CONTEXT));
   const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, eventFee: cents(2_000_00), answerHours: 72 };

@@ -64,7 +64,7 @@ async function listen(browser: Browser, after: string) {
 const markOf = async (browser: Browser, path: string) =>
   /data-live="([^"]+)"/.exec((await browser.open(path)).text)?.[1] ?? '';
 
-test('open pages refresh when a subject was forgotten, once its texts can no longer be read', async () => {
+test('open pages refresh after a subject is erased, once its texts can no longer be read', async () => {
   const [harbour] = running.demo.communities;
   const browser = await signedIn(harbour.user);
   const stream = await listen(browser, await markOf(browser, '/console/bookings'));
@@ -90,7 +90,7 @@ test('open pages refresh when a subject was forgotten, once its texts can no lon
   await stream.stop();
 });
 
-test('a new request is announced to its community and brand; the changed availability goes to everyone', async () => {
+test('a new request is announced to its community and brand, and the changed availability to everyone', async () => {
   const [harbour, union] = running.demo.communities;
   const [northwind, juniper] = running.demo.brands;
   const browsers = await Promise.all([harbour, union, northwind, juniper].map((one) => signedIn(one.user)));
@@ -111,7 +111,7 @@ test('a new request is announced to its community and brand; the changed availab
   await Promise.all(streams.map((stream) => stream.stop()));
 });
 
-test('changes between rendering a page and its connection are not lost', async () => {
+test('a change between rendering a page and connecting is not lost', async () => {
   const browser = await signedIn(running.demo.communities[0].user);
   const mark = await markOf(browser, '/console/inbox');
   expect(mark).toMatch(/^[0-9a-f]+-\d+$/);
@@ -128,7 +128,7 @@ test('changes between rendering a page and its connection are not lost', async (
   await unknown.stop();
 });
 
-test('a change while a page is being made is not lost', async () => {
+test('a change while a page is being rendered is not lost', async () => {
   const browser = await signedIn(running.demo.communities[0].user);
   const watching = await listen(browser, await markOf(browser, '/console/inbox'));
   const { bookings } = running.service.core.queries;
@@ -146,7 +146,7 @@ test('a change while a page is being made is not lost', async () => {
   await Promise.all([stream, watching].map((each) => each.stop()));
 });
 
-test('the log is followed only while there are pages', async () => {
+test('the log subscription exists only while pages are connected', async () => {
   const { events, projector, webhooks, logger } = running.service.core;
   const signals: (AbortSignal | undefined)[] = [];
   const feed = createLiveFeed({
@@ -185,26 +185,26 @@ test('once a change is announced, the page shows it', async () => {
   await stream.stop();
 });
 
-test('the user who made a change gets no announcement, and a signed-out browser no stream', async () => {
+test('the author of a change gets no announcement, and a signed-out browser gets no stream', async () => {
   const browser = await signedIn(running.demo.communities[0].user);
   const made = accepted(await request(33));
   const page = await browser.open('/console/inbox');
   const stream = await listen(browser, await markOf(browser, '/console/inbox'));
   await browser.send(page, `/console/bookings/${made.bookingId}/approve`);
-  // The day’s hours, too: what was requested is booked now.
+  // The hours of the day change too: the requested hour is now booked.
   await eventually(() => expect(stream.messages()).toEqual([{ topic: '' }, { topic: `hours:1:${inDays(33)}` }]));
   await stream.stop();
   expect((await listen(new Browser(running.url), '')).status).toBe(204);
 });
 
-test('a page returned by a form is not live', async () => {
+test('a page returned by a form submission has no live updates', async () => {
   const browser = await signedIn(running.demo.communities[0].user);
   const form = await browser.open('/console/keys');
   expect(form.text).toContain('data-live="');
   expect((await browser.send(form, '/console/keys', { label: '' })).text).not.toContain('data-live="');
 });
 
-test('open connections end when the service stops', async () => {
+test('stopping the service closes open connections', async () => {
   const second = await startDemo();
   const browser = new Browser(second.url);
   await browser.signIn(second.demo.communities[0].user);

@@ -21,7 +21,7 @@ test.each([
   ['inbox', ['after=1', 'sort=date&after=x:1']],
   ['webhooks/deliveries', ['before=yesterday&id=x', 'after=2026-13-01T10:00:00.000Z&id=x', 'q=1&skip=x']],
   ['history', ['before=x', 'after=0000000000000000', 'topic=keys&before=9999999999999999']],
-])('a list of %s says that the page of an altered address is not there', async (list, altered) => {
+])('a list of %s reports that an altered address has no page', async (list, altered) => {
   for (const query of altered) {
     const page = await community.open(`/console/${list}?${query}`);
     expect(page.status, query).toBe(200);
@@ -31,7 +31,7 @@ test.each([
 });
 
 test.each(['bookings?after=2026-12-01:1', 'charges?before=2026-12-01:1', 'reviews?before=1', 'inbox?after=1:1'])(
-  'of a place that was in a list nothing is said: %s',
+  'a cursor that could have been issued gets no notice: %s',
   async (path) => {
     expect((await community.open(`/console/${path}`)).text).not.toContain(NOTICE);
   },

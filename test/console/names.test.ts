@@ -10,7 +10,7 @@ import { type Running, startDemo } from './console.fixture.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
-/** What people chose, each in a script that runs from right to left. */
+/** User-chosen names, each in a right-to-left script. */
 const ARABIC = {
   community: 'مجتمع الميناء',
   otherCommunity: 'ساحة الاتحاد',
@@ -32,7 +32,7 @@ let running: Running;
 let receiver: Receiver;
 let community: Browser;
 let brand: Browser;
-/** Latin names of the demo data are names too. */
+/** The Latin names of the demo data. */
 let chosen: readonly string[];
 let spaceId: number;
 let webhookId: string;
@@ -96,10 +96,10 @@ afterAll(async () => {
 });
 
 const VOID = new Set(['meta', 'link', 'input', 'br', 'hr', 'img', 'use', 'path', 'col', 'wbr']);
-/** U+2068 and U+2069: what stands between them is isolated in plain text. */
+/** U+2068 and U+2069 isolate the text between them in plain text. */
 const MARKED = /\u2068[^\u2068\u2069]*\u2069/g;
 
-/** Where a page shows one of the names without setting it apart from what stands beside it. */
+/** The places where a page shows a name without isolating it from the text around it. */
 function notIsolated({ text, url }: Page): string[] {
   const found: string[] = [];
   const open: { readonly name: string; readonly isolates: boolean }[] = [];
@@ -113,7 +113,7 @@ function notIsolated({ text, url }: Page): string[] {
     }
     const isolates = tag === 'bdi' || / dir="/.test(token);
     const apart = isolates || open.some((element) => element.isolates);
-    // A control takes the direction of what it holds; other attributes are plain text. Addresses are not shown.
+    // A control takes the direction of its value; other attributes are plain text. URLs are not shown.
     const hidden = isolates || / type="hidden"/.test(token);
     const read = tag === '' ? token : hidden ? '' : token.replaceAll(/ (?:href|action)="[^"]*"/g, '');
     const bare = read.replaceAll(MARKED, '');
@@ -123,7 +123,7 @@ function notIsolated({ text, url }: Page): string[] {
   return found;
 }
 
-/** Pages of one kind look alike: this many of each are opened, so that a calendar without an end is, too. */
+/** Opens only this many pages of each kind, because the calendar has no end. */
 const OF_A_KIND = 8;
 const kindOf = (path: string) => path.replaceAll(/\d[\d-]*/g, '#').replaceAll(/(?<=[/=:])\w*_[\w-]+/g, '#');
 
@@ -149,7 +149,7 @@ async function crawl(browser: Browser): Promise<Page[]> {
   return pages;
 }
 
-/** Finds every name set apart, on pages that must have been among them. */
+/** Expects every name to be isolated, and the given pages to be among those opened. */
 function expectIsolated(pages: readonly Page[], wanted: readonly string[]): void {
   expect(pages.flatMap(notIsolated)).toEqual([]);
   const shown = new Set(pages.map(({ url }) => url.pathname.replace('/console/', '')));
@@ -172,7 +172,7 @@ test('… on every page of a brand', async () => {
   expectIsolated(await crawl(brand), [...CONNECTIONS, 'find', `find/${spaceId}`]);
 });
 
-test('… on every page that shows reviews, to both', async () => {
+test('… on every page that shows reviews, for both kinds of account', async () => {
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
   for (const account of [harbour, northwind]) {
@@ -185,7 +185,7 @@ test('… on every page that shows reviews, to both', async () => {
   }
 });
 
-test('… where an app asks for access, and where it is listed', async () => {
+test('… on the consent page of an app and in the list of connected apps', async () => {
   const app = await TestApp.register(running.url, { client_name: ARABIC.app });
   const asked = await community.open((await app.authorizationUrl()).url);
   expect(asked.text).toContain(ARABIC.app);
@@ -197,7 +197,7 @@ test('… where an app asks for access, and where it is listed', async () => {
   expectIsolated([asked, listed], []);
 });
 
-test('… in what a form answers, and in what it keeps', async () => {
+test('… in form responses and in restored input', async () => {
   const waiting = await community.open('/console/bookings?status=Pending');
   const [, id] = /\/console\/bookings\/(\d+)"/.exec(waiting.text) ?? [];
   const approved = await community.send(await community.open(`/console/bookings/${id}`), /approve$/);

@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     // An hour long and open all day, so that a day has room for many.
     const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, answerHours: 72, eventFee: cents(100_00) };
     hall = accepted(await commands.catalogue.addSpace({ ...terms, name: 'Hall', communityId: HARBOUR.id }, CONTEXT));
-    // The demo data is answered, so that each test knows what is there.
+    // Answers the requests of the demo data, so that each test starts with an empty inbox.
     await answerAll();
   });
   afterAll(async () => {
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
   const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
 
   const row = (page: Page, id: number) => page.locator(`#request-${id}`);
-  /** A window of each screen, which tests share if they leave nothing behind but its page. */
+  /** One window per screen, shared by tests that leave nothing behind but its page. */
   const windows = new Map<Screen, ReturnType<typeof openWindow>>();
   const open = async (screen: Screen, path = '/console/inbox') => {
     const { page, complaints } = await windows.getOrInsertComputed(screen, () =>
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.goto(path);
     return { page, complaints };
   };
-  /** Where everything is that can be clicked, and which row it belongs to. */
+  /** The positions of all clickable elements, with the row of each. */
   const places = (page: Page) =>
     page.evaluate<
       readonly string[]
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
   test.each([
     ['a wide screen', WIDE, 10],
     ['a phone', PHONE, 20],
-  ])('an earlier request that arrives moves nothing on %s, and announces itself', async (_, screen, days) => {
+  ])('a new request with an earlier date moves nothing on %s and is announced', async (_, screen, days) => {
     const later = [await requested(days + 3), await requested(days + 4)];
     const { page, complaints } = await open(screen, '/console/inbox?sort=date');
     const [first = 0] = later;
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.getByRole('link', { name: '1 new request – show' }).waitFor();
     await requested(days, 11);
     await requested(days, 14);
-    // One notice with one number, which stays right, also in the browser's tab.
+    // There is one notice, and its number stays correct, also in the browser tab.
     const news = page.getByRole('link', { name: '3 new requests – show' });
     await news.waitFor();
     await expect.poll(() => page.title()).toBe('(5) Requests · Venue Booking');
@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.mouse.click(point.x, point.y);
     await eventually(async () => expect(await statusOf(first)).toBe('Approved'));
     expect(await statusOf(earlier)).toBe('Pending');
-    // The row says what was done, also on a phone: that takes no more room than the buttons.
+    // The row shows the decision, also on a phone, and takes no more room than the buttons did.
     await row(page, first).getByText('Approved by you').waitFor();
     expect(await page.locator('.toast').count()).toBe(0);
 
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     expect(complaints).toEqual([]);
   });
 
-  test('a request that a colleague answers keeps its place, loses its buttons and selection, and says by whom', async () => {
+  test('a request answered by a colleague keeps its position, loses its buttons and selection, and names the colleague', async () => {
     const ids = [await requested(40), await requested(41), await requested(42)];
     const [first = 0, second = 0, third = 0] = ids;
     const { page, complaints } = await open(WIDE);
@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
       const ids = [await requested(60), await requested(61), await requested(62)];
       const [first = 0, second = 0] = ids;
       const { page } = await open(screen);
-      // The list takes this key from anywhere on the page.
+      // The list handles this key anywhere on the page.
       await page.keyboard.press('j');
       expect(await page.evaluate('document.activeElement.id')).toBe(`request-${first}`);
       await page.keyboard.press('j');
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     },
   );
 
-  test('a reason that is being typed is not lost when the request is withdrawn meanwhile', async () => {
+  test('a withdrawal does not discard a reason that is being typed', async () => {
     const id = await requested(43);
     const { page } = await open(WIDE);
     await row(page, id).getByText('Decline…').click();
@@ -201,12 +201,12 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await row(page, id).getByText('Withdrawn by the operator').waitFor();
   });
 
-  test('a key acts on no row that has just moved, on none outside of the list, and on nothing once switched off', async () => {
+  test('shortcut keys do nothing on a row that has just moved, outside the list, or when switched off', async () => {
     const ids = [await requested(70), await requested(71), await requested(72)];
     const [first = 0, second = 0, third = 0] = ids;
     const window = await openWindow(browser, running.url, WIDE, cookies);
     const { context, page, complaints } = window;
-    // Time stands still unless it is told to go on.
+    // The clock of the page is paused until the test advances it.
     await page.clock.install();
     await page.goto('/console/inbox');
     await row(page, second).waitFor();
@@ -218,7 +218,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.keyboard.press('a');
     await page.keyboard.press('d');
 
-    // The row before it opens, and so it moves.
+    // The row above expands, so this one moves.
     await row(page, first).focus();
     await page.keyboard.press('d');
     await page.locator(`#reason-${first}:focus`).waitFor();
@@ -238,7 +238,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await expect.poll(() => page.locator('.notices').textContent()).toContain('has just moved here');
     expect(await statuses()).toEqual(['Pending', 'Approved', 'Pending']);
 
-    // Esc closes what is open, and what was typed in a field is text.
+    // Esc closes the open element; keys typed in a field are text, not shortcuts.
     await row(page, first).getByLabel('Reason').focus();
     await page.keyboard.type('ajkd?');
     expect(await row(page, first).getByLabel('Reason').inputValue()).toBe('ajkd?');
@@ -268,7 +268,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await context.close();
   });
 
-  test('above the amount of the setting the key asks, in place, and Enter confirms', async () => {
+  test('above the configured amount, the approve key asks for confirmation in the row, and Enter confirms', async () => {
     const { catalogue } = running.service.core.commands;
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(15_000_00) } }, CONTEXT);
     const id = await requested(75);
@@ -284,7 +284,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     expect(await statusOf(id)).toBe('Approved');
   });
 
-  test('in a list where a change would move what can be clicked, it is offered', async () => {
+  test('a change that would move clickable elements is offered by a link instead of applied', async () => {
     const id = await requested(5);
     const { page, complaints } = await open(WIDE, '/console/bookings');
     await page.getByRole('link', { name: `#${id}` }).hover();
@@ -298,7 +298,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     expect(complaints).toEqual([]);
   });
 
-  test('an answer that does not arrive, or comes after the session has ended, says so and changes nothing', async () => {
+  test('a decision that cannot be sent, or is sent after the session has ended, is reported and changes nothing', async () => {
     const id = await requested(80);
     const { context, page } = await openWindow(browser, running.url, WIDE, cookies);
     await page.goto('/console/inbox?sort=deadline');
@@ -319,7 +319,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await context.close();
   });
 
-  test('a row that shows the answer before its form gets an error is left for the next one, which can be answered', async () => {
+  test('when a row updates before its form fails, the focus moves to the next row, which can be answered', async () => {
     const [first = 0, second = 0] = [await requested(82), await requested(83)];
     const { page, complaints } = await open(WIDE);
     await page.route(
@@ -338,11 +338,11 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     expect(complaints).toEqual([]);
   });
 
-  test('30 requests are answered with the keyboard alone in under two minutes', async () => {
+  test('30 requests can be answered with the keyboard alone in under two minutes', async () => {
     const ids: number[] = [];
     for (let made = 0; made < 30; made += 1) ids.push(await requested(50 + Math.floor(made / 10), 8 + (made % 10)));
     const { context, page, complaints } = await openWindow(browser, running.url, WIDE, cookies);
-    // The second in which a row takes no key yet is not waited for, but counted.
+    // Adds the second during which a row accepts no key, instead of waiting for it.
     await page.clock.install();
     let waited = 0;
     const look = async () => {
@@ -369,7 +369,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
       } else await page.keyboard.press('a');
       await eventually(async () => expect(await statusOf(id)).toBe(index % 3 === 2 ? 'Cancelled' : 'Approved'));
     }
-    // There is no next one, so the focus stays with the last.
+    // There is no next request, so the focus stays on the last.
     await page.locator(`#request-${ids.at(-1)}:focus`, { hasText: 'Declined by you' }).waitFor();
     expect(performance.now() - begun + waited).toBeLessThan(120_000);
     expect(await running.service.core.queries.requests.pending(HARBOUR.id)).toEqual([]);

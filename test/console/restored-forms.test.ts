@@ -31,9 +31,9 @@ const signedIn = async (user: User) => {
   await browser.signIn(user);
   return browser;
 };
-/** The session is over, as after twelve hours; the page is still open. */
+/** Ends the session, as after twelve hours, while the page is still open. */
 const endSession = (browser: Browser) => browser.setCookie('console', 'over');
-/** Follows the way that a page of a lost form offers, in the same browser, and signs in there. */
+/** Follows the sign-in link of the page for a lost form, in the same browser. */
 async function signInAgain(browser: Browser, lost: Page, user: User): Promise<{ again: Browser; page: Page }> {
   const again = new Browser(running.url);
   for (const name of ['console_form', 'console_flash']) again.setCookie(name, browser.cookie(name) ?? '');
@@ -45,7 +45,7 @@ const bookings = async () => {
   return (await Array.fromAsync(running.service.core.queries.bookings.list(account, {}))).length;
 };
 
-test('a request whose session had ended is not sent, and is in the form again after signing in', async () => {
+test('a request submitted after the session ended is not sent, and signing in restores it in the form', async () => {
   const browser = await signedIn(planner);
   const url = `/console/find/${hall}?date=${inDays(50)}&back=${encodeURIComponent(`date=${inDays(50)}&name=hall`)}`;
   const page = await browser.open(url);
@@ -80,11 +80,11 @@ test('… but not for another user who signs in there', async () => {
   const { again, page: theirs } = await signInAgain(browser, lost, colleague);
   expect(theirs.url.pathname).toBe(path);
   expect(theirs.text).not.toContain('A secret name');
-  // It is not there for later, either.
+  // It is not kept for later either.
   expect(again.cookie('console_form')).toBeUndefined();
 });
 
-test('a reason whose session had ended is shown to its user after signing in, and to no other user', async () => {
+test('a reason submitted after the session ended is restored only for its author', async () => {
   for (const [user, isShown] of [
     [colleague, false],
     [manager, true],
@@ -103,7 +103,7 @@ test('a reason whose session had ended is shown to its user after signing in, an
   }
 });
 
-test('another user who signs in discards a form that waits, wherever that user goes', async () => {
+test('signing in as another user discards a saved form, on any page', async () => {
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}`;
   const page = await browser.open(path);
@@ -115,7 +115,7 @@ test('another user who signs in discards a form that waits, wherever that user g
   expect(again.cookie('console_form')).toBeUndefined();
 });
 
-test('a form from before the last sign-in keeps what was typed, and what it was made from', async () => {
+test('a form from before the last sign-in keeps its input and its original values', async () => {
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}`;
   const page = await browser.open(path);
@@ -140,7 +140,7 @@ test('a form from before the last sign-in keeps what was typed, and what it was 
   expect((await browser.send(refused, path)).flash).toContain('Saved.');
 });
 
-test('a new space is not added twice, and its terms are in the form again', async () => {
+test('a new space is not added twice, and its terms are restored in the form', async () => {
   const browser = await signedIn(manager);
   const page = await browser.open('/console/spaces/new');
   endSession(browser);
@@ -152,7 +152,7 @@ test('a new space is not added twice, and its terms are in the form again', asyn
   expect((await again.send(back, '/console/spaces/new')).flash).toContain('Space added.');
 });
 
-test('a form of another site leaves nothing behind', async () => {
+test('a form submitted by another site is not stored', async () => {
   const browser = await signedIn(planner);
   const page = await browser.open(`/console/find/${hall}`);
   endSession(browser);

@@ -1,4 +1,4 @@
-// Takes pictures of the console: npm run screenshots
+// Takes screenshots of the console: npm run screenshots
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ npm run screenshots -- --busy [FOLDER]    takes every page of a busy store (40 s
                                           1,440 px, light and dark; axe looks at these, and at 320, 1,280 and 1,920 px;
                                           FOLDER: a temporary one unless given`;
 
-/** In pixels: those of the pictures, and at which axe looks. */
+/** In pixels: the widths of the screenshots and of the axe checks. */
 const PICTURED = [390, 768, 1024, 1440];
 const WIDTHS = [320, 390, 768, 1024, 1280, 1440, 1920] as const;
 const SCHEMES = ['light', 'dark'] as const;
@@ -60,7 +60,7 @@ async function takeForReadme(): Promise<void> {
   await running.stop();
 }
 
-/** Every page of a community and of a brand with much to do. Says of each how large it is, and what is wrong with it. */
+/** Opens every page of a busy community and a busy brand, and prints the size and the problems of each. */
 async function takeAll(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const { running, pages } = await startBusyPages();

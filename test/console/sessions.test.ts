@@ -53,7 +53,7 @@ test.each([
   ['the password was changed', () => users.changePassword(user.id, 'another good password', BY_OPERATOR)],
   ['the user left the account', () => users.removeAccount(user.id, brand, BY_OPERATOR)],
   ['the user was removed', () => users.remove(user.id, BY_OPERATOR)],
-])('once %s the session has ended, for open pages too', async (_, happens) => {
+])('once %s the session ends, on open pages too', async (_, happens) => {
   const { current, isActive } = await started();
   expect(await isActive()).toEqual([true, true]);
   now += 1_000;
@@ -63,7 +63,7 @@ test.each([
   expect(await isActive()).toEqual([false, false]);
 });
 
-test('a form made for one account does nothing for another kind of account with the same id', async () => {
+test('a form made for one account does nothing for an account of the other kind with the same id', async () => {
   const { current } = await started();
   const token = sessions.csrfToken(current);
   expect(sessions.isCsrfToken(current, token)).toBe(true);
@@ -81,10 +81,10 @@ test('a form made in another session, or elsewhere, does nothing', async () => {
     expect(sessions.isCsrfToken(current, made)).toBe(false);
 });
 
-test('the token differs on every page, so that compression reveals nothing about it', async () => {
+test('the CSRF token differs on every page, so that compression reveals nothing about it', async () => {
   const { current } = await started();
   const tokens = Array.from({ length: 100 }, () => sessions.csrfToken(current));
-  // The common prefix is derived from the account; it is no token without the rest.
+  // The common prefix is derived from the account; it is not a valid token on its own.
   const rests = tokens.map((token) => token.slice(token.indexOf('-') + 1));
   expect(new Set(rests).size).toBe(100);
   expect(new Set(rests.map((rest) => rest.slice(rest.indexOf('-') + 1))).size).toBe(100);

@@ -100,7 +100,7 @@ test('a callback works once: repeated in this browser or another, it does not si
   expect(thief.cookie('console')).toBeUndefined();
 });
 
-test('a code issued to another browser does not sign anyone in, whichever of the two states comes with it', async () => {
+test('a code issued to another browser does not sign anyone in, with either browser’s state', async () => {
   const [victim, thief] = [new Browser(running.url), new Browser(running.url)];
   const stolen = await answerFor(victim);
   const own = await answerFor(thief);
@@ -134,7 +134,7 @@ test.each([
 });
 type Tampering = { readonly ask?: Record<string, string>; readonly answered?: Record<string, string> };
 
-test('cancelling the sign-in says so, starts no session, and leads back to the page that was wanted', async () => {
+test('cancelling the sign-in is confirmed, starts no session, and links back to the requested page', async () => {
   const browser = new Browser(running.url);
   const page = await browser.send(await browser.open('/console/reviews?page=1'), /cancel$/);
   expect(page.text).toContain('href="/console/reviews?page=1"');
@@ -143,7 +143,7 @@ test('cancelling the sign-in says so, starts no session, and leads back to the p
   expect(browser.cookie('console')).toBeUndefined();
 });
 
-test('people sign in and out where the process itself cannot reach its public address', async () => {
+test('signing in and out works when the process cannot reach its own public address', async () => {
   const publicUrl = 'https://booking.example';
   const behind = await startDemo({ PUBLIC_URL: publicUrl });
   onTestFinished(() => behind.stop());
@@ -204,14 +204,14 @@ test('signing out ends the session here and at the authorization server; apps st
   expect(page.text).toContain('You are signed out');
   expect(cookies.map((name) => browser.cookie(name))).toEqual([undefined, undefined, undefined]);
   expect((await kept()).filter((model) => model === 'Session')).toHaveLength(1);
-  // The old cookies are worthless: they open no page, and signing in takes the password.
+  // The old cookies open no page, and signing in requires the password.
   for (const [name, value] of before) browser.setCookie(name, value);
   expect((await browser.open('/console/inbox')).text).toContain('name="password"');
   expect((await app.refresh(refreshToken)).access_token).toBeDefined();
   expect((await app.browser.open((await app.authorizationUrl()).url)).text).not.toContain('name="password"');
 });
 
-test('changing the password and leaving the account end the session', async () => {
+test('changing the password or leaving the account ends the session', async () => {
   const { users } = running.service.core;
   const [account, other] = [asCommunity(community()), asCommunity(running.demo.communities[1])];
   const added = await users.add(
@@ -248,7 +248,7 @@ test('a user with several accounts switches between them; a form made for the pr
   expect(forbidden.status).toBe(403);
 });
 
-test('a link to a page of another of the own accounts offers to switch to it, and leads there', async () => {
+test('a link to a page of another account of the same user offers to switch, then opens the page', async () => {
   const { core } = running.service;
   const { communities, brands } = running.demo;
   const [harbour, union] = [asCommunity(communities[0]), asCommunity(communities[1])];
@@ -269,7 +269,7 @@ test('a link to a page of another of the own accounts offers to switch to it, an
   // It is a booking of both of them.
   expect(offered.text).toContain('value="Community:1"><span>Switch to <bdi>Harbour Lofts</bdi>');
   expect(offered.text).toContain('value="Brand:1"><span>Switch to <bdi>Northwind Coffee</bdi>');
-  /** The offer is the form in the page itself; the menu has another to switch with. */
+  /** Only the form in the content counts; the menu has another one for switching accounts. */
   const switched = (page: Page, account: string) => {
     const main = new Page({ ...page, text: page.text.slice(page.text.indexOf('<main')) });
     return browser.send(main, '/console/account', { account });
@@ -306,7 +306,7 @@ test('a link to a page of another of the own accounts offers to switch to it, an
   }
 });
 
-test('signing out at the authorization server closes the console in this browser, and no other', async () => {
+test('signing out at the authorization server signs out of the console in this browser only', async () => {
   const browser = new Browser(running.url);
   await browser.signIn(community().user);
   const elsewhere = new Browser(running.url);
@@ -322,7 +322,7 @@ test('signing out at the authorization server closes the console in this browser
   expect((await elsewhere.open('/console/spaces')).title).toContain('Spaces');
 });
 
-test('an open page of the console learns that its user has signed out', async () => {
+test('an open page is notified when its user signs out', async () => {
   const browser = new Browser(running.url);
   await browser.signIn(community().user);
   const cookie = browser.cookie('console') ?? '';

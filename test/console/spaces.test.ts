@@ -42,7 +42,7 @@ async function markSent(session: string, token: string): Promise<void> {
   await records.insert(digest(`${digest(session)} ${token}`), { expiresAt: '2999-01-01T00:00:00.000Z' });
 }
 
-test('an amount may be typed as it is shown', async () => {
+test('an amount can be typed in the format in which it is shown', async () => {
   const page = await harbour.open(hall);
   const saved = await harbour.send(page, hall, { eventFee: '1,234.50' });
   expect(saved.flash).toContain('Saved.');
@@ -95,11 +95,11 @@ test('a form does not undo a colleague’s change: the page shows the change and
   expect(await termsOf()).toEqual(['Harbour Hall', '23', '500.00']);
   const text = textOf(refused.text);
   expect(text).toMatch(/changed by ada@harbour\.example in the meantime.*Review and save again/is);
-  // Both are there: what was typed in the field, what it is now beside it.
+  // The page shows both: the input in the field, the current value beside it.
   expect(typedIn(refused, 'name')).toBe('The Hall');
   expect(typedIn(refused, 'eventFee')).toBe('450');
   expect(errorOf(refused, 'eventFee')).toMatch(/\$500\.00.*ada@harbour\.example/);
-  // What was not typed follows the colleague, so that saving again does not undo it.
+  // Unchanged fields take the colleague’s values, so that saving again does not undo them.
   expect(typedIn(refused, 'windowEnd')).toBe('23');
 
   const done = await harbour.send(refused, hall);
@@ -118,7 +118,7 @@ test('one of two concurrent saves is refused', async () => {
   expect((await termsOf())[2]).toBe(['610.00', '620.00'][saved]);
 });
 
-test('a form sent twice saves once, and does not report its own change as a colleague’s', async () => {
+test('submitting a form twice saves once and does not report its own change as a colleague’s', async () => {
   const page = await harbour.open(hall);
   const fields = { eventFee: '700' };
   expect((await harbour.send(page, hall, fields)).flash).toContain('Saved.');
@@ -137,7 +137,7 @@ test('a form without its original values saves nothing, and keeps the input', as
   expect((await termsOf())[2]).toBe('700.00');
 });
 
-test('a space that a colleague has just closed is not closed twice, and the page names the colleague', async () => {
+test('closing a space that a colleague has just closed does nothing and names the colleague', async () => {
   const pages = await Promise.all([harbour.open(hall), ada.open(hall)]);
   expect((await ada.send(pages[1], `${hall}/close`)).flash).toContain('Space closed.');
   const late = await harbour.send(pages[0], `${hall}/close`);
@@ -146,14 +146,14 @@ test('a space that a colleague has just closed is not closed twice, and the page
   expect((await harbour.send(late, `${hall}/open`)).flash).toContain('Space reopened.');
 });
 
-test('the buttons of each space are named after it', async () => {
+test('the accessible names of the buttons of a space include its name', async () => {
   const { text } = await harbour.open('/console/spaces');
   const names = [...text.matchAll(/<summary[^>]*aria-label="([^"]*)"|<a class="button[^>]*>(Edit.*?)<\/a>/g)];
   const said = names.map(([, label, link = '']) => (label ?? textOf(link)).replace(/[\u2068\u2069]/g, '').trim());
   expect(said).toEqual(expect.arrayContaining(['Edit Rooftop Terrace', 'Close… Rooftop Terrace']));
 });
 
-test('many spaces are a table with a search, to which editing one leads back', async () => {
+test('many spaces are shown as a searchable table, and editing a space returns to the search', async () => {
   const { catalogue } = running.service.core.commands;
   const [, union] = running.demo.communities;
   const terms = {
@@ -180,14 +180,14 @@ test('many spaces are a table with a search, to which editing one leads back', a
   const referer = `${running.url}/console/spaces?q=studio`;
   const page = await browser.request(path, { headers: { referer } });
   expect(page.text).toContain('<p class="back"><a href="/console/spaces?q=studio">');
-  // Also after a form that was refused, and after closing the space.
+  // The link stays after a refused form and after closing the space.
   const refused = await browser.send(page, path, { eventFee: 'much' });
   const saved = await browser.send(refused, path, { eventFee: '120' });
   expect([saved.flash, saved.url.search]).toEqual([expect.stringContaining('Saved.'), '?q=studio']);
   expect((await browser.send(page, /\/close\?/)).url.search).toBe('?q=studio');
 });
 
-test('a form for a new space that is sent twice adds one', async () => {
+test('submitting the form for a new space twice adds one space', async () => {
   const page = await harbour.open('/console/spaces/new');
   const fields = { name: 'Annexe', eventFee: '90' };
   expect((await harbour.send(page, '/console/spaces/new', fields)).flash).toContain('Space added.');
@@ -197,7 +197,7 @@ test('a form for a new space that is sent twice adds one', async () => {
   expect(twice.flash).toContain('Space added.');
   expect(await count()).toBe(before);
 
-  // As long after, or in another process, where the first answer is not known.
+  // As if much later or in another process, where the first response is unknown.
   const once = 'sent-before';
   await markSent(harbour.cookie('console') ?? '', once);
   const late = await harbour.send(page, '/console/spaces/new', { name: 'Second annexe', once });

@@ -9,10 +9,10 @@ import { type Running, startDemo } from './console.fixture.ts';
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const MONTH = inDays(60).slice(0, 7);
 const LISTS = ['bookings?q=W', `charges?month=${MONTH}`] as const;
-/** Where there is a menu beside the table and where there is none, where a row is a card and where it is not. */
+/** Widths with and without a menu beside the table, with rows as cards and as table rows. */
 const WIDTHS = [320, 390, 703, 768, 895, 896, 1024, 1119, 1120, 1440] as const;
 
-/** Runs in the page: what of the first row is beyond the screen or its own edges, and on how many lines the row stands. */
+/** Runs in the page: the parts of the first row outside the screen or its own edges, and the number of its lines. */
 const ROW = `(() => {
   const cells = [...document.querySelectorAll('.table tbody tr:first-child > *')].filter((cell) => cell.offsetParent !== null);
   const boxes = cells.map((cell) => cell.getBoundingClientRect());
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
     await running.stop();
   });
 
-  /** The windows that tests share, by what they are. */
+  /** The windows that tests share, by name. */
   const windows = new Map<string, ReturnType<typeof openWindow>>();
   async function opened(width: number, path: string, script = true): Promise<Page> {
     const cookies = await signedIn(running.demo.communities[0].user);
@@ -65,22 +65,25 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
     return page;
   }
 
-  test.each(LISTS)('%s shows the money and the link of a row at every width, as cards below 1,120 px', async (path) => {
-    const page = await opened(1440, path);
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 900 });
-      const row = await page.evaluate<Row>(ROW);
-      expect(row, `${width} px`).toMatchObject({ cut: false, money: true, isCard: width < 1120 });
-      if (width === 390) expect(row.lines).toBe(3);
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width} px`).toBe(true);
-      if (width === 390 || width === 1440) expect(await wrongOn(page), `${width} px`).toEqual([]);
-    }
-  });
+  test.each(LISTS)(
+    '%s shows the amount and the link of every row at every width, as cards below 1,120 px',
+    async (path) => {
+      const page = await opened(1440, path);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        const row = await page.evaluate<Row>(ROW);
+        expect(row, `${width} px`).toMatchObject({ cut: false, money: true, isCard: width < 1120 });
+        if (width === 390) expect(row.lines).toBe(3);
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width} px`).toBe(true);
+        if (width === 390 || width === 1440) expect(await wrongOn(page), `${width} px`).toEqual([]);
+      }
+    },
+  );
 
-  test.each(LISTS)('a row of %s is a link as a whole, with the mouse, a finger and the keyboard', async (path) => {
+  test.each(LISTS)('a whole row of %s is a link for mouse, touch and keyboard', async (path) => {
     for (const width of [390, 1440]) {
       const page = await opened(width, path, false);
-      // What is covered by the link of the row.
+      // The area that the link of the row covers.
       const status = page.locator('tbody tr').first().locator('.status');
       await (width === 390 ? status.tap({ force: true }) : status.click({ force: true }));
       await page.waitForURL(`**/console/bookings/${id}`);
@@ -91,7 +94,7 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
     await page.waitForURL(`**/console/bookings/${id}`);
   });
 
-  test('on a phone too, the summary of reviews has each count beside its stars', async () => {
+  test('the review summary shows each count beside its stars, on a phone too', async () => {
     const page = await opened(390, 'reviews');
     const lines = await page.evaluate<number[]>(`(() => {
       const tops = (selector) => [...document.querySelectorAll(selector)].map((each) => each.getBoundingClientRect().top);
@@ -101,10 +104,10 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
     expect(lines).toEqual([0, 0, 0, 0, 0]);
   });
 
-  test.each(LISTS)('%s on paper is the whole table, whose and of when, and nothing to click', async (path) => {
+  test.each(LISTS)('%s prints as the whole table with its account and time, without controls', async (path) => {
     const page = await opened(1440, path);
     await page.emulateMedia({ media: 'print' });
-    // What A4 leaves between the margins.
+    // The width of A4 between the margins.
     await page.setViewportSize({ width: 703, height: 1000 });
     expect(await page.evaluate<Row>(ROW)).toMatchObject({ cut: false, money: true, isCard: false });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

@@ -29,7 +29,7 @@ test.each([
   ['20 Novella 2026', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
   ['', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
   ['٢٠ نوفمبر', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
-])('%s is none', (typed, problem) => {
+])('%s is not a date', (typed, problem) => {
   expect(readDate(typed)).toEqual({ problem });
   expect(shownInField(typed)).toBe(typed);
 });
@@ -57,7 +57,7 @@ test.each([
   ['20 Nov 2026', /^Write a date and a time such as/],
   ['soon', /^Write a date and a time such as/],
   ['', /^Write a date and a time such as/],
-])('%s is no moment', (typed, problem) => {
+])('%s is not a date and time', (typed, problem) => {
   expect(readMoment(typed)).toEqual({ problem: expect.stringMatching(problem) });
   expect(momentInField(typed)).toBe(typed);
 });
@@ -76,7 +76,7 @@ test.each([
   expect(readRange({ from, to })).toEqual({ dates, problems });
 });
 
-test('a range that ends before it begins is a problem of its end', () => {
+test('a range that ends before it starts is reported at its end', () => {
   expect(readRange({ from: '21 Nov 2026', to: '20 Nov 2026' }).problems).toEqual({
     to: 'The last day is before the first.',
   });

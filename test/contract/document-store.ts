@@ -59,7 +59,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
   const keysOf = async (query: Find<Pet>) => (await Array.fromAsync(documents.find(ask(query)))).map(({ key }) => key);
 
   describe('records', () => {
-    it('returns what was inserted, and nothing for other keys', async () => {
+    it('returns inserted documents and nothing for other keys', async () => {
       expect(await documents.get('1')).toBeUndefined();
       expect(await documents.insert('1', pet('Tom', 'cat', { tags: ['é', '"', '$', 'a.b'] }))).toBe(true);
       expect(await documents.get('1')).toEqual({
@@ -77,7 +77,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await documents.get('1'))?.document.name).toBe(`Tom ${results.indexOf(true)}`);
     });
 
-    it('keeps unique indexes unique', async () => {
+    it('enforces unique indexes', async () => {
       expect(await documents.insert('1', pet('Tom'))).toBe(true);
       expect(await documents.insert('2', pet('Tom'))).toBe(false);
       expect(await documents.insert('2', pet('Jim'))).toBe(true);
@@ -101,7 +101,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await nicknames.insert('2', {})).toBe(true);
     });
 
-    it('replaces only the version that was read', async () => {
+    it('replaces a document only at the version that was read', async () => {
       await documents.insert('1', pet('Tom'));
       expect(await replace(documents, '1', pet('Tim'), 1)).toBe(true);
       expect(await documents.get('1')).toEqual({ key: '1', version: 2, document: pet('Tim') });
@@ -120,7 +120,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await other.get('1'))?.document.name).toBe(`Tom ${results.indexOf(true)}`);
     });
 
-    it('updates: changes what is there, inserts what is not, and leaves alone what needs no change', async () => {
+    it('an update changes an existing document, inserts a missing one, or writes nothing if nothing changes', async () => {
       const rename = (name: string) => (before: Pet | undefined) => ({ ...pet(name), tags: [before?.name ?? 'none'] });
       const first = await documents.update('1', rename('Tom'));
       const tom = { key: '1', version: 1, document: pet('Tom', 'cat', { tags: ['none'] }) };
@@ -141,7 +141,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await documents.get('1')).toEqual({ key: '1', version: 20, document: pet('Tom', 'cat', { age: 20 }) });
     });
 
-    it('begins an update with what the caller knows, and reads only after a conflict', async () => {
+    it('starts an update from the document the caller has, and reads only after a conflict', async () => {
       const seen: unknown[] = [];
       const rename = (name: string) => (before: Pet | undefined, version: number) => {
         seen.push([before?.name, version]);
@@ -182,7 +182,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await other.get('1')).toBeUndefined();
     });
 
-    it('still has everything after it is reopened', async () => {
+    it('keeps all documents after it is reopened', async () => {
       await documents.insert('1', pet('Tom'));
       await store.close();
       const again = await (await database.open()).open(pets);
@@ -223,7 +223,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await documents.count(ask(query))).toBe(keys.length);
     });
 
-    it('counts all', async () => {
+    it('counts all matching documents', async () => {
       expect(await documents.count(ask())).toBe(5);
     });
 
@@ -277,7 +277,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await documents.count(ask({ where: { kind: 'lion' } }))).toBe(3);
     });
 
-    it('follows a document into an index that is restricted to a value, and out of it', async () => {
+    it('adds a document to a partial index and removes it when its value changes', async () => {
       const tameCats = async () => {
         const query: Find<Pet> = { where: { kind: 'cat', tame: true }, sort: [{ field: 'age' }] };
         expect(await documents.count(ask(query))).toBe((await keysOf(query)).length);
@@ -296,7 +296,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await tameCats()).toBe('');
     });
 
-    it('stops when its reader does', async () => {
+    it('stops reading when its reader stops', async () => {
       const seen: string[] = [];
       for await (const { key } of documents.find(ask())) {
         seen.push(key);
@@ -307,7 +307,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     });
   });
 
-  it('streams many documents, each exactly once, in order, while others are added and removed', async () => {
+  it('streams many documents exactly once, in order, while others are added and removed', async () => {
     const views = await store.open(petViews);
     const total = 2_000;
     const key = (i: number) => String(i).padStart(6, '0');
@@ -354,7 +354,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     ).toHaveLength(700);
   });
 
-  it('streams in pages what it streams one by one, with the version that changes with each write', async () => {
+  it('streams the same documents in pages as one by one, with versions that change at each write', async () => {
     const views = await store.open(petViews);
     const key = (i: number) => String(i).padStart(6, '0');
     await views.project(
@@ -393,14 +393,14 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       document: name === undefined ? undefined : pet(name),
     });
 
-    it('writes documents that readers see', async () => {
+    it('writes documents that are visible to readers', async () => {
       await views.project([write('1', '05', 'Tom'), write('2', '06', 'Jim')]);
       expect((await views.get('1'))?.document).toEqual(pet('Tom'));
       expect((await views.getMany(['1', '2'])).map(({ document }) => document.name)).toEqual(['Tom', 'Jim']);
       expect(await views.count(ask())).toBe(2);
     });
 
-    it('only ever moves a document forward', async () => {
+    it('never moves a document backward', async () => {
       await views.project([write('1', '05', 'Tom')]);
       await views.project([write('1', '04', 'Old')]);
       await views.project([write('1', '05', 'Same')]);
@@ -409,7 +409,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await views.get('1')).toEqual({ key: '1', version: 2, document: pet('New') });
     });
 
-    it('leaves a tombstone that keeps its position and that readers do not see', async () => {
+    it('leaves a tombstone that keeps its position and is invisible to readers', async () => {
       await views.project([write('1', '05', 'Tom'), write('2', '05', 'Jim')]);
       await views.project([write('1', '07')]);
       expect(await views.get('1')).toBeUndefined();
@@ -439,7 +439,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await views.get('1'))?.document.name).toBe('Tim');
     });
 
-    it('stores a checkpoint with the documents, and only the one after the stored one', async () => {
+    it('stores a checkpoint with the documents, only if it follows the stored one', async () => {
       const other = await database.open();
       const checkpoint = (position: string, after: string) => ({ position, events: Number(position), after });
       expect(await store.checkpoints()).toEqual(new Map());
@@ -483,7 +483,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await anew.project([], { position: '01', events: 1, after: '' })).toBe(true);
     });
 
-    it('ends at the highest position of each key, whoever writes and in whatever order', async () => {
+    it('ends at the highest position of each key for any writers in any order', async () => {
       const other = await (await database.open()).open(petViews);
       await fc.assert(
         fc.asyncProperty(
@@ -541,7 +541,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
         document: pet(`Pet ${i}`, kind, { age: i }),
       }));
 
-    it('fills a collection in steps, complete with its indexes for whoever opens it then', async () => {
+    it('loads a collection in steps and leaves it complete with its indexes', async () => {
       const load = await begin(store);
       expect(await load.projected(['0', '1'])).toEqual(new Map());
       await load.write(many(1_700, 1));
@@ -564,7 +564,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(300);
     });
 
-    it('goes on with what another load has begun, and nothing goes backwards', async () => {
+    it('continues a load started by another, and moves no document backward', async () => {
       const first = await begin(store);
       await first.write(many(1_600, 5));
       await first.close();
@@ -581,7 +581,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await views.count(ask())).toBe(1_600);
     });
 
-    it('stores a checkpoint with each step, whichever load goes on', async () => {
+    it('stores a checkpoint with each step, also when another load continues', async () => {
       const first = await begin(store);
       expect(await first.write(many(1_600, 1), { position: position(1), events: 1, after: '' })).toBe(true);
       expect(await first.write([], { position: position(2), events: 2, after: position(1) })).toBe(true);
@@ -600,7 +600,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await store.checkpoints()).toEqual(new Map());
     });
 
-    it('does no harm when two processes load the same collection', async () => {
+    it('two processes can load the same collection concurrently', async () => {
       const loads = [await begin(store), await begin(await database.open())];
       await Promise.all(loads.map((load) => load.write(many(1_500, 1))));
       await Promise.all(loads.map((load, i) => load.write(many(900, 2 + i, `kind ${2 + i}`))));
@@ -611,7 +611,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await views.count(ask())).toBe(1_500);
     });
 
-    it('names a collection that is being loaded, and drops it', async () => {
+    it('lists a collection that is being loaded, and can drop it', async () => {
       const load = await begin(store);
       await load.write(many(600, 1));
       await load.close();
@@ -675,7 +675,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await documents.count(ask())).toBe(1);
     });
 
-    it('makes a collection anew that another process has dropped since it was opened', async () => {
+    it('recreates an open collection that another process has dropped', async () => {
       await (await store.open(petViews)).project([{ key: '1', position: '1', document: pet('Tom') }]);
       const other = await database.open();
       for (let round = 0; round < 2; round++) {
@@ -688,7 +688,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       }
     });
 
-    it('remembers how collections were declared, those of other processes included', async () => {
+    it('stores the declarations of collections, including those of other processes', async () => {
       await store.open(petViews);
       const visits: Collection<{ readonly until: string }> = {
         name: 'visits',
@@ -709,7 +709,7 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await store.collections()).toEqual(declared.slice(0, 2));
     });
 
-    it('says what time it is by its own clock, if it has one', async () => {
+    it('returns the time of its own clock, if it has one', async () => {
       const before = Date.now();
       const time = (await store.now()) ?? before;
       // A real server may run on another machine.

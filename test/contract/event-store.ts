@@ -108,7 +108,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(appended.revision).toBe(0);
       });
 
-      test('generates ids when none are given', async () => {
+      test('generates missing event ids', async () => {
         const stream = unique('thing');
         await store.append(stream, events('Made', 2), { expectedRevision: 'none' });
         const ids = (await Array.fromAsync(store.readStream(stream))).map(({ id }) => id);
@@ -192,7 +192,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(results.map(({ status }) => status)).toEqual(streams.flatMap(() => ['rejected', 'fulfilled']));
       });
 
-      test('stores each of several appends to one stream that do not wait for each other where it belongs, or not at all', async () => {
+      test('stores each of several concurrent appends to one stream at its expected revision or not at all', async () => {
         const stream = unique('thing');
         const appends = await Promise.allSettled(
           events('Made', 30).map((one, n) => store.append(stream, [one], { expectedRevision: revisionOf(n) })),
@@ -208,7 +208,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(numbers(await Array.fromAsync(store.readStream(stream)))).toEqual(stored);
       });
 
-      test('is idempotent: repeated with the same event ids, it returns the original result', async () => {
+      test('returns the original result when repeated with the same event ids', async () => {
         const stream = unique('thing');
         const twice = [event('Made', 0, randomUUID()), event('Made', 1, randomUUID())];
         const first = await store.append(stream, twice, { expectedRevision: 'none' });
@@ -281,7 +281,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(seen.find(({ data }) => data.n === 0)).toEqual(first);
       });
 
-      test('resumes where the group left off, from another client too', async () => {
+      test('resumes at the position of the group, from another client too', async () => {
         const type = unique('Made');
         const group = unique('group');
         await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
@@ -312,7 +312,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(Math.min(here.length, there.length)).toBeGreaterThan(0);
       });
 
-      test('handles no more events concurrently than it was asked to', async () => {
+      test('handles at most the requested number of events concurrently', async () => {
         const type = unique('Made');
         let running = 0;
         let most = 0;
@@ -328,7 +328,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(most).toBe(3);
       });
 
-      test('hands an event out again after a handler threw, however often, and sets nothing aside', async () => {
+      test('redelivers an event each time its handler throws, and parks nothing', async () => {
         const type = unique('Made');
         const group = unique('group');
         let attempts = 0;
@@ -344,7 +344,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(attempts).toBe(5);
       });
 
-      test('a consumer that cannot go on leaves what it holds to others, and rejoins once it is ready', async () => {
+      test('a failing consumer leaves its events to others and rejoins once it is ready', async () => {
         const type = unique('Made');
         const group = unique('group');
         let able = false;
@@ -369,7 +369,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await eventually(() => expect(here).toHaveLength(10));
       });
 
-      test('closes while a consumer is away', async () => {
+      test('closes while a consumer waits to rejoin', async () => {
         const type = unique('Made');
         let waiting = false;
         const ready = (closing: AbortSignal) =>
@@ -385,7 +385,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await consumer.close();
       });
 
-      test('a group never takes an event of another type, so that one which begins where it stands gets it', async () => {
+      test('a group never consumes other event types, so a group created at its position still gets them', async () => {
         const [known, unknown] = [unique('Known'), unique('Unknown')];
         const [former, next] = [unique('group'), unique('group')];
         const handled: unknown[] = [];
@@ -408,7 +408,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(seen.every(({ position }) => position > after)).toBe(true);
       });
 
-      test('a group that exists is not created again', async () => {
+      test('creating an existing group keeps its position', async () => {
         const type = unique('Made');
         const group = unique('group');
         const { position } = await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
@@ -422,7 +422,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(seen).toEqual([3]);
       });
 
-      test('a group stands before an event that is still being handled', async () => {
+      test('the position of a group stays before an event that is still being handled', async () => {
         const type = unique('Made');
         const group = unique('group');
         const stream = unique('thing');
@@ -447,7 +447,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         );
       });
 
-      test('a group that nobody has joined is moved, back as well as forward, or made where it is wanted', async () => {
+      test('a group without consumers can be moved backward or forward, and is created if missing', async () => {
         const type = unique('Made');
         const group = unique('group');
         const stream = unique('thing');
@@ -473,11 +473,11 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await handledBy(store, 3)).toEqual([3]);
       });
 
-      test('knows nothing of a group that does not exist', async () => {
+      test('returns no position for an unknown group', async () => {
         expect(await store.groupPosition(unique('group'))).toBeUndefined();
       });
 
-      test('waits for running handlers on close, and takes no more events', async () => {
+      test('closing waits for running handlers and takes no more events', async () => {
         const type = unique('Made');
         const group = unique('group');
         let started = 0;
@@ -504,7 +504,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
 
     describe('readAll', () => {
-      test('reads events of the types asked for, in both directions, after a position, up to a limit', async () => {
+      test('reads events of the requested types, in both directions, after a position, up to a limit', async () => {
         const [wanted, unwanted] = [unique('Wanted'), unique('Unwanted')];
         for (let n = 0; n < 6; n += 1) {
           await store.append(unique('thing'), [event(wanted, n), event(unwanted, n)], { expectedRevision: 'none' });
@@ -566,7 +566,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
 
     describe('load', () => {
       test.each(['with their positions', 'without positions'])(
-        'fills an empty log with the events of another one, in their order, %s',
+        'copies the events of another log into an empty one, in order, %s',
         async (which) => {
           const [one, another] = [unique('thing'), unique('thing')];
           await store.append(one, events('Made', 2), { expectedRevision: 'none' });
@@ -597,7 +597,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
 
     describe('readStream', () => {
-      test('reads a stream that does not exist as empty', async () => {
+      test('reads a missing stream as empty', async () => {
         expect(await Array.fromAsync(store.readStream(unique('thing')))).toEqual([]);
         expect(await Array.fromAsync(store.readStream(unique('thing'), { direction: 'backward' }))).toEqual([]);
       });
@@ -619,7 +619,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await read({ direction: 'backward', from: 5, limit: 2 })).toEqual([5, 4]);
       });
 
-      test('reads a stream of thousands, in order, and stops when its reader does', async () => {
+      test('reads a stream of thousands of events in order, and stops when its reader does', async () => {
         const stream = unique('thing');
         for (let from = 0; from < 3_000; from += 500) {
           await store.append(stream, events('Made', 500, from), { expectedRevision: revisionOf(from) });
@@ -708,7 +708,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       });
     });
 
-    test('says what time it is by its own clock, if it has one, and shows nobody how it knows', async () => {
+    test('returns the time of its own clock, if it has one, without visible events', async () => {
       const end = await logEnd(store);
       const before = Date.now();
       const times = [await store.now(), await other.now(), await store.now()];
@@ -725,7 +725,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       expect(followed.events.filter((seen) => seen.type.startsWith('$'))).toEqual([]);
     });
 
-    test('responds to a ping while it is open, and rejects every call after close', async () => {
+    test('responds to a ping while open and rejects every call after close', async () => {
       const closed = await engine.open();
       await closed.ping();
       const controller = new AbortController();

@@ -114,7 +114,7 @@ const UNLISTED = 'unlistedField';
 
 describe('the JSON output of the command line', () => {
   let service: RunningService;
-  /** The arguments of each command that prints fields, in an order in which they work. */
+  /** The arguments of each command that prints fields, in a working order. */
   let calls: readonly (readonly string[])[];
 
   beforeAll(async () => {
@@ -128,7 +128,7 @@ describe('the JSON output of the command line', () => {
     const spaceId = await service.space(community);
     const request = async (days: number) => {
       const details = { spaceId, date: inDays(days), startHour: 10 };
-      // An event is stored as it is, with who caused it.
+      // Events are stored as they are, with their actor.
       const account = { ...brand.account, [UNLISTED]: 'stored' };
       const actor = { kind: 'apiKey', id: 'key_1', account, [UNLISTED]: 'stored' } as const;
       return accepted(await bookings.request({ brandId: brand.id, details }, { ...CONTEXT, actor })).bookingId;
@@ -215,7 +215,7 @@ describe('the JSON output of the command line', () => {
   });
   afterAll(() => service.stop());
 
-  test('is in the table, for every command', async () => {
+  test('is listed in the table for every command', async () => {
     const commands: string[] = [];
     for (const group of await commandsIn('--help')) {
       const within = await commandsIn(group, '--help');
@@ -224,7 +224,7 @@ describe('the JSON output of the command line', () => {
     expect(commands.toSorted()).toEqual(Object.keys(PRINTS).toSorted());
   });
 
-  test('has the fields of the table, in that order, and no other that is stored', async () => {
+  test('has exactly the fields of the table, in order', async () => {
     useDataDir(service.config.dataDir);
     const stdin = vi.spyOn(process, 'stdin', 'get');
     stdin.mockImplementation(() => Readable.from(['a new password']) as typeof process.stdin);
@@ -239,7 +239,7 @@ describe('the JSON output of the command line', () => {
       const entries = Array.isArray(printed) ? printed : [printed];
       expect(entries, command).not.toEqual([]);
       for (const entry of entries) expectFields(fields, entry, command);
-      // These show what is stored, because that is the point.
+      // These commands exist to show stored data.
       if (!['verify', 'proof', 'data'].includes(command))
         expect(JSON.stringify(printed), command).not.toContain(UNLISTED);
       seen.add(command);
@@ -248,7 +248,7 @@ describe('the JSON output of the command line', () => {
     expect([...seen].toSorted()).toEqual(shown.toSorted());
   });
 
-  test('has no other stored fields in spaces that MCP lists either', async () => {
+  test('adds no stored fields to the spaces that MCP lists', async () => {
     const { spaces } = await findSpaces(service);
     expect(spaces).not.toEqual([]);
     for (const space of spaces) expectFields(Object.keys(SpaceListing.properties).join(' '), space, 'find_spaces');
@@ -309,7 +309,7 @@ function withUnlisted(value: unknown): unknown {
   return { ...Object.fromEntries(fields), [UNLISTED]: 'stored' };
 }
 
-/** What `verify` prints when documents differ, with which it fails. */
+/** The output of `verify` when documents differ, which makes it fail. */
 async function verification(): Promise<unknown> {
   const { code, stdout } = await inProcess('verify', '--json');
   expect(code).toBe(1);

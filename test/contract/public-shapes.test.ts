@@ -53,7 +53,7 @@ describe('the details of a booking', () => {
   let brand: Awaited<ReturnType<RunningService['brand']>>;
   /** The pages and texts that show a booking to people. */
   const read: { readonly where: string; readonly text: string }[] = [];
-  /** Every booking that was returned, with its shape and where. */
+  /** Every returned booking, with its shape and origin. */
   const seen: { readonly shape: Shape; readonly where: string; readonly shown: unknown }[] = [];
 
   beforeAll(async () => {
@@ -116,7 +116,7 @@ describe('the details of a booking', () => {
   const madeIn = (entries: readonly { readonly changes: Readonly<Record<string, { to: unknown }>> }[]) =>
     Object.fromEntries(Object.entries(entries[0]?.changes ?? {}).map(([field, { to }]) => [field, to]));
 
-  test('are checked in every shape of the table', () => {
+  test('are verified in every shape of the table', () => {
     expect(new Set(seen.map(({ shape }) => shape))).toEqual(new Set(Object.keys(BOOKING_SHAPES)));
   });
 
@@ -130,7 +130,7 @@ describe('the details of a booking', () => {
 
   // The place and time have a layout of their own.
   test.each(BOOKING_DETAILS.filter((field) => !['spaceId', 'date', 'startHour'].includes(field)))(
-    'include %s wherever a booking is shown to people',
+    'include %s on every page and in every text that shows a booking',
     (field) => {
       const label = DETAIL_LABELS[field] ?? field;
       const labelled = new RegExp(
@@ -140,7 +140,7 @@ describe('the details of a booking', () => {
     },
   );
 
-  test.each(BOOKING_DETAILS)('a request with another %s is not a retry, an identical one is', async (field) => {
+  test.each(BOOKING_DETAILS)('a request with another %s is not a retry, and an identical one is', async (field) => {
     const ask = (details: BookingDetails) =>
       service.post('/bookings', {
         key: brand.key,

@@ -4,15 +4,15 @@ import { LOG_START, type OperatedEventStore } from '../../src/event-store/event-
 import { ask } from '../document-store/ask.ts';
 import { eventually } from '../eventually.ts';
 
-/** Makes what an engine is asked fail. */
+/** Makes calls to an engine fail. */
 export type Faults = {
-  /** From now on, the nth thing that the engine is asked fails; with `lasting`, everything after it, too. */
+  /** From now on, the nth call to the engine fails; with `lasting`, every later call too. */
   arm(nth: number, lasting: boolean): void;
-  /** Lets everything work again. @returns how much the engine was asked since `arm` */
+  /** Ends the faults. @returns the number of calls to the engine since `arm` */
   disarm(): number;
 };
 
-/** Counts what an engine is asked. @returns the faults, and what says of each thing whether it fails */
+/** Counts the calls to an engine. @returns the faults, and a function that tells whether a call fails */
 export function countedFaults(): { readonly faults: Faults; readonly fails: () => boolean } {
   let armed: { readonly nth: number; readonly lasting: boolean } | undefined;
   let asked = 0;
@@ -35,7 +35,7 @@ export function countedFaults(): { readonly faults: Faults; readonly fails: () =
   };
 }
 
-/** Reads, by what they are called. Each resolves to everything that it read. */
+/** Reads by name. Each resolves to everything that it read. */
 type Reads<S> = Readonly<Record<string, (subject: S) => Promise<unknown>>>;
 
 /**
@@ -49,7 +49,7 @@ export async function expectWholeOrThrown<S>(
   faults.arm(Number.POSITIVE_INFINITY, false);
   const all = await read(await open());
   faults.disarm();
-  // Otherwise there would be no telling it from nothing.
+  // Otherwise the result could not be distinguished from an empty one.
   expect(all).not.toEqual([]);
   for (const lasting of [false, true]) {
     for (let nth = 1, asked = nth; nth <= asked; nth += 1) {
@@ -63,7 +63,7 @@ export async function expectWholeOrThrown<S>(
       if (asked < nth) break;
       if ('found' in outcome) expect(outcome.found).toEqual(all);
       else expect(outcome.error).toBeInstanceOf(Error);
-      // And it can be read again.
+      // Reading works again afterwards.
       if (lasting) expect(await eventually(() => read(subject))).toEqual(all);
     }
   }
@@ -83,7 +83,7 @@ const records: Collection<Numbered> = {
 };
 const readModel: Collection<Numbered> = { ...records, name: 'numbers@1.0', kind: 'readModel' };
 
-/** What {@link documentReads} read. */
+/** The documents that {@link documentReads} read. */
 export type DocumentSubject = {
   readonly store: OperatedDocumentStore;
   readonly records: Documents<Numbered>;
@@ -94,7 +94,7 @@ export async function openDocumentSubject(store: OperatedDocumentStore): Promise
   return { store, records: await store.open(records), readModel: await store.open(readModel) };
 }
 
-/** Longer than a page of either engine, however it is read. */
+/** Longer than a page of either engine in any read. */
 export async function fillDocuments({ records, readModel }: DocumentSubject): Promise<void> {
   const all = Array.from({ length: COUNT }, (_, n) => n);
   for (let from = 0; from < COUNT; from += 100)
@@ -169,7 +169,7 @@ export const logReads: Reads<OperatedEventStore> = {
   ping: (events) => events.ping(),
 };
 
-/** Those that never end by themselves: they have no other way to say that something is missing than to go on until it is there. */
+/** Reads that never end: they can only signal missing data by continuing until it is there. */
 export const endlessLogReads: Reads<OperatedEventStore> = {
   async subscribe(events) {
     const found: unknown[] = [];

@@ -59,7 +59,7 @@ beforeAll(async () => {
   ajv.addFormat('date', isPlainDate);
   ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
   ajv.addFormat('uri', URL.canParse);
-  // Nothing but what is described: without this, a field that a schema forgets would pass.
+  // Forbids additional properties: otherwise a field missing from a schema would pass.
   const closed = JSON.parse(text, (_, value) =>
     value?.type === 'object' && value.properties ? { additionalProperties: false, ...value } : value,
   );
@@ -76,7 +76,7 @@ test('the copy in docs equals the answer of a service (after a change: npm run d
   await expect(`${JSON.stringify(api, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');
 });
 
-test('covers every operation, by name, with the permission that it needs', () => {
+test('covers every operation with its name and the permission it needs', () => {
   expect(
     Object.fromEntries(operations.map(({ operationId, call, ...o }) => [operationId, [call, o['x-permission']]])),
   ).toEqual({
@@ -104,7 +104,7 @@ test('covers every operation, by name, with the permission that it needs', () =>
   ]);
 });
 
-test('schemas have the names of the specification and are referred to', () => {
+test('schemas have the names of the specification and are referenced', () => {
   const names = Object.keys(api.components.schemas);
   const specified = [
     'AvailabilityResponse',
@@ -129,7 +129,7 @@ test('schemas have the names of the specification and are referred to', () => {
         expect(content?.['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
 });
 
-test('values are constrained as the service constrains them', () => {
+test('values have the same constraints as in the service', () => {
   const { schemas } = api.components;
   const property = (schema: string, name: string) =>
     (schemas[schema]?.properties as Record<string, Schema> | undefined)?.[name];
@@ -145,7 +145,7 @@ test('values are constrained as the service constrains them', () => {
 });
 
 describe('examples', () => {
-  test('fit their schemas', () => {
+  test('match their schemas', () => {
     let checked = 0;
     for (const { operationId, parameters = [], requestBody, responses } of [
       ...operations,
@@ -167,7 +167,7 @@ describe('examples', () => {
     expect(valid({ $ref: '#/components/schemas/BookingDto' }, { id: 1 })).not.toEqual([]);
   });
 
-  test('there is one for every body, parameter that is required, and status', () => {
+  test('exist for every body, required parameter and status', () => {
     for (const { operationId, parameters = [], requestBody, responses } of operations) {
       for (const { name, required, example } of parameters)
         if (required) expect(example, `${operationId}: ${name}`).toBeDefined();
@@ -181,7 +181,7 @@ describe('examples', () => {
     }
   });
 
-  test('of failures show every code that an operation answers, under its status', () => {
+  test('of errors cover every code of an operation, under its status', () => {
     const codes: Record<string, Set<string>> = {};
     for (const { operationId, responses } of operations)
       for (const [status, { content }] of Object.entries(responses))
@@ -203,7 +203,7 @@ describe('examples', () => {
 });
 
 describe('webhooks', () => {
-  test('all payloads, with the headers of both signatures', () => {
+  test('covers all payloads, with the headers of both signatures', () => {
     expect(Object.keys(api.webhooks)).toEqual([
       'BookingRequested',
       'BookingApproved',
@@ -250,7 +250,7 @@ describe('webhooks', () => {
   });
 
   const hasPython = spawnSync('python3', ['--version']).status === 0;
-  test.skipIf(!hasPython)('the Python snippet does too (needs python3)', () => {
+  test.skipIf(!hasPython)('the Python snippet accepts the examples and refuses everything else (needs python3)', () => {
     const calls = examples().flatMap(({ headers, body }) => [
       [body, headers['x-service-signature'], secret()],
       [`${body} `, headers['x-service-signature'], secret()],
@@ -262,7 +262,7 @@ describe('webhooks', () => {
     expect(said).toEqual(calls.map((_, index) => index % 2 === 0));
   });
 
-  test('libraries of Standard Webhooks verify the examples, which are old', () => {
+  test('the Standard Webhooks libraries verify the examples despite their old timestamps', () => {
     for (const { headers, body } of examples()) {
       const old = () => new Webhook(secret()).verify(body, headers);
       expect(old).toThrow(/too (old|new)/);
@@ -293,7 +293,7 @@ describe('webhooks', () => {
   });
 });
 
-test('says how to authenticate, with keys and with OpenID Connect', () => {
+test('describes authentication with keys and with OpenID Connect', () => {
   const { apiKey, openIdConnect, oauth2 } = api.components.securitySchemes;
   expect(apiKey).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('vbs_live_') });
   expect(openIdConnect).toMatchObject({
@@ -328,7 +328,7 @@ test('the documented steps of an app work, except those that need a user', async
     headers: { ...headers, ...type },
     payload: payload.replace('client_id=CLIENT_ID&', ''),
   });
-  // Nothing but the code is wrong.
+  // Only the code is wrong.
   expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant']);
 });
 
@@ -352,7 +352,7 @@ test.each([
   ['where ids come from', /`spaceId`: answered by `listSpaces`/],
   ['cross-origin calls', /from any origin may call \(CORS\)/],
   ['the order of refusals', /401, 403 `InsufficientPermissions`, 403 `ScopeViolation`, 400, 404, 422/],
-])('says what there is to know of %s', (_, fact) => {
+])('documents %s', (_, fact) => {
   expect(api.info.description.replaceAll(/\s+/g, ' ')).toMatch(fact);
 });
 

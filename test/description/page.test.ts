@@ -9,7 +9,7 @@ import { type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let page: string;
-/** What the page says, without markup. */
+/** The text of the page, without markup. */
 let text: string;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const plain = (markup: string): string =>
     .replaceAll(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '')
     .replaceAll(/\s+/g, ' ');
 
-test('has every operation, with real examples of its bodies and errors', () => {
+test('documents every operation with real examples of its bodies and errors', () => {
   const { operations } = readExamples();
   const squeezed = text.replaceAll(' ', '');
   for (const [operationId, { summary }] of Object.entries(OPERATIONS)) {
@@ -41,7 +41,7 @@ test('has every operation, with real examples of its bodies and errors', () => {
   for (const code of Object.keys(ERROR_STATUS)) expect(squeezed).toContain(`{"error":"${code}"`);
 });
 
-test('has the webhooks with their headers and bodies, OAuth, MCP and the schemas', () => {
+test('documents webhooks with their headers and bodies, OAuth, MCP and the schemas', () => {
   const { deliveries } = readExamples();
   for (const [event, { headers, body }] of Object.entries(deliveries)) {
     expect(page).toContain(`id="delivery/${event}"`);
@@ -76,7 +76,7 @@ test('every link within the page has a target', () => {
   expect(all.filter((id, index) => all.indexOf(id) !== index)).toEqual([]);
 });
 
-test('is small, and needs no script', async () => {
+test('is small and needs no JavaScript', async () => {
   expect(Buffer.byteLength(page)).toBeLessThan(150_000);
   expect(page).not.toMatch(/<script/);
   const packed = await service.call('GET', '/docs', { headers: { 'accept-encoding': 'gzip' } });

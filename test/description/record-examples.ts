@@ -15,7 +15,7 @@ import { startReceiver } from '../webhooks/receiver.ts';
 const DATE = '2026-12-10';
 /** The event of the bookings that are completed is over. */
 const AFTERWARDS = Date.parse('2026-12-11T09:30:00Z');
-/** What deliveries are signed with in the examples: 32 bytes that are easily recognised as no secret. */
+/** Signs the deliveries in the examples: 32 bytes that are clearly not a real secret. */
 const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 'example ').toString('base64')}`;
 
 /** Recorded so far. */
@@ -27,7 +27,7 @@ type Call = {
   readonly body?: object;
 };
 
-/** Where each operation is, with its parameters in braces. */
+/** The path of each operation, with its parameters in braces. */
 const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE', string] } = {
   listSpaces: ['GET', '/spaces'],
   getSpace: ['GET', '/spaces/{spaceId}'],
@@ -41,7 +41,7 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   deleteWebhook: ['DELETE', '/webhooks/{id}'],
 };
 
-/** What running services say: an example of every request and of every answer that an operation may give, and of every delivery. */
+/** Records running services: an example of every request, every response of each operation, and every delivery. */
 export async function recordExamples(): Promise<Examples> {
   const operations = withoutChance(await recordOperations());
   const exchanges = withoutChance(await recordExchanges());
@@ -202,7 +202,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   for (let count = 0; count < 20; count += 1) await service.post('/webhooks', { key: crowded, body: endpoint });
   await record('createWebhook', 400, 'many', 'As many as are allowed', { key: crowded, body: endpoint });
   const gone = { ...endpoint, url: 'https://hooks.example.com/old', events: 3 };
-  // Lists are in the order of time.
+  // Lists are in chronological order.
   time.now += 3_600_000;
   const { id: webhookId } = (await service.post('/webhooks', { key, body: gone })).json();
   accepted(await webhooks.disable({ webhookId, reason: 'The endpoint answered 410.' }, host));
@@ -215,7 +215,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     encoding: { summary: 'The percent-encoding of the path is broken', value: broken.json() },
   };
 
-  // What every operation may answer.
+  // The responses that every operation can return.
   const valid: { readonly [O in OperationId]: Call } = {
     ...{ listSpaces: {}, getSpace: { parameters: { spaceId: hall } } },
     ...{ getAvailability: { parameters: { ...there, date: '2026-12-20' } }, listBookings: {} },
@@ -261,7 +261,7 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
   deleteWebhook: 'Webhooks',
 };
 
-/** Lets everything that routes call fail with an error, until the function that it returns is called. */
+/** Makes all calls from routes throw. @returns a function that restores them */
 function breakAll({ core: { queries, commands } }: RunningService, error: Error): () => void {
   const fail = () => Promise.reject(error);
   const broken: readonly (readonly [object, string])[] = [
@@ -283,7 +283,7 @@ function breakAll({ core: { queries, commands } }: RunningService, error: Error)
   };
 }
 
-/** What the authorization server and the MCP server say. */
+/** Records the authorization server and the MCP server. */
 async function recordExchanges(): Promise<Examples['exchanges']> {
   const service = await runService({ PUBLIC_URL: RECORDED_AT });
   const { authorizationServer } = service.core;
@@ -342,7 +342,7 @@ async function recordExchanges(): Promise<Examples['exchanges']> {
   }
 }
 
-/** What a receiver really gets, signed with the example's secret instead of its own, at the time of the event. */
+/** The actual delivery, signed with the secret of the examples at the time of the event. */
 async function recordDeliveries(): Promise<Examples['deliveries']> {
   const service = await runService();
   const receiver = await startReceiver();
@@ -398,7 +398,7 @@ async function recordDeliveries(): Promise<Examples['deliveries']> {
 
 const EXAMPLE_EVENT = '0197b1c2-6d3e-7f40-8a51-b2c3d4e5f60';
 
-/** Replaces what chance makes by the same each time, in the order in which it appears. */
+/** Replaces random values by fixed ones, in order of appearance. */
 function withoutChance<T>(recorded: T): T {
   const isText = typeof recorded === 'string';
   let text = isText ? recorded : JSON.stringify(recorded);

@@ -10,7 +10,7 @@ test('text is displayed, never executed, between tags and inside quoted attribut
   expect(html`<input value='${ATTACK}'>`.markup).toBe(`<input value='${shown}'>`);
 });
 
-test('fragments and lists are kept as they are; absent values render nothing', () => {
+test('fragments and lists render unescaped; absent values render nothing', () => {
   const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`);
   expect(html`<ul>${items}</ul>${false}${null}${undefined}${0}`.markup).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>0');
   expect(html`${raw('<hr>')}${EMPTY}`.markup).toBe('<hr>');
@@ -19,7 +19,7 @@ test('fragments and lists are kept as they are; absent values render nothing', (
   );
 });
 
-test('a link that is neither http(s) nor a path of ours becomes #', () => {
+test('a link that is neither http(s) nor a local path becomes #', () => {
   for (const url of [
     'javascript:alert(1)',
     ' JavaScript:alert(1)',
@@ -35,7 +35,7 @@ test('a link that is neither http(s) nor a path of ours becomes #', () => {
   expect(html`<a class="x" href="/bookings/${7}">x</a>`.markup).toBe('<a class="x" href="/bookings/7">x</a>');
 });
 
-test('interpolating where escaping is not enough throws', () => {
+test('interpolating where escaping is insufficient throws', () => {
   expect(() => html`<input value=${'x'}>`).toThrow('without quotes');
   expect(() => html`<a class="a" onclick="go(${1})">x</a>`).toThrow('onclick');
   expect(() => html`<a style="color:${'red'}">x</a>`).toThrow('style');
@@ -45,16 +45,16 @@ test('interpolating where escaping is not enough throws', () => {
   expect(() => html`<a title="${'x'}" data-a=${'y'}>x</a>`).toThrow('without quotes');
 });
 
-test('a closed script or comment before an interpolation does no harm', () => {
+test('allows an interpolation after a closed script or comment', () => {
   expect(html`<!-- why --><script src="/a.js"></script><p>${'x'}</p>`.markup).toContain('<p>x</p>');
   expect(html`<p title="a > b">${'<'}</p>`.markup).toBe('<p title="a > b">&lt;</p>');
 });
 
-test('a text with direction characters does not affect the text around it', () => {
+test('text with direction characters does not affect the text around it', () => {
   const name = 'Acme \u202e';
   expect(html`<p>${name} asks</p>`.markup).toBe(`<p><bdi>${name}</bdi> asks</p>`);
   expect(html`<p>${[name]}</p>`.markup).toBe(`<p><bdi>${name}</bdi></p>`);
-  // Where there can be no markup, there is none.
+  // No element is used where markup is not possible.
   for (const [open, close] of [
     ['<title>', '</title>'],
     ['<textarea name="a">', '</textarea>'],
@@ -71,7 +71,7 @@ test('a name inside a text becomes an element between tags, and stays isolated e
     '<p><bdi>&lt;a&gt;</bdi>, <bdi>b</bdi></p>',
   );
   expect(html`<a title="${text}">x</a>`.markup).toBe('<a title="\u2068شركة\u2069 was charged $5.00">x</a>');
-  // A name cannot end what sets it apart.
+  // A name cannot end its own isolation.
   expect(namedText('a\u2069\u202eb\u2067')).toBe('\u2068ab\u2069');
   expect(html`<p>${`\u2068a\u2069 \u202e`}</p>`.markup).toBe('<p><bdi>\u2068a\u2069 \u202e</bdi></p>');
 });

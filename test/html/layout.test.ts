@@ -8,7 +8,7 @@ import { page, pageHeaders } from '../../src/html/layout.ts';
 
 const asset = (name: string) => readFileSync(new URL(`../../src/html/assets/${name}`, import.meta.url), 'utf8');
 
-test('the sprite holds exactly the icons that pages may use', () => {
+test('the sprite contains exactly the icons that pages can use', () => {
   const drawn = [...asset('icons.svg').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id);
   const source = readFileSync(new URL('../../src/html/layout.ts', import.meta.url), 'utf8');
   const named = [...(/const ICONS = \[([^\]]+)\]/.exec(source)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(([, id]) => id);
@@ -31,7 +31,7 @@ test('pages contain no inline style or script, and the policy allows none', () =
   expect(policy).not.toContain('unsafe');
 });
 
-test('assets are cacheable indefinitely under a URL that changes with their content', async () => {
+test('assets are immutable under a URL that changes with their content', async () => {
   const app = Fastify();
   await registerAssets(app);
   for (const name of [...STYLES, ...SCRIPTS, 'icons.svg', 'favicon.svg'] as const) {

@@ -52,7 +52,7 @@ const guide = await readFile(new URL('../../docs/guides/mcp.md', import.meta.url
 
 const inGuide = (name: string) => guide.split('\n').find((line) => line.startsWith(`| ${name} |`));
 
-/** The row of docs/guides/mcp.md that says exactly what passed: every scenario with a check that passed beyond its first. */
+/** The row of docs/guides/mcp.md with what passed: every scenario in which more than the first check passed. */
 function rowOf(name: string, output: string): string {
   const scenarios = [...output.matchAll(/^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed/gm)].map(
     ([, scenario = '', passed, failed]) => ({ scenario, passed: Number(passed), failed: Number(failed) }),
@@ -89,7 +89,7 @@ describe('the MCP server', () => {
   }
 
   test.each(['2026-07-28', '2025-11-25'])(
-    'meets the requirements of revision %s for what it offers',
+    'meets the requirements of revision %s for the features it offers',
     async (revision) => {
       const proxy = await withToken();
       const baseline = new URL(`conformance-baseline-${revision}.yml`, import.meta.url).pathname;
@@ -124,7 +124,7 @@ test('the authorization server: metadata and the authorization code grant', asyn
   expect(code).toBe(0);
 }, 60_000);
 
-test('the guide names the version of the suite that was run', async () => {
+test('the guide names the version of the conformance suite in use', async () => {
   const manifest = JSON.parse(await readFile(join(dirname(SUITE), '../package.json'), 'utf8'));
   expect(guide).toContain(`\`@modelcontextprotocol/conformance\` ${manifest.version}`);
 });

@@ -56,7 +56,7 @@ export class ClientMemory implements OAuthClientProvider {
   }
 }
 
-/** Connects as a client does the first time: refused, sent to sign in, allowed, connected. */
+/** Connects as a new client does: 401, sign-in, consent, connection. */
 export async function connect(url: string, signIn: SignIn, memory = new ClientMemory()) {
   const open = () => ({
     client: new Client({ name: 'test', version: '1' }),

@@ -53,15 +53,15 @@ class EarlierMemory extends ClientMemory {
 }
 
 const underWay = new Set<Promise<unknown>>();
-/** After connecting, the SDK asks for a stream without waiting for the answer, which is that there is none. */
+/** After connecting, the SDK requests a stream without waiting for the response. */
 const idle = async () => {
   while (underWay.size > 0) await Promise.allSettled(underWay);
 };
 
-/** How many calls are refused together, and then refresh their token together. */
+/** The number of calls that are refused together and then refresh their token together. */
 let parallel = 1;
 const waiting: (() => void)[] = [];
-/** Waits until as many calls are here as run in parallel. */
+/** Waits until all parallel calls have arrived. */
 async function together(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   waiting.push(resolve);
@@ -116,7 +116,7 @@ async function connectEarlier(memory: EarlierMemory) {
 test('an app on the 1.x SDK works for a week without asking its user again', async () => {
   const memory = new EarlierMemory();
   const client = await connectEarlier(memory);
-  // What this SDK does: it registers and asks for the challenged scope, nothing else.
+  // This SDK registers and requests exactly the scope of the challenge.
   expect(memory.sentTo?.searchParams.get('scope')).toBe('service.mcp');
   expect(memory.asked).toBe(1);
   const refreshTokens = new Set<string | undefined>();
@@ -131,7 +131,7 @@ test('an app on the 1.x SDK works for a week without asking its user again', asy
   expect(memory.asked).toBe(1);
 });
 
-test('calls that run in parallel are all answered when the token has expired, though each refreshes it', async () => {
+test('parallel calls all succeed after the token has expired, even if each of them refreshes it', async () => {
   const memory = new EarlierMemory();
   const client = await connectEarlier(memory);
   for (let round = 0; round < 5; round += 1) {
@@ -145,7 +145,7 @@ test('calls that run in parallel are all answered when the token has expired, th
   expect(memory.asked).toBe(1);
 });
 
-test('the consent page says that the app keeps its access', async () => {
+test('the consent page states that the app keeps its access', async () => {
   const memory = new EarlierMemory();
   await expect(earlierClient(memory).connect()).rejects.toThrow(UnauthorizedError);
   const browser = new Browser(url);
@@ -165,12 +165,12 @@ test('an app that did not register the grant gets no refresh token, and the cons
 test.each([
   ['REST', 'api', 'service.api.read'],
   ['the user’s identity', 'mcp', 'openid'],
-])('a refresh token is not implied for %s', async (_what, resource, scope) => {
+])('issues no refresh token for %s unless it is requested', async (_what, resource, scope) => {
   const app = await TestApp.register(url);
   expect((await app.tokens({ ...signIn, resource, scope })).refresh_token).toBeUndefined();
 });
 
-test('an app that may only continue without the user (prompt=none) is not asked for more than it has', async () => {
+test('prompt=none succeeds without new consent for an app that asks for no more than it has', async () => {
   const redirect = 'https://app.example/callback';
   const app = await TestApp.register(url, { redirect_uris: [redirect] });
   const request = { resource: 'mcp', scope: 'service.mcp', redirect_uri: redirect };

@@ -59,7 +59,7 @@ async function mcpToken(scope = 'service.mcp'): Promise<string> {
   return (await app.tokens({ ...asBrand, resource: 'mcp', scope })).access_token;
 }
 
-test('the SDK client connects by itself: refused, pointed to the authorization server, registered, allowed, served', async () => {
+test('the SDK client connects on its own: it gets a 401, discovers the authorization server, registers and is authorized', async () => {
   const { client, memory } = await connect(url, asBrand);
   expect(memory.sentTo?.searchParams.get('resource')).toBe(`${url}/mcp`);
   expect(memory.sentTo?.searchParams.get('scope')).toBe('service.mcp offline_access');
@@ -109,7 +109,7 @@ test.each<[string, string, object | undefined, string]>([
   ['tools/list', 'with a cursor that is no text', { cursor: 7 }, 'params.cursor'],
   ['tools/call', 'without a name', {}, 'params.name'],
   ['tools/call', 'with arguments that are no object', { name: 'find_spaces', arguments: 7 }, 'params.arguments'],
-])('%s %s is an error of its parameters', async (method, _what, params, path) => {
+])('%s %s is an invalid-params error', async (method, _what, params, path) => {
   const headers = { authorization: `Bearer ${await mcpToken()}` };
   const answer = await post({ jsonrpc: '2.0', id: 'a', method, ...(params && { params }) }, headers);
   expect(await answer.json()).toMatchObject({
@@ -119,7 +119,7 @@ test.each<[string, string, object | undefined, string]>([
   });
 });
 
-test('every tool has a description, both schemas, and says whether it writes', async () => {
+test('every tool has a description, both schemas and a read-only hint', async () => {
   const { tools } = await brandTools.listTools();
   const READING = [
     'who_am_i',
@@ -146,7 +146,7 @@ test('every tool has a description, both schemas, and says whether it writes', a
   });
 });
 
-test('a booking made with a tool is the same over REST, and its community sees it', async () => {
+test('a booking made with a tool is identical over REST and visible to its community', async () => {
   const day = { spaceId, date: '2026-12-10' };
   const request = { ...day, startHour: 10, message: 'For forty', idempotencyKey: 'mcp-1' };
   const booked = await call(brandTools, 'request_booking', request);
@@ -170,7 +170,7 @@ test('a booking made with a tool is the same over REST, and its community sees i
   expect(timeSlots.find(({ hour }) => hour === 14)?.isAvailable).toBe(true);
 });
 
-test('refusals say what went wrong and what to do', async () => {
+test('refusals state the cause and what to do', async () => {
   const taken = { spaceId, date: '2026-12-11', startHour: 12, message: 'x' };
   await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-2' });
   expect(await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-3' })).toMatch(
@@ -248,10 +248,10 @@ test.each<[string, string, Record<string, unknown>, string]>([
   ['a list for a text', 'find_spaces', { name: ['a'] }, 'name must be a string, not ["a"].'],
   ['a text for a flag', 'find_spaces', { includeInactive: 'yes' }, 'includeInactive must be true or false, not "yes".'],
   ['a value without end', 'list_bookings', { status: 'x'.repeat(5_000) }, `not "${'x'.repeat(40)}…".`],
-])('invalid input is a tool error that says what would be valid: %s', async (_what, name, input, expected) => {
+])('invalid input is a tool error that describes valid input: %s', async (_what, name, input, expected) => {
   const refused = await call(brandTools, name, input);
   expect(refused).toMatch(/^ValidationError: /);
-  // Nothing follows: advice is on what the rules refuse.
+  // The message ends here: only refusals by a rule carry advice.
   expect(String(refused).slice(-expected.length)).toBe(expected);
 });
 
@@ -260,11 +260,11 @@ test('dates in the wrong order are refused', async () => {
   expect(await call(brandTools, 'list_bookings', input)).toBe('ValidationError: startDate must not be after endDate.');
 });
 
-test('the list says if there are more bookings', async () => {
+test('the list states whether there are more bookings', async () => {
   expect(await call(brandTools, 'list_bookings', { limit: 1 })).toMatchObject({ bookings: [{}], more: true });
 });
 
-test('another brand sees nothing of the first one', async () => {
+test('a brand cannot see the bookings of another brand', async () => {
   const other = await service.brand('Other');
   accepted(await service.core.users.add({ ...user, email: 'bea@example.com', accounts: [other.account] }, BY_OPERATOR));
   const { client } = await connect(url, { ...user, email: 'bea@example.com', account: `Brand:${other.id}` });
@@ -293,7 +293,7 @@ test('without a token: 401 with the resource metadata and the scope to request',
   }
 });
 
-test('refused: an API key, a token for the API, an unknown token; a missing scope is 403', async () => {
+test('refuses an API key, a token for the API and an unknown token; a missing scope is 403', async () => {
   const refusal = async (token: string) => {
     const response = await post(PING, { authorization: `Bearer ${token}` });
     const { error, error_description: description } = (await response.json()) as Record<string, string>;
@@ -314,12 +314,12 @@ test('refused: an API key, a token for the API, an unknown token; a missing scop
   expect(small.challenge).toContain('scope="service.mcp"');
 });
 
-test('a token for the MCP server is refused by the REST API', async () => {
+test('the REST API refuses a token for the MCP server', async () => {
   const response = await service.get('/bookings', { key: await mcpToken() });
   expect([response.statusCode, response.json().error]).toEqual([401, 'InvalidApiKey']);
 });
 
-test('requests with another host name or a foreign origin are refused before anything else', async () => {
+test('refuses another host name or a foreign origin before any other check', async () => {
   const authorization = `Bearer ${await mcpToken()}`;
   const status = async (headers: Record<string, string>) =>
     (await service.call('POST', '/mcp', { headers: { authorization, ...headers }, body: PING })).statusCode;
@@ -337,7 +337,7 @@ test('requests with another host name or a foreign origin are refused before any
   ]);
 });
 
-test('malformed messages get the protocol’s errors', async () => {
+test('malformed messages get the errors of the protocol', async () => {
   const authorization = `Bearer ${await mcpToken()}`;
   for (const [body, headers, status] of [
     ['{', {}, 400],
@@ -351,7 +351,7 @@ test('malformed messages get the protocol’s errors', async () => {
   expect((await fetch(`${url}/mcp`, { headers: { authorization } })).status).toBe(405);
 });
 
-test('a disconnected app loses access at once', async () => {
+test('disconnecting an app revokes its access immediately', async () => {
   const { client, memory } = await connect(url, asBrand, new ClientMemory());
   const { connectedApps } = service.core.authorizationServer;
   const [account] = (await service.core.users.byEmail(user.email))?.accounts ?? [];
@@ -363,7 +363,7 @@ test('a disconnected app loses access at once', async () => {
   await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('grant request is invalid');
 });
 
-test('methods that the protocol does not have are refused, even with a valid token', async () => {
+test('refuses HTTP methods that the protocol does not define, even with a valid token', async () => {
   const authorization = `Bearer ${await mcpToken()}`;
   const status = async (method: string) => (await fetch(`${url}/mcp`, { method, headers: { authorization } })).status;
   expect([await status('HEAD'), await status('PUT')]).toEqual([404, 404]);

@@ -40,7 +40,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     const store = await database.open();
     const opened: Collection<BookingDocument> = { name: 'bookings@1', indexes: bookings.indexes, kind: 'record' };
     documents = await store.open(opened);
-    // What the read models hand out, of one collection.
+    // Stands in for the read models, with one collection.
     const collection = () => ({
       get: (key: string) => documents.get(key),
       find: (query: Query<BookingDocument>) => documents.find(query),
@@ -77,7 +77,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     return { forth, back };
   }
 
-  it('hold every booking once, by date, hour and id, and lead back over the same pages', async () => {
+  it('list every booking once, by date, hour and id, and lead back over the same pages', async () => {
     const some = fc.uniqueArray(
       fc.record({
         id: fc.integer({ min: 1, max: 60 }),
@@ -112,7 +112,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
           const lists: BookingList[] = split
             ? [1, 2, 3].map((space) => ({ communityId: community, spaceId: { in: [space] } }))
             : [{ communityId: community }];
-          // A booking that is in two of the lists is there once all the same.
+          // A booking in two of the lists is listed once.
           if (split) lists.push({ communityId: community, spaceId: { in: [2, 3] } });
           const sorted = made.toSorted(inOrder).map(({ id }) => run * 100 + id);
           if (direction === 'descending') sorted.reverse();
@@ -126,7 +126,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     );
   });
 
-  it('lead over each booking once while others arrive before and after', async () => {
+  it('list every booking exactly once while new ones arrive', async () => {
     const hourOf = (index: number) => 9 + (index % 4);
     const made = Array.from({ length: 12 }, (_, index) => ({
       id: index + 1,
@@ -136,7 +136,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     }));
     await insert(made);
     const arriving = [1, 2, 3].map((turn) => [
-      // One before everything that was shown, one in the hour where the page ended, one after everything.
+      // One before all shown bookings, one in the hour where the page ended, one after all.
       { id: 100 + turn, date: day('2026-12-01'), hour: 9, space: 1 },
       { id: 200 + turn, date: DAY, hour: hourOf(turn - 1), space: 1 },
       { id: 300 + turn, date: day('2026-12-20'), hour: 9, space: 1 },
@@ -149,7 +149,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     expect(seen).not.toContain(101);
   });
 
-  it('tell nothing of the hour of a booking that is not ours', async () => {
+  it('do not reveal the hour of another account’s booking', async () => {
     const theirs = {
       ...documentOf({ id: 50, date: day('2026-12-10'), hour: 15, space: 1 }),
       communityId: communityId(2),

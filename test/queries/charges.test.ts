@@ -14,7 +14,7 @@ import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 const NOW = Date.parse('2026-12-15T12:00:00Z');
 const HOUR_MS = 3_600_000;
 
-/** A community for each: far east and west of UTC, with clocks that change at the end of a month, with odd offsets, and at midnight. */
+/** The time zones of the communities: far from UTC, with clock changes at the end of a month or at midnight, with odd offsets. */
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -62,7 +62,7 @@ const bookingEvent = ({ kind, at, brand, community, currency, cents }: Written, 
     at,
   );
 
-/** Makes the brands and communities of a log, and adds what happened to bookings. */
+/** Adds brands, communities and booking events to a log. */
 async function write(events: EventStore, written: readonly Written[]): Promise<void> {
   for (const brandId of [ME, ME + 1])
     await events.append(`brand-${brandId}`, [eventOf('BrandAdded', { brandId, name: `Brand ${brandId}` }, 0)], {
@@ -84,7 +84,7 @@ async function paymentsIn(events: EventStore, month: string, now = NOW): Promise
   return Array.fromAsync(found.read());
 }
 
-/** The month that a wall clock shows, told by another library than the one that the service asks. */
+/** The month on a wall clock, computed by another library than the one in the service. */
 function monthOnTheWall(at: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric', month: '2-digit', calendar: 'iso8601' });
   const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
@@ -129,7 +129,7 @@ const writtenEvents = fc.array(
   { maxLength: 40 },
 );
 
-test('every charge and every refund is in the month of its community, once, and currencies are kept apart', async () => {
+test('lists every charge and refund once, in the month of its community, separated by currency', async () => {
   const run = async (written: readonly Written[]) =>
     inNewLog(async (events) => {
       await write(events, written);
@@ -232,16 +232,16 @@ describe.each(['SQLite', 'EventStoreDB'])('on %s', (engine) => {
     await server?.stop();
   });
 
-  test('a month begins and ends when the clocks of the community say so', async () => {
+  test('a month begins and ends in the time zone of the community', async () => {
     expect((await paymentsIn(events, '2026-11')).map(({ localTime }) => localTime)).toEqual(IN_NOVEMBER);
   });
 
-  test('nothing was charged in a month without approvals', async () => {
+  test('a month without approvals has no charges', async () => {
     expect(await paymentsIn(events, '2026-08')).toEqual([]);
   });
 });
 
-test('a month can be asked for once it has begun somewhere, and is over once it has ended everywhere', async () => {
+test('a month is available once it has begun in any time zone, and over once it has ended in all', async () => {
   await inNewLog(async (events) => {
     await write(events, []);
     const asked = async (now: string) => {
@@ -258,7 +258,7 @@ test('a month can be asked for once it has begun somewhere, and is over once it 
   });
 });
 
-test('a brand that does not exist is refused', async () => {
+test('refuses an unknown brand', async () => {
   await inNewLog(async (events) => {
     await write(events, []);
     const { ofMonth } = createCharges({ events, clock: () => NOW });
@@ -266,7 +266,7 @@ test('a brand that does not exist is refused', async () => {
   });
 });
 
-test('what a newer release wrote is not left out in silence', async () => {
+test('reports events of a newer release instead of skipping them', async () => {
   await inNewLog(async (events) => {
     await write(events, []);
     const newer = bookingEvent(approved('2026-11-10T12:00:00Z', 'UTC'), 1);
@@ -276,7 +276,7 @@ test('what a newer release wrote is not left out in silence', async () => {
   });
 });
 
-test('the log is read as the lines are taken, with progress', async () => {
+test('reads the log lazily as lines are consumed, and reports progress', async () => {
   const many = 25_000;
   const [one] = [bookingEvent(approved('2026-11-10T12:00:00Z', 'UTC'), 1)];
   await inNewLog(async (events) => {
@@ -297,7 +297,7 @@ test('the log is read as the lines are taken, with progress', async () => {
     let taken = 0;
     for await (const _ of found.read(({ done }) => progress.push(done))) {
       taken += 1;
-      // No further than what has been taken.
+      // Reads no further than the consumed lines.
       expect(asked).toBe(taken);
     }
     expect([taken, progress]).toEqual([many, [10_000, 20_000]]);

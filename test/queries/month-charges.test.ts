@@ -34,7 +34,7 @@ describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) =
       ...fields,
     });
 
-  it('are those of its events that were charged, and their totals those of all pages, a total for each currency', async () => {
+  it('cover the bookings dated in the month, with totals per currency over all pages', async () => {
     const charged = { status: 'Approved', charge: cents(115), eventFee: cents(100), totalPrice: cents(115) } as const;
     await insert(1, { ...charged, date: day('2026-12-01') });
     await insert(2, { ...charged, date: day('2026-12-31'), status: 'Completed' });
