@@ -218,7 +218,7 @@ export class EventStoreDbServer {
   }
 
   /**
-   * Makes another node the leader. The former one gets nothing of what is stored from then on. The consumers that are connected to other nodes lose their places in their groups.
+   * Makes another node the leader. The former one receives no later events. Consumers that are connected to other nodes leave their groups.
    * @param knownTo the nodes that name the new leader when asked; the others still name the former one
    */
   elect(leader: Node, knownTo: readonly Node[] = this.nodes): void {
@@ -249,7 +249,7 @@ export class EventStoreDbServer {
     for (const node of this.nodes) await node.connect();
   }
 
-  /** How a node refuses a call that only the leader handles. Unless the call requires a leader, it is dropped, not forwarded. */
+  /** How a node refuses a call for the leader; undefined if it leads, or if the metadata do not require a leader. */
   #notLeader(node: Node, metadata: Metadata | undefined): Failure | undefined {
     if (node === this.#leader) return undefined;
     if (metadata !== undefined && metadata.get('requires-leader')[0] !== 'true') return undefined;
