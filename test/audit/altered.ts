@@ -6,7 +6,7 @@ export type Altered<T> = { readonly what: string; readonly value: T };
 type WithProof = { readonly proof: readonly Buffer[] };
 type HashesOf<T> = { [F in keyof T]: T[F] extends Buffer ? F : never }[keyof T] & string;
 
-/** Everything that can be done to the hashes of a proof: a bit of each, their lengths, their number, their order. */
+/** Alterations of the hashes of a proof: a bit of each, their lengths, their number, their order. */
 export function alteredHashes<T extends WithProof>(
   claim: T,
   fields: readonly HashesOf<T>[],

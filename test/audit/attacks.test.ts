@@ -109,7 +109,7 @@ async function coverUp({ documents, records, events }: Kept): Promise<void> {
   }
 }
 
-/** The log goes on, whatever it holds. */
+/** Appends 150 events, whatever the log holds. */
 function append150(database: DatabaseSync): void {
   const insert = database.prepare(
     `INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, 0, ?, 'BrandAdded', '{}', '{}')`,
@@ -143,7 +143,7 @@ describe('an unchanged log', () => {
   });
 });
 
-test.each(Object.entries(ATTACKS))('an attacker who holds everything and %s is found out', async (_, attack) => {
+test.each(Object.entries(ATTACKS))('verify detects an attacker who holds everything and %s', async (_, attack) => {
   const { work, isCut } = attack;
   const expected = isCut ? 'cut' : 'changed';
   const store = await keptStore();
@@ -153,7 +153,7 @@ test.each(Object.entries(ATTACKS))('an attacker who holds everything and %s is f
   const byItself = await check(store, undefined, { seals: true });
   expect(kinds(byItself.findings), 'the seals in the store').toContain(expected);
 
-  // With the stolen key everything in the store is sealed again, and is in keeping with itself.
+  // The attacker sealed everything again with the stolen key, so the store is consistent in itself.
   await coverUp(store);
   expect(await check(store, undefined, { seals: true })).toMatchObject({ findings: [], problems: [] });
   expect(await byOne(), 'one kept checkpoint after sealing again').toEqual([expected]);
@@ -184,7 +184,7 @@ test.each(Object.entries(ATTACKS))('an attacker who holds everything and %s is f
   expect({ confirmedUpTo, findings }).toEqual({ confirmedUpTo: 200, findings: [between] });
 });
 
-test('every single byte of an event counts', async () => {
+test('verify detects a change of any single byte of an event', async () => {
   const store = await keptStore();
   const texts = [store.earlier[200]?.id ?? '', '"n":', '06:00:00', 'schema', 'Zoë', '😀'];
   for (const text of texts) {
@@ -210,7 +210,7 @@ test('every single byte of an event counts', async () => {
   }
 });
 
-test('the store’s own hashes and checkpoints are compared too', async () => {
+test('verify also compares the store’s own hashes and checkpoints', async () => {
   const store = await keptStore();
   const tiles = await store.documents.open<{ hashes: string }>({ name: 'sealTiles', kind: 'record', indexes: [] });
   const stored = await tiles.get('0/0000000000000000');

@@ -77,7 +77,7 @@ describe('a checkpoint', () => {
     expect(openCheckpoint(note, key)).toEqual({ problem: 'is not a checkpoint (https://c2sp.org/tlog-checkpoint)' });
   });
 
-  test('may have lines that only other programs know', () => {
+  test('may have extension lines of other programs', () => {
     const note = signNote(`${key.name}\n12\n${root.toString('base64')}\nextension\n`, key);
     expect(openCheckpoint(note, key)).toEqual({ origin: key.name, size: 12, root });
   });

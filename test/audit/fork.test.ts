@@ -97,7 +97,7 @@ test.each<[string, (store: Awaited<ReturnType<typeof storeWithFile>>) => KeptEls
   expect(textOf(again?.note ?? '', key)).toMatch(new RegExp(`^${fork?.origin}\nfork\n`));
 });
 
-test.each(documentEngines)('a fork with the documents on %s begins the seals anew', async (_, createDatabase) => {
+test.each(documentEngines)('a fork with the documents on %s starts a new tree of seals', async (_, createDatabase) => {
   const store = await storeWithFile(createDatabase);
   await store.putBack();
   const fork = await store.fork({ sealFile: store.file });
@@ -107,7 +107,7 @@ test.each(documentEngines)('a fork with the documents on %s begins the seals ane
   expect(sizes).toEqual([60]);
 });
 
-test('a file that was named and holds no checkpoint of the log changes nothing', async () => {
+test('a --checkpoint file that is missing or holds no checkpoint of the log is refused and changes nothing', async () => {
   const [store, other] = [await storeWithFile(), await storeWithFile()];
   await expect(store.fork({ checkpointFile: other.first })).rejects.toThrow(UnusableCheckpoints);
   await expect(store.fork({ checkpointFile: join(store.folder, 'none') })).rejects.toThrow('cannot be read: ENOENT');

@@ -25,7 +25,7 @@ describe('the canonical form of an event', () => {
     expect(canonicalForm(portableEvent(stored))).toBe(around('{"brandId":1}'));
   });
 
-  test('is that of the example in RFC 8785, section 3.2.2', () => {
+  test('matches the example in RFC 8785, section 3.2.2', () => {
     const numbers = JSON.parse('[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]');
     const data = { numbers, string: '€$\u000f\nA\'B"\\\\"/', literals: [null, true, false] };
     expect(canonicalForm(event(data))).toBe(

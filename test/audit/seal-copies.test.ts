@@ -36,7 +36,7 @@ describe('SEAL_FILE', () => {
     const notes: (string | undefined)[] = [];
     for (let at = 0; at < 3; at += 1) notes.push((await store.sealNext())?.note);
     expect(store.text()).toBe(notes.join('\n'));
-    // Another process goes on with the file.
+    // Another process continues the file.
     await store.append(1);
     const { seal } = await store.sealing(store.settings);
     await seal();
@@ -118,7 +118,7 @@ describe('SEAL_FILE', () => {
       'ends with a checkpoint that is not signed with the key venue-booking-service/11111111',
     );
     expect(store.text()).toBe(other.text());
-    // It is said once, and it is said when it is over.
+    // The problem is logged once, and so is its end.
     await store.seal();
     expect(store.warnings).toHaveLength(2);
     truncateSync(store.file);
@@ -270,7 +270,7 @@ describe('SEAL_WEBHOOK', () => {
     answers.push(200, 503);
     await sealNext();
     expect(received.map(({ body }) => body.split('\n')[1])).toEqual(['1', '2']);
-    // Nothing has happened in the log, and what is missing is sent all the same.
+    // The log has no new events, and the missing checkpoints are sent all the same.
     await seal();
     expect(received.map(({ body }) => body.split('\n')[1])).toEqual(['1', '2', '3', '4', '5']);
     expect(copyProblems.size).toBe(0);

@@ -76,7 +76,7 @@ describe.each(documentEngines)('sealing with the documents on %s', (_, createDat
     expect(await store.documents.names()).toEqual(expect.arrayContaining([...SEAL_COLLECTIONS]));
   });
 
-  test('while another process seals, it does not', async () => {
+  test('a process does not seal while another does', async () => {
     const store = await sealedStore(createDatabase);
     await store.append(1);
     const [one, other] = [await store.sealing(), await store.sealing()];
@@ -95,7 +95,7 @@ describe.each(documentEngines)('sealing with the documents on %s', (_, createDat
     expect(await records.tile(0, 0)).toEqual(hashes);
   });
 
-  test('without a lease, two that seal at the same time write the same', async () => {
+  test('two processes that seal at the same time without a lease write the same seals', async () => {
     const store = await sealedStore(createDatabase);
     await store.append(400);
     const key = await obtainSealKey(store.records, { secretKey: SECRET_KEY, logId: async () => 'x' });

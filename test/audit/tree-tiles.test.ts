@@ -31,7 +31,7 @@ test('a tree that grows has the roots that Go computes', async () => {
   }
 });
 
-test('a tree that is continued again and again is the same as one that is not, at every size', async () => {
+test('a tree built in many steps equals one built at once, at every size', async () => {
   const whole = await continueTree(0, async () => []);
   const roots = [await whole.root()];
   const kept = createKept();
@@ -73,7 +73,7 @@ const tileOf = (key: string, hashes: readonly Hash[]): Tile => {
   return { level: level ?? 0, index: index ?? 0, hashes };
 };
 
-test('missing hashes are an error, never other ones', async () => {
+test('missing hashes are an error, and no other hashes replace them', async () => {
   const kept = createKept();
   const tree = await continueTree(0, kept.read);
   for (let at = 0; at < 600; at += 1) kept.keep(tree.add(leaf(at)));

@@ -156,7 +156,7 @@ test.each<[string, (of: Altered) => void]>([
   expect(readdirSync(DATA_DIR)).toEqual([]);
 });
 
-test('a restored secret key can be read by its owner only, however open it was in the backup', async () => {
+test('only its owner can read a restored secret key, whatever its permissions in the backup', async () => {
   const { dir, at } = altered();
   chmodSync(at('secret.key'), 0o644);
   const DATA_DIR = join(freshFolder(), 'new');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMovedPositions } from '../../src/backup/moved-positions.ts';
 
-test('for a position stands what does for its event, or for the last event before it', () => {
+test('a position maps to that of its event in the new log, or of the last event before it', () => {
   const moved = createMovedPositions(['', '3', '4', '9', '1', '4'], 'start');
   for (const [from, to] of [
     ['1', 'a'],

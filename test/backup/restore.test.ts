@@ -35,7 +35,7 @@ async function store() {
   return { ...stores, ...ambient, check };
 }
 
-test('an interrupted restore keeps every process from starting and goes on, with the very positions', async () => {
+test('no process starts during an interrupted restore, which continues with the same positions', async () => {
   const one = await store();
   const logId = await ensureLogId(one.events, Date.now);
   const made = Array.from({ length: 1_200 }, (_, n) => ({ type: 'Made', data: { n, text: 'é\u2028"' }, metadata: {} }));

@@ -56,7 +56,7 @@ test('one of several scripts installs, and the others wait for it', async () => 
   expect(await calls()).toHaveLength(1);
 });
 
-test('a script that develops adds packages to those of a running service', async () => {
+test('a development script adds packages to those of a running service', async () => {
   await install();
   await install(['--dev']);
   expect(await calls()).toEqual(['ci --omit=dev', 'install --no-save --include=dev']);
@@ -66,7 +66,7 @@ test('a script that develops adds packages to those of a running service', async
   expect(await calls()).toHaveLength(2);
 });
 
-test('a new lock file installs again, and as much as there was', async () => {
+test('a changed lock file installs the same set of packages again', async () => {
   await install();
   await writeFile(join(folder, 'package-lock.json'), '{ "changed": 1 }');
   await install();

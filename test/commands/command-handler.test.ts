@@ -84,7 +84,7 @@ describe('two processes on one log', () => {
     expect(await request(here, 2)).toMatchObject({ events: [{ data: { bookingId: 2 } }] });
   });
 
-  test('of fifty requests for one slot, one succeeds', async () => {
+  test('exactly one of fifty requests for one slot succeeds', async () => {
     const handlers = [newHandler(), newHandler(), newHandler()];
     const outcomes = await Promise.all(
       Array.from({ length: 50 }, (_, index) => request(handlers[index % 3] ?? newHandler(), index + 1)),

@@ -23,7 +23,7 @@ const records = async () =>
   (await database.open()).open<{ requests?: number }>({ name: 'idempotencyKeys', kind: 'record', indexes: [] });
 
 describe('a claim', () => {
-  test('lasts while one of its requests is in progress or was accepted, in whichever process', async () => {
+  test('lasts while one of its requests is in progress or was accepted, in any process', async () => {
     const { claim, claimElsewhere } = await twoProcesses();
     const [first, repeated] = [await claim('a'), await claimElsewhere('a')];
     expect(await claim('b')).toBeUndefined();
@@ -34,7 +34,7 @@ describe('a claim', () => {
     expect(await claim('b')).toBeDefined();
   });
 
-  test('that is released by all at once leaves nothing', async () => {
+  test('leaves no record when all its requests release it at once', async () => {
     const { claim, claimElsewhere } = await twoProcesses();
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? claim('a') : claimElsewhere('a'))),

@@ -49,7 +49,7 @@ describe.each(documentEngines)('on %s', (_, createDatabase) => {
   });
   afterEach(() => database.remove());
 
-  test('of many requests at the same moment in two processes, as many as the limit are counted', async () => {
+  test('two processes with many requests at the same moment count no more than the limit', async () => {
     const { open } = world();
     const processes = [await open(database, 5), await open(database, 5)] as const;
     const outcomes = await Promise.all(Array.from({ length: 30 }, (_, i) => take(processes[i % 2] ?? processes[0], i)));
@@ -129,7 +129,7 @@ describe('a brand at its limit', () => {
   });
 });
 
-test('whatever processes do, die and lag, the log never has more than the limit, and what they leave behind is free in the end', async () => {
+test('however processes act, die and lag, the log never exceeds the limit, and abandoned requests are dropped in the end', async () => {
   const LIMIT = 3;
   const step = fc.record({
     what: fc.constantFrom('take', 'append', 'refuse', 'die', 'answer', 'catch up', 'wait'),

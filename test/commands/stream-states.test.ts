@@ -23,7 +23,7 @@ const eventOf = (stream: string, revision: number): StoredEvent => ({
   metadata: { schema: 1 },
 });
 
-test('the states of streams are cached up to a total size, the last used ones', async () => {
+test('the most recently used states are cached, up to a total size', async () => {
   const { log, reads } = countedLog();
   const states = createStreamStates(log, 2 * EVENTS_PER_STREAM);
 
@@ -32,7 +32,7 @@ test('the states of streams are cached up to a total size, the last used ones', 
   expect(reads).toEqual(['a from 0', 'b from 0', 'a from 10', 'c from 0', 'a from 10', 'b from 0']);
 });
 
-test('a state that is larger than the cache is cached, and no other beside it', async () => {
+test('a state larger than the cache is cached alone', async () => {
   const { log, reads } = countedLog();
   const states = createStreamStates(log, EVENTS_PER_STREAM - 1);
 

@@ -49,7 +49,7 @@ const events = (): EventStore =>
     },
   });
 
-/** Of the read models, only the keys. */
+/** Read models that hold only the keys. */
 const readModels = {
   collection: () => ({
     get: async (hash: string) => {
@@ -65,7 +65,7 @@ const show = ({ key, apiKeyId: id }: { key: string; apiKeyId: ApiKeyId }, change
     ...{ issuedAt: '2026-01-01T00:00:00.000Z' as Timestamp, ...change },
   });
 
-/** A process. Neither it nor any other projects. */
+/** A process. No process projects. */
 async function openProcess() {
   const credentials: Credentials = await openCredentials({ events: events(), documents, readModels });
   const handler = createCommandHandler({

@@ -11,7 +11,7 @@ test('a read that began before a stream was forgotten does not bring the old sta
   const stored: StoredEvent[] = [];
   const append = (type: WebhookEvent['type']) =>
     stored.push({ type, revision: stored.length, data: {}, metadata: { schema: 1 } } as never);
-  /** Lets the reads go on that have found what there was when they began. */
+  /** Lets reads continue, with the events that existed when they began. */
   const release: (() => void)[] = [];
   const states = createLiveStates<string, WebhookEvent>({
     events: {

@@ -39,6 +39,6 @@ test.each([
   '1,234.505',
   '12345678901',
   '12,345,678,901.00',
-])('nothing is read from “%s”, which is no amount, or could be two', (text) => {
+])('“%s” is refused, because it is no amount or ambiguous', (text) => {
   expect(parseAmount(text)).toBeUndefined();
 });

@@ -17,7 +17,7 @@ test('as of a moment, the events up to and at that moment have happened', async 
   expect(await revisions(events, { asOf: at('23:00') })).toEqual([0, 1, 2]);
 });
 
-test('an event after a future event is in the future too, whatever time it bears', async () => {
+test('an event after a future event counts as future too, whatever its timestamp', async () => {
   const events = stream('10:00', '13:00', '11:00', '14:00');
   expect(await revisions(events, { asOf: at('12:00') })).toEqual([0]);
   expect(await revisions(events, { asOf: at('13:00') })).toEqual([0, 1, 2]);
@@ -27,12 +27,12 @@ test('a moment beyond the year 9999 is later than every event', async () => {
   expect(await revisions(stream('10:00'), { asOf: Date.parse('+012026-01-01T00:00:00.000Z') })).toEqual([0]);
 });
 
-test('a revision is inclusive, and without either everything is there', async () => {
+test('a revision is inclusive, and without revision and time all events count', async () => {
   expect(await revisions(stream('10:00', '11:00', '12:00'), { revision: 1 })).toEqual([0, 1]);
   expect(await revisions(stream('10:00', '11:00'), {})).toEqual([0, 1]);
 });
 
-test('an account and the operator see who it was, the other party only for whom', () => {
+test('an account and the operator see the actor, the other party only its account', () => {
   const brand = { kind: 'Brand', id: brandId(1) } as const;
   const actor: Actor = { kind: 'apiKey', id: 'key_1', account: brand };
   expect(shownActor(actor, brand)).toEqual(actor);

@@ -91,7 +91,7 @@ describe('a space', () => {
     given(added, theirs)
       .when(save({ windowEnd: 20 }, seen))
       .thenEvents({ data: { windowEnd: 20, eventFee: 20_000 } });
-    // The same form twice: the first has done it.
+    // The same form twice: the first one has made the change.
     given(added, theirs)
       .when(save({ eventFee: cents(500_00) }, terms))
       .thenNothing();

@@ -32,7 +32,7 @@ test('a change to a record is logged once, however often it is followed up', () 
     .thenNothing();
 });
 
-test('neither is one that another has undone since, but the same thing that happened again is', () => {
+test('a change that was undone since is not logged again, but the same change with a new id is', () => {
   given(added('1'), removed('2'))
     .when((recorded) => recordChange(recorded, added('1')))
     .thenNothing();
@@ -41,7 +41,7 @@ test('neither is one that another has undone since, but the same thing that happ
     .thenEvents(added('3'));
 });
 
-test('what concerns a user is in the stream of the user, and a client has its own', () => {
+test('changes to a user go to the stream of the user, changes to a client to that of the client', () => {
   const app = { account, userId: 'usr_1', clientId: 'https://app.example/client', grantId: 'Brand:3.x' };
   expect(streamOfChange(added('1'))).toBe('member-usr_1');
   expect(streamOfChange({ type: 'AppDisconnected', data: { ...app, changeId: '2' } })).toBe('member-usr_1');

@@ -16,19 +16,19 @@ test.each([
   expect(folded(one)).toBe(folded(other));
 });
 
-test('every other character stands for itself', () => {
+test('every other character matches only itself', () => {
   for (const text of ['%', '_', '.*', '\\', "'", '#', '100%', '東京', '🍕'])
     expect(folded(`a ${text} b`).includes(folded(text)), text).toBe(true);
   expect(folded('100%')).not.toBe(folded('100'));
   expect(folded('ab')).not.toContain(folded('a%b'));
 });
 
-test('words are what stands between blanks; what has nothing to compare has none', () => {
+test('words are separated by blanks; a text without comparable characters has none', () => {
   expect(wordsOf('  Grand\u00a0 Hall\t2 ')).toEqual(['grand', 'hall', '2']);
   expect(wordsOf('\u0301\u200d')).toEqual([]);
 });
 
-test('something is called so if each word is in one of its names', () => {
+test('a search matches if each word is in one of the names', () => {
   const names = ['great hall', 'old mill'];
   expect(isCalled(names, ['hall'])).toBe(true);
   expect(isCalled(names, ['mill', 'gre'])).toBe(true);

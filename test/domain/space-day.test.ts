@@ -236,7 +236,7 @@ describe('approving', () => {
       .when(approve({ communityId: communityId(2) }))
       .thenRefused('ResourceNotFound');
   });
-  test('is refused from the moment on at which the time to answer is over, whether or not the request has been cancelled', () => {
+  test('is refused from the answer deadline on, whether or not the request has been cancelled', () => {
     given(requested())
       .when(approve({}, { ...context, now: at('2026-12-04T10:59:59.999Z') }))
       .thenEvents({ type: 'BookingApproved' });
@@ -296,7 +296,7 @@ describe('cancelling', () => {
       .when(cancel(brand))
       .thenRefused('BookingNotAllowed', /is Completed/);
   });
-  test('is refused when the booking is no longer what it was when that was decided', () => {
+  test('is refused when the status of the booking has changed since the decision', () => {
     const decidedFor = (expected: 'Pending' | 'Approved') => (state: SpaceDay) =>
       cancelBooking(state, { bookingId: bookingId(1), by: community, reason: 'Rain', expected }, context);
     given(requested())
@@ -442,7 +442,7 @@ describe('a day on which one hour is requested and cancelled again and again', (
     expect(state.ended.size).toBe(500);
   });
 
-  test('remembers what has ended: its first answers, and why it cannot be cancelled', () => {
+  test('keeps the first answers of ended bookings, and why they cannot be cancelled', () => {
     const again = given(...pairs(3));
     again.when(request({ bookingId: bookingId(9), idempotencyKey: 'key-2' })).thenNothing();
     const cancel = (state: SpaceDay) =>
@@ -451,7 +451,7 @@ describe('a day on which one hour is requested and cancelled again and again', (
   });
 });
 
-/** What a day says, in values that later events cannot change. */
+/** The content of a day, in values that later events cannot change. */
 const written = (state: SpaceDay, ids: number) =>
   JSON.stringify([[...state.open], Array.from({ length: ids }, (_, id) => findBooking(state, bookingId(id)) ?? null)]);
 

@@ -20,8 +20,8 @@ test('the name of every stream begins with its kind, by which the store recognis
   expect(names.map((name) => name.split('-', 1)[0])).toEqual(STREAM_KINDS);
 });
 
-test('releases that do not know a kind take it for theirs all the same, so that all seal the same log', () => {
-  // These are the kinds of the first release that seals. What is added has to be recognised by that one.
+test('releases recognise the streams of kinds they do not know, so that all seal the same log', () => {
+  // These are the kinds of the first release that seals. It has to recognise kinds that are added later.
   const first = [
     ...['log', 'spaceDay', 'community', 'space', 'brand', 'review', 'apiKey', 'webhook', 'member', 'oauthClient'],
     ...['subject', 'readModel', 'sequence'],

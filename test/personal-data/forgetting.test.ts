@@ -27,7 +27,7 @@ const keysOf = (core: Core) =>
 describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
   let pair: EnginePair;
   let service: RunningService;
-  /** A second process's worth of service on the same store. */
+  /** The service of a second process on the same store. */
   let other: { readonly core: Core; readonly app: Awaited<ReturnType<typeof createApp>> };
   let receiver: Receiver;
   let community: Awaited<ReturnType<RunningService['community']>>;
@@ -41,7 +41,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
   /** A receiver whose registration was disabled while all of this happened. */
   let late: Receiver;
   let lateId: string;
-  /** What the key was, as a copy from before has it. */
+  /** The record of the key, as in an earlier copy of the store. */
   let keyBefore: { readonly state: string; readonly sealedKey: string };
   let eventsBefore: unknown[];
   let tags: Record<string, string>;
@@ -127,7 +127,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     await late.close();
   });
 
-  test('everything it wrote reads as erased at once, in other processes too, and nothing else does', async () => {
+  test('all its texts, and no others, read as erased at once, in other processes too', async () => {
     const history = JSON.parse((await get(`/bookings/${pending}/history`, brand.key)).body);
     expect(history[0].changes.message).toEqual({ to: 'erased' });
     expect(history[1].changes.reason).toEqual({ to: 'erased' });
@@ -140,7 +140,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect(await queries.bookings.get(community.account, ofRival)).toMatchObject({ message: MESSAGE });
   });
 
-  test('entity tags of what it wrote have changed', async () => {
+  test('the entity tags of its texts change', async () => {
     for (const [url, tag] of Object.entries(tags)) {
       const { status, etag } = await get(url, community.key, other.app, tag);
       expect({ url, status, isSame: etag === tag }).toEqual({ url, status: 200, isSame: false });
@@ -148,7 +148,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     }
   });
 
-  test('what was pending is delivered as erased, and what is kept of deliveries shows nothing', async () => {
+  test('pending deliveries are sent with erased texts, and stored deliveries show no text', async () => {
     receiver.answer = ({ body }, response) => response.end(body);
     const shown = await other.core.webhooks.listDeliveries({ webhookId });
     expect(shown).toHaveLength(6);
@@ -211,7 +211,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     });
   });
 
-  test('nothing is left of the key, nor of the words in any file or document', async () => {
+  test('no file or document holds the key or the words', async () => {
     const left = (await (await keysOf(service.core)).get(`brand:${brand.id}`))?.document;
     expect(left).toEqual({ state: 'forgotten', forgottenAt });
     for (const { name, kind } of await service.core.documents.collections()) {
@@ -237,7 +237,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     });
   });
 
-  test('it may go on booking, but no text of it is kept', async () => {
+  test('the brand may still book, but its texts are refused', async () => {
     for (const headers of [{}, { 'idempotency-key': 'forgotten' }]) {
       const refused = await book(brand, '2026-12-27', 'Another message', headers);
       expect(refused.statusCode).toBe(422);
@@ -269,7 +269,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect(await destroyForgottenKeys(service.core)).toEqual([]);
   });
 
-  test('nor do older records that are put beside a newer log: the next start destroys the key before anything reads', async () => {
+  test('older records beside a newer log do not bring the key back: the next start destroys it before anything reads', async () => {
     const keys = await keysOf(service.core);
     const progress = await service.core.documents.open({ name: 'subjectKeysProgress', kind: 'record', indexes: [] });
     const restart = async () => {
@@ -289,7 +289,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect((await keys.get(`brand:${brand.id}`))?.document).toEqual(keyBefore);
   });
 
-  test('nor does a restore, with the tools of the engines or of this service', async () => {
+  test('a restore does not bring the key back, with the tools of the engines or of this service', async () => {
     const keys = await keysOf(service.core);
     await keys.update(`brand:${brand.id}`, () => keyBefore);
     const { secretKey } = service.config;

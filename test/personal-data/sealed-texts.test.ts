@@ -67,7 +67,7 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
   };
   const containsWords = (text: string) => Object.values(WORDS).filter((words) => text.includes(words));
 
-  test('is sealed in every event, under the key of whose it is', async () => {
+  test('is sealed in every event, under the key of its subject', async () => {
     const found = new Map<string, unknown>();
     for await (const { type, data } of service.core.events.readAll()) {
       expect(containsWords(JSON.stringify(data))).toEqual([]);
@@ -83,7 +83,7 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
     });
   });
 
-  test('is in no document, be it of a read model, a delivery, or what a receiver answered', async () => {
+  test('is in no document of a read model, a delivery or a receiver’s answer', async () => {
     const { documents } = service.core;
     await eventually(async () => {
       const delivered = await documents.open<{ state: string }>({
@@ -151,7 +151,7 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
     expect(sent.at(-1)?.body).toBe(first?.body);
   });
 
-  test('is recognised when a request is repeated, by nothing from which it could be guessed', async () => {
+  test('is recognised when a request is repeated, without storing anything from which it could be guessed', async () => {
     service.time.now = NOON;
     const headers = { 'idempotency-key': 'retry-1' };
     const first = await book('2026-12-20', headers);
@@ -186,7 +186,7 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
     expect(longest.statusCode).toBe(201);
   });
 
-  test('leaves the read models equal to what the log replays to', async () => {
+  test('leaves the read models equal to a replay of the log', async () => {
     const found = await service.core.maintenance.verify({ onProgress: () => {} });
     expect(found).toMatchObject({ differences: [], notVerified: [] });
   });

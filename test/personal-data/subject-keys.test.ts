@@ -53,7 +53,7 @@ test('a sealed text reveals nothing, and sealing it twice gives two results', as
   expect(one.message).toEqual({ subject: `brand:${one.brandId}`, sealed: expect.stringMatching(/^v1\./) });
 });
 
-test('a text cannot be shown as that of another booking, nor of another subject or field', async () => {
+test('a sealed text cannot be opened for another booking, subject or field', async () => {
   const process = await aProcess();
   const { message, ...data } = await sealedBy(process, 'Forty guests');
   const elsewhere = { ...data, message, bookingId: bookingId(999) };
@@ -67,7 +67,7 @@ test('a text cannot be shown as that of another booking, nor of another subject 
   await expect(process.openBookings([{ ...data, message: swapped }])).rejects.toThrow('cannot be opened');
 });
 
-test('a plain text that looks like a sealed one stays what it is', async () => {
+test('a plain text that looks like a sealed one stays unchanged', async () => {
   const process = await aProcess();
   const text = JSON.stringify({ subject: 'brand:3', sealed: 'v1.AAAA' });
   const [opened] = await process.openBookings([{ ...requested().data, message: text }]);
@@ -83,7 +83,7 @@ test('a key that is missing without having been destroyed is an error, and never
   await expect(other.openBookings([data])).rejects.toThrow(`The key of brand:${data.brandId} is missing`);
 });
 
-test('a key opens under the secret key of the store alone', async () => {
+test('a key opens only under the secret key of the store', async () => {
   const data = await sealedBy(await aProcess(), 'Forty guests');
   const stranger = await aProcess(Buffer.alloc(32, 8));
   await expect(stranger.openBookings([data])).rejects.toThrow('wrong key');

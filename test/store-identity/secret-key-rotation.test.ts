@@ -68,13 +68,13 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     return found;
   }
 
-  test('the new one alone is refused before, and nothing has changed', async () => {
+  test('before the rotation, the new key alone is refused and nothing changes', async () => {
     await expect(open(NEW)).rejects.toThrow(ConfigError);
     await expect(open(NEW)).rejects.toThrow('SECRET_KEY');
     expect(await sealedIn(service.core)).toEqual(sealedBefore);
   });
 
-  test('with both, everything is read, and sealed again under the new one', async () => {
+  test('with both keys, everything is read, and sealed again under the new one', async () => {
     expect(sealedBefore.size).toBeGreaterThanOrEqual(4);
     const both = await open([NEW, OLD]);
     expect(await both.queries.bookings.get(brand.account, booking)).toMatchObject({ message: 'Zwetschgenkuchen' });
@@ -84,14 +84,14 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     await both.close();
   });
 
-  test('a process that still seals with the old one goes on', async () => {
+  test('a process that still seals with the old key continues to work', async () => {
     const { queries, commands } = service.core;
     expect(await queries.bookings.get(brand.account, booking)).toMatchObject({ message: 'Zwetschgenkuchen' });
     const by = { kind: 'Brand', id: brandId(brand.id) } as const;
     accepted(await commands.bookings.cancel({ bookingId: booking, by, reason: 'Nieselregen' }, CONTEXT));
   });
 
-  test('then the new one alone is enough, for what is sealed in the log as well', async () => {
+  test('after the rotation, the new key alone opens everything, texts in the log included', async () => {
     const alone = await open(NEW);
     expect(await alone.queries.bookings.get(brand.account, booking)).toMatchObject({
       ...{ message: 'Zwetschgenkuchen', reason: 'Nieselregen' },
@@ -107,7 +107,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     await alone.close();
   });
 
-  test('and the old one alone is refused', async () => {
+  test('after the rotation, the old key alone is refused', async () => {
     await expect(open(OLD)).rejects.toThrow('SECRET_KEY');
   });
 

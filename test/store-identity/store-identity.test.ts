@@ -124,7 +124,7 @@ describe.each([
       await run(events, documents);
     });
 
-    test('is refused if another log stands in its place, an empty one included', async () => {
+    test('is refused if another log takes its place, even an empty one', async () => {
       const { events, documents } = await (await stores(await createLog(), createDatabase))();
       await run(events, documents);
       const other = await opened(await createLog());
@@ -161,7 +161,7 @@ describe.each([
       );
     });
 
-    test('is refused if it does not hold the very event that was seen last', async () => {
+    test('is refused if it does not hold exactly the event that was seen last', async () => {
       const { events, documents } = await (await stores(await createLog(), createDatabase))();
       await run(events, documents);
       const [id] = await Array.fromAsync(events.readStream('log'));

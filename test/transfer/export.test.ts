@@ -70,7 +70,7 @@ describe('the file', () => {
     );
     expect(of('fanOutFailures')).toMatchObject([{ position: first?.id }]);
     expect(of('apiKeyIndexProgress')).toEqual([{ position: '' }]);
-    // What another machine has nothing of stays.
+    // Fields that concern only this machine are left out.
     expect(of('machineClock')).toEqual([{ acceptedAt: first?.id }]);
     // Not everything that looks like a position is one.
     expect(of('users')).toMatchObject([{ name: '1234567890123456' }]);
@@ -98,7 +98,7 @@ describe('the file', () => {
 });
 
 describe('an export that was interrupted', () => {
-  test('goes on from any byte to the same file', { timeout: 60_000 }, async () => {
+  test('continues from any byte to the same file', { timeout: 60_000 }, async () => {
     const store = await busyStore();
     const folder = await temporaryFolder();
     const whole = await exportTo(join(folder, 'whole'), store, store.header);
@@ -113,7 +113,7 @@ describe('an export that was interrupted', () => {
     }
   });
 
-  test('of a part goes on as well, and takes what has been appended since', async () => {
+  test('of a part of the log continues too, and includes events appended since', async () => {
     const store = await busyStore();
     const { probe: _, ...rest } = store.header;
     const header = { ...rest, stream: 'spaceDay-1-2026-12-01' };
@@ -135,7 +135,7 @@ describe('an export that was interrupted', () => {
     ]);
   });
 
-  test('writes its records again, of which some may have expired since', async () => {
+  test('writes its records again, because some may have expired since', async () => {
     const store = await busyStore();
     const folder = await temporaryFolder();
     const [early, late] = [join(folder, 'early'), join(folder, 'late')];
@@ -154,7 +154,7 @@ describe('an export that was interrupted', () => {
     await expect(exportTo(file, store, store.header)).rejects.toThrow(/the beginning of an export of another log/);
   });
 
-  test('of another log, or something else, is refused and left alone', async () => {
+  test('is refused and left unchanged if the file is of another log or no export', async () => {
     const [store, other] = [await busyStore(), await busyStore()];
     const folder = await temporaryFolder();
     const whole = await exportTo(join(folder, 'whole'), store, store.header);
@@ -197,7 +197,7 @@ test('a file that is cut off or changed anywhere is refused', { timeout: 60_000 
       (error: Error) => (error.name === 'UnusableCopy' ? error.message : `${error.name} ${error.message}`),
     );
   };
-  // The end of the last line is no part of what it says.
+  // The line break after the last line is not part of its content.
   for (let cut = 0; cut < whole.length - 1; cut += 7)
     expect(await refusal(whole.subarray(0, cut)), `cut after ${cut} bytes`).toMatch(
       / is (empty|cut off|no export|damaged)/,

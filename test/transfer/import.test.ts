@@ -62,7 +62,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
   return { events: failingEvents, documents: failingDocuments, writes: () => writes };
 }
 
-test('an import gives events, groups and records their places in the new log, and the store its identity', async () => {
+test('an import moves events, groups and records to their positions in the new log, and gives the store its identity', async () => {
   const one = await busyStore();
   const folder = await temporaryFolder();
   const file = join(folder, 'store.ndjson');
@@ -73,7 +73,7 @@ test('an import gives events, groups and records their places in the new log, an
 
   const events = await Array.fromAsync(other.events.readAll());
   expect(events.map(({ id }) => id)).toEqual((await Array.fromAsync(one.events.readAll())).map(({ id }) => id));
-  // As far as they can be: the next event is the first that they have still to handle.
+  // Each group is placed so that its next event is the first that it has not handled.
   expect(await other.events.groupPosition(REQUESTED)).toBe(events[4]?.position);
   expect(await other.events.groupPosition(POSTED)).toBe(events.at(-1)?.position);
   await (await identityOf(other)).check();
@@ -103,7 +103,7 @@ test('an import destroys the keys of subjects that the log says were forgotten',
   ]);
 });
 
-test('an import that was interrupted at any write goes on to the same store, on which nothing starts before', {
+test('an import interrupted at any write continues to the same store, and no process starts before it ends', {
   timeout: 120_000,
 }, async () => {
   const one = await busyStore(620);
@@ -129,7 +129,7 @@ test('an import that was interrupted at any write goes on to the same store, on 
 });
 
 test.skipIf('missing' in mongoServer)(
-  'what expires on one engine expires on the other, and is the same again in an export',
+  'records that expire on one engine expire on the other, and a new export equals the first',
   async () => {
     const one = await busyStore();
     const folder = await temporaryFolder();
@@ -152,7 +152,7 @@ test.skipIf('missing' in mongoServer)(
   },
 );
 
-test('an import is refused for a store that is not empty, and nothing of that is lost', async () => {
+test('an import refuses a store that is not empty and changes nothing in it', async () => {
   const one = await busyStore();
   const folder = await temporaryFolder();
   const file = join(folder, 'store.ndjson');
@@ -182,7 +182,7 @@ test('an import is refused for a store that is not empty, and nothing of that is
   await importFrom(file, half);
 });
 
-test('what is not a whole store is not imported', async () => {
+test('an import refuses an export that is not of a whole store', async () => {
   const store = await busyStore();
   const folder = await temporaryFolder();
   const { probe: _, ...header } = store.header;
@@ -209,7 +209,7 @@ test.each([
   await expect(importFrom(file, await emptyStore())).rejects.toThrow(refusal);
 });
 
-test('an event that another writer puts into the log meanwhile is found out', async () => {
+test('an import detects an event that another writer appends meanwhile', async () => {
   const one = await busyStore();
   const file = join(await temporaryFolder(), 'store.ndjson');
   await exportTo(file, one, one.header);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { RECORD_KINDS } from '../../src/transfer/record-kinds.ts';
 
 const SOURCE = new URL('../../src/', import.meta.url).pathname;
-/** They open whatever collections there are. */
+/** These files open any collection. */
 const OPENS_ANY = /^(backup|transfer|document-store)\//;
 
 /** The declarations of collections of records in the source: their names, their `ttl`, and whether the file knows positions. */
@@ -22,7 +22,7 @@ function declared() {
     });
 }
 
-test('a move knows every collection of records and its ttl', () => {
+test('RECORD_KINDS lists every collection of records with its ttl', () => {
   const found = declared();
   expect(found.length).toBeGreaterThan(15);
   const listed = Object.entries(RECORD_KINDS).map(([name, { ttl }]) => ({ name, ttl }));
@@ -30,7 +30,7 @@ test('a move knows every collection of records and its ttl', () => {
   expect(found.map(({ name, ttl }) => ({ name, ttl })).sort(byName)).toEqual(listed.sort(byName));
 });
 
-test('a move knows every field of a record that holds a position', () => {
+test('RECORD_KINDS lists every field of a record that holds a position', () => {
   for (const { name, file, text } of declared()) {
     // Of the type of the record, which stands beside the declaration.
     const fields = [...text.matchAll(/^\s+readonly (\w+)\??: Position;|\{ readonly (\w+): Position \}/gm)].map(

@@ -47,7 +47,7 @@ const record = (store: TestStore, name: string) =>
   store.documents.open<{ readonly [field: string]: unknown }>({ name, kind: 'record', indexes: [] });
 
 /**
- * A store in which everything is that is hard to move: events of several streams with text of all sorts, deliveries and other records
+ * A store with everything that is hard to move: events of several streams with text of all sorts, deliveries and other records
  * that hold positions, a group that has handled some events, one that has handled none, and a parked event.
  */
 export async function busyStore(count = 12): Promise<TestStore & { readonly header: Header }> {

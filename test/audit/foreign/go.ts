@@ -8,7 +8,7 @@ import { afterAll } from 'vitest';
 export type Foreign = {
   /** The vectors that it makes, as text. */
   vectors(): string;
-  /** @returns what it says, and whether it holds the claim to be true */
+  /** @returns its output, and whether it accepts the claim */
   check(claim: ForeignClaim): { readonly ok: boolean; readonly says: string };
 };
 
