@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 
 /** A disk is nearly full below this, or below a tenth of a small disk. */
-const NEARLY_FULL_BYTES = 512 * 1024 * 1024;
+const NEARLY_FULL_BYTES = 512_000_000;
 const NEARLY_FULL_SHARE = 0.1;
 
 /** The free bytes on the disk that holds `folder`, as available to this process. */
