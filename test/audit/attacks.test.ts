@@ -109,7 +109,7 @@ async function coverUp({ documents, records, events }: Kept): Promise<void> {
   }
 }
 
-/** Appends 150 events, whatever the log holds. */
+/** Appends 150 events to the log, which may be empty or not. */
 function append150(database: DatabaseSync): void {
   const insert = database.prepare(
     `INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, 0, ?, 'BrandAdded', '{}', '{}')`,

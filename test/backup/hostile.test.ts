@@ -156,7 +156,7 @@ test.each<[string, (of: Altered) => void]>([
   expect(readdirSync(DATA_DIR)).toEqual([]);
 });
 
-test('only its owner can read a restored secret key, whatever its permissions in the backup', async () => {
+test('restores a secret key that only its owner can read, even if others could read it in the backup', async () => {
   const { dir, at } = altered();
   chmodSync(at('secret.key'), 0o644);
   const DATA_DIR = join(freshFolder(), 'new');

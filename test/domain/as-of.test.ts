@@ -17,7 +17,7 @@ test('as of a moment, the events up to and at that moment have happened', async 
   expect(await revisions(events, { asOf: at('23:00') })).toEqual([0, 1, 2]);
 });
 
-test('an event after a future event counts as future too, whatever its timestamp', async () => {
+test('counts every event after a future event as future, even one with an earlier timestamp', async () => {
   const events = stream('10:00', '13:00', '11:00', '14:00');
   expect(await revisions(events, { asOf: at('12:00') })).toEqual([0]);
   expect(await revisions(events, { asOf: at('13:00') })).toEqual([0, 1, 2]);

@@ -69,8 +69,8 @@ async function together(): Promise<void> {
   await promise;
 }
 /**
- * Sends a request. A transport of this SDK gives up on a call that is refused while another has refreshed the token, whatever the server
- * does, and a refresh that is sent after the answer to another one is a replay.
+ * Sends a request. The server cannot prevent two things: this SDK gives up on a call that is refused after another call has refreshed the
+ * token, and a refresh that follows the answer to another one is a replay.
  */
 async function send(to: string | URL | Request, init?: RequestInit): Promise<Response> {
   if (String(init?.body).startsWith('grant_type=refresh_token')) {

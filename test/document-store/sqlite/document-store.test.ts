@@ -113,26 +113,23 @@ describe('SQLite document store', () => {
     expect(await main.get('view-1')).not.toBe(told[0]);
   });
 
-  it('shows a request everything committed before it arrived, even after a timer has read in the same turn of the event loop', async () => {
-    const { main, worker } = await openLinked();
-    await project(worker, 'view-1', 1);
-    await nextTurn();
-    // The cache is valid until the next turn of the event loop.
-    await main.get('view-1');
-    execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
-    requestArrived();
-    expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
-  });
-
-  it('shows the documents that a checkpoint covers once the checkpoint has been read', async () => {
-    const { main, worker } = await openLinked();
-    await project(worker, 'view-1', 1);
-    await nextTurn();
-    await main.get('view-1');
-    execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
-    await linked.at(-2)?.checkpoints([views.name]);
-    expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
-  });
+  it.each([
+    ['a request arrives', async () => requestArrived()],
+    ['a checkpoint is read', async (store: OperatedDocumentStore) => store.checkpoints([views.name])],
+  ] as const)(
+    'shows what another process committed once %s, even within one turn of the event loop',
+    async (_, act) => {
+      const { main, worker } = await openLinked();
+      await project(worker, 'view-1', 1);
+      await nextTurn();
+      // The cache is valid until the next turn of the event loop.
+      await main.get('view-1');
+      execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
+      const [opened] = linked;
+      if (opened !== undefined) await act(opened);
+      expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
+    },
+  );
 
   it('never shows a stale document, even when change notifications are late or lost', { timeout: 60_000 }, async () => {
     const { main, worker, deliver, lose } = await openLinked();
