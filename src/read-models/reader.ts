@@ -1,7 +1,7 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
 import type { Documents, Query, Unread } from '../document-store/document-store.ts';
 import type { Leases } from '../document-store/lease.ts';
-import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import { type EventStore, logEnd } from '../event-store/event-store.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
@@ -64,14 +64,14 @@ export function createReader(deps: {
     leases.isHeld(leaseOf(idOf(projection)));
 
   const caughtUp = new Map<string, Promise<void>>();
-  let end: Promise<Position> | undefined;
 
+  /** Waits for the end of the log as of now, because a command may have appended since it read another read model. */
   async function catchUp<D extends object>(projection: Projection<D>, timeoutMs: number): Promise<void> {
-    end ??= logEnd(events);
+    const end = await logEnd(events);
     await known.refresh();
     const { entry } = known.get(idOf(projection)) ?? {};
     const isFailing = entry !== undefined && isUnreadable(entry);
-    if (!isFailing && (await checkpoints.waitFor(await end, { projections: [projection], timeoutMs }))) return;
+    if (!isFailing && (await checkpoints.waitFor(end, { projections: [projection], timeoutMs }))) return;
     await current(projection);
     const reason = (await isAttended(projection)) ? 'try again' : UNATTENDED;
     throw new Unavailable(
