@@ -41,7 +41,8 @@ type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
 /** Beats per allowed silence: two may fail without a loss of leases. */
 const BEATS_PER_SILENCE = 4;
-const SILENCE_MS = 3_000;
+/** A beat each second, at the same wake-ups as the other periodic jobs. */
+const SILENCE_MS = 4_000;
 /** A silence is measured to this many milliseconds. */
 const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
