@@ -13,7 +13,7 @@ export type Projection<D extends object> = {
   }[];
   /** The event types it handles. */
   readonly types: readonly EventType[];
-  /** Those after which a document is the same whatever it was before, so that it need not be read for them. */
+  /** Those after which the document does not depend on the one before, so the projector does not read it for them. */
   readonly createdBy: readonly EventType[];
   /** Key of the document an event belongs to. Called only for events of `types`. */
   key(event: Recorded): string;

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Collection, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
+import type { Collection, Documents, Find, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -73,12 +73,6 @@ export async function createUsers(deps: {
   const users = await documents.open(USERS);
   const now = () => new Date(clock()).toISOString();
 
-  async function find(email: string): Promise<Stored<UserDocument> | undefined> {
-    for await (const stored of users.find(withEmail(normalisedEmail(email))))
-      if (isUser(stored.document)) return stored;
-    return undefined;
-  }
-
   const { finish, finishAll } = createRecorder({
     ...deps,
     records: users,
@@ -93,12 +87,10 @@ export async function createUsers(deps: {
     },
   });
 
-  /** Changes a user, unless `next` returns it unchanged; retries if another write came in between. Then applies the consequences. */
+  /** Changes a user, unless there are no changes; retries if another write came in between. Then applies the consequences. */
   async function change(
     id: string,
-    next: (
-      user: UserDocument,
-    ) => { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] } | Refusal,
+    next: (user: UserDocument) => Changed | Refusal,
     context: ChangeContext,
   ): Promise<User | Refusal> {
     let refusal: Refusal | undefined;
@@ -113,19 +105,8 @@ export async function createUsers(deps: {
     return withoutHash(stored.document);
   }
 
-  let haveExisted = false;
-
   return {
-    /** Whether any user exists, or has existed since this process first found one. */
-    async exist(): Promise<boolean> {
-      if (haveExisted) return true;
-      for await (const { document } of users.find(everyDocument())) {
-        if (!isUser(document)) continue;
-        haveExisted = true;
-        break;
-      }
-      return haveExisted;
-    },
+    ...lookups(users),
 
     /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
     async add(
@@ -137,48 +118,11 @@ export async function createUsers(deps: {
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
-      const at = now();
-      const user: UserDocument = {
-        id: `usr_${randomBytes(12).toString('base64url')}`,
-        email: address,
-        accounts: unique(accounts),
-        createdAt: at,
-        passwordChangedAt: at,
-        passwordHash: await hashPassword(password),
-      };
-      const changes = user.accounts.map((account) => memberAdded(user, account));
+      const { user, changes } = newUser(address, accounts, await hashPassword(password), now());
       if (!(await users.insert(user.id, withChanges(user, changes, context))))
         return refuse('ValidationError', `The e-mail address ${address} is already in use.`);
       await finish(user.id);
       return withoutHash(user);
-    },
-
-    async get(id: string): Promise<User | undefined> {
-      const stored = await users.get(id);
-      return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
-    },
-
-    async byEmail(email: string): Promise<User | undefined> {
-      const stored = await find(email);
-      return stored && withoutHash(stored.document);
-    },
-
-    /** The users who belong to the account, or all users, ordered by e-mail. */
-    async list(account?: Account): Promise<User[]> {
-      const key = account && accountKey(account);
-      const found: User[] = [];
-      for await (const { document } of users.find(everyDocument()))
-        if (isUser(document) && (key === undefined || document.accounts.some((held) => accountKey(held) === key)))
-          found.push(withoutHash(document));
-      return found.sort((a, b) => (a.email < b.email ? -1 : 1));
-    },
-
-    /** Takes equally long for an unknown e-mail and a wrong password. */
-    async verifyPassword(email: string, password: string): Promise<User | undefined> {
-      const stored = await find(email);
-      if (!hasLength(password, { ...PASSWORD, min: 0 })) return undefined;
-      const right = await isPassword(password, stored?.document.passwordHash);
-      return right && stored !== undefined ? withoutHash(stored.document) : undefined;
     },
 
     /** Also signs the user out of every browser. Connected apps stay connected. */
@@ -186,39 +130,15 @@ export async function createUsers(deps: {
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
       const passwordHash = await hashPassword(password);
-      return change(
-        id,
-        (user) => ({
-          user: { ...user, passwordHash, passwordChangedAt: now() },
-          changes: user.accounts.map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
-        }),
-        context,
-      );
+      return change(id, (user) => withPassword(user, passwordHash, now()), context);
     },
 
     addAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
-      change(
-        id,
-        (user) =>
-          belongsTo(user, account)
-            ? { user, changes: [] }
-            : { user: { ...user, accounts: [...user.accounts, account] }, changes: [memberAdded(user, account)] },
-        context,
-      ),
+      change(id, (user) => withAccount(user, account), context),
 
     /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
     removeAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
-      change(
-        id,
-        (user) => {
-          if (!belongsTo(user, account)) return { user, changes: [] };
-          const accounts = user.accounts.filter((held) => accountKey(held) !== accountKey(account));
-          return accounts.length > 0
-            ? { user: { ...user, accounts }, changes: [memberRemoved(user, account)] }
-            : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
-        },
-        context,
-      ),
+      change(id, (user) => withoutAccount(user, account), context),
 
     /**
      * Also ends the user's sessions, disconnects the user's apps, and leaves nothing of the user in the files, if the engine lets it.
@@ -240,9 +160,87 @@ export async function createUsers(deps: {
   };
 }
 
+/** Finds users. A removed user is not found, even while its record is still there. */
+function lookups(users: Documents<UserDocument>) {
+  let haveExisted = false;
+
+  async function find(email: string): Promise<UserDocument | undefined> {
+    for await (const { document } of users.find(withEmail(normalisedEmail(email))))
+      if (isUser(document)) return document;
+    return undefined;
+  }
+
+  return {
+    /** Whether any user exists, or has existed since this process first found one. */
+    async exist(): Promise<boolean> {
+      if (haveExisted) return true;
+      for await (const { document } of users.find(everyDocument())) {
+        if (!isUser(document)) continue;
+        haveExisted = true;
+        break;
+      }
+      return haveExisted;
+    },
+
+    async get(id: string): Promise<User | undefined> {
+      const stored = await users.get(id);
+      return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
+    },
+
+    async byEmail(email: string): Promise<User | undefined> {
+      const user = await find(email);
+      return user && withoutHash(user);
+    },
+
+    /** The users who belong to the account, or all users, ordered by e-mail. */
+    async list(account?: Account): Promise<User[]> {
+      const found: User[] = [];
+      for await (const { document } of users.find(everyDocument()))
+        if (isUser(document) && (account === undefined || belongsTo(document, account)))
+          found.push(withoutHash(document));
+      return found.sort((a, b) => (a.email < b.email ? -1 : 1));
+    },
+
+    /** Takes equally long for an unknown e-mail and a wrong password. */
+    async verifyPassword(email: string, password: string): Promise<User | undefined> {
+      const user = await find(email);
+      if (!hasLength(password, { ...PASSWORD, min: 0 })) return undefined;
+      const right = await isPassword(password, user?.passwordHash);
+      return right && user !== undefined ? withoutHash(user) : undefined;
+    },
+  };
+}
+
 const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
 
 const isUser = ({ isRemoved }: UserDocument): boolean => isRemoved !== true;
+
+/** A user after a change, with the changes for the log. Without changes, the user stays as it was. */
+type Changed = { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] };
+
+function newUser(email: string, accounts: readonly Account[], passwordHash: string, at: string): Changed {
+  const id = `usr_${randomBytes(12).toString('base64url')}`;
+  const user = { id, email, accounts: unique(accounts), createdAt: at, passwordChangedAt: at, passwordHash };
+  return { user, changes: user.accounts.map((account) => memberAdded(user, account)) };
+}
+
+const withPassword = (user: UserDocument, passwordHash: string, passwordChangedAt: string): Changed => ({
+  user: { ...user, passwordHash, passwordChangedAt },
+  changes: user.accounts.map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
+});
+
+const withAccount = (user: UserDocument, account: Account): Changed =>
+  belongsTo(user, account)
+    ? { user, changes: [] }
+    : { user: { ...user, accounts: [...user.accounts, account] }, changes: [memberAdded(user, account)] };
+
+function withoutAccount(user: UserDocument, account: Account): Changed | Refusal {
+  if (!belongsTo(user, account)) return { user, changes: [] };
+  const accounts = user.accounts.filter((held) => accountKey(held) !== accountKey(account));
+  return accounts.length > 0
+    ? { user: { ...user, accounts }, changes: [memberRemoved(user, account)] }
+    : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
+}
 
 /** A removed user until its event is in the log: no personal data and no credentials. */
 const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocument): UserDocument => ({

@@ -79,7 +79,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
   await compareLog(events, whole, locations.log);
   const positionOf = (id: string): Position => {
     const found = id === '' ? LOG_START : positions.get(id);
-    if (found === undefined) throw new UnusableCopy(`${file} refers to event ${id}, which it does not hold`);
+    if (found === undefined) throw new UnusableCopy(`${file} names the event ${id}, but does not contain it`);
     return found;
   };
   onStep(`Storing ${trailer.records.toLocaleString('en')} records`);
@@ -139,7 +139,9 @@ class GroupToMake {
   /** @throws {UnusableCopy} if the event was not among those that were passed */
   position(): Position {
     if (this.#state === 'before')
-      throw new UnusableCopy(`The consumer group ${this.name} refers to event ${this.#lastEvent}, which is missing`);
+      throw new UnusableCopy(
+        `The export does not contain the event ${this.#lastEvent}, the last one of the consumer group ${this.name}`,
+      );
     return this.#position;
   }
 }

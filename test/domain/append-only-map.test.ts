@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppendOnlyMap } from '../../src/domain/append-only-map.ts';
 
-test('every map keeps its entries, whatever is added to it or to another map made of it', () => {
+test('adding to a map changes neither the map nor any other map made from it', () => {
   const KEYS = 6;
   const addition = fc.record({ to: fc.nat(20), key: fc.nat(KEYS - 1), value: fc.nat() });
   fc.assert(

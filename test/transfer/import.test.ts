@@ -196,15 +196,19 @@ test('an import refuses an export that is not of a whole store', async () => {
 });
 
 test.each([
-  ['A record', '"record":{"collection":"webhookDeliveries"', 'refers to event nobody, which it does not hold'],
-  ['A group', '"group"', `The consumer group ${REQUESTED} refers to event nobody, which is missing`],
+  ['A record', '"record":{"collection":"webhookDeliveries"', 'names the event missing-event, but does not contain it'],
+  [
+    'A group',
+    '"group"',
+    `The export does not contain the event missing-event, the last one of the consumer group ${REQUESTED}`,
+  ],
 ])('%s that refers to an event which is not in the export is refused', async (_, inLine, refusal) => {
   const store = await busyStore();
   const file = join(await temporaryFolder(), 'store.ndjson');
   const lines = (await exportTo(file, store, store.header)).trimEnd().split('\n');
   const at = lines.findIndex((line) => line.includes(inLine));
   const [, id = ''] = /"(?:lastEvent|position)":"([^"]+)"/.exec(lines[at] ?? '') ?? [];
-  const altered = lines.with(at, lines[at]?.replaceAll(id, 'nobody') ?? '').slice(0, -1);
+  const altered = lines.with(at, lines[at]?.replaceAll(id, 'missing-event') ?? '').slice(0, -1);
   await writeFile(file, asExport(altered));
   await expect(importFrom(file, await emptyStore())).rejects.toThrow(refusal);
 });
