@@ -1,10 +1,11 @@
+import type { Command } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
 import { type Cell, table } from './print.ts';
-import { wrongUsage } from './subcommand.ts';
+import { subcommand, withAccount, wrongUsage } from './subcommand.ts';
 
 /** The options `--community ID` and `--brand ID`. */
 type AccountOptions = { readonly community?: number | undefined; readonly brand?: number | undefined };
@@ -38,6 +39,25 @@ export const operateFor = (
     return isRefusal(owner) ? owner : work(core, owner.name, context);
   });
 
+type Shape<T> = {
+  readonly json: (one: T) => object;
+  readonly row: (one: T, core: OperatorCore) => Readonly<Record<string, Cell>>;
+};
+
+/** Adds the command that lists the records of one account, or of all accounts. */
+export function listCommand<T>(
+  group: Command,
+  what: string,
+  read: (core: OperatorCore, account: Account | undefined) => Promise<readonly T[]>,
+  shape: Shape<T>,
+): void {
+  const list = subcommand(group, 'list', `list ${what}`, `${group.name()} list --brand 1`);
+  withAccount(list, 'whose records to list (default: all)').action((named, command) => {
+    const account = namedAccount(named);
+    return printOwned(command, account, (core) => read(core, account), shape);
+  });
+}
+
 /**
  * Prints the records of an account, or of all accounts. Refuses an unknown account: an empty list would look like an account without
  * records.
@@ -46,10 +66,7 @@ export function printOwned<T>(
   command: Invoked,
   account: Account | undefined,
   list: (core: OperatorCore) => Promise<readonly T[]>,
-  shape: {
-    readonly json: (one: T) => object;
-    readonly row: (one: T, core: OperatorCore) => Readonly<Record<string, Cell>>;
-  },
+  shape: Shape<T>,
 ): Promise<void> {
   const print = async (core: OperatorCore) => {
     const all = await list(core);

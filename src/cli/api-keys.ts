@@ -3,11 +3,10 @@ import type { Command } from '@commander-js/extra-typings';
 import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts';
 import { LABEL, listOf } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
-import { accountText, namedAccount, operateFor, printOwned, requiredAccount } from './accounts.ts';
+import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { sumOrNames } from './arguments.ts';
-import { operate } from './operation.ts';
 import { fields } from './print.ts';
-import { answer, subcommand, withAccount } from './subcommand.ts';
+import { answer, onId, withAccount } from './subcommand.ts';
 
 /** After this time every process refuses a revoked key (src/credentials/live-states.ts). */
 const ENDED_EVERYWHERE_MS = 1_500;
@@ -21,7 +20,7 @@ export function apiKeyCommands(venue: Command): void {
 
 function addCommands(apiKey: Command): void {
   const issued = apiKey.command('issue').description('issue an API key, which is shown only once');
-  withAccount(issued, { community: 'community the key acts for', brand: 'brand the key acts for' })
+  withAccount(issued, 'the key acts for')
     .option(
       '--permissions <flags>',
       `sum of permission flags, or their names separated by commas (default: ${ALL_PERMISSIONS}, all of them)`,
@@ -55,33 +54,28 @@ Examples:
       );
     });
 
-  withAccount(subcommand(apiKey, 'list', 'list API keys, including revoked ones', 'api-key list --brand 1'), {
-    community: 'only keys of this community',
-    brand: 'only keys of this brand',
-  }).action((named, command) => {
-    const account = namedAccount(named);
-    return printOwned(command, account, ({ queries }) => queries.operator.apiKeys(account), {
-      json: toOperatorApiKey,
-      row: ({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
-        Id: apiKeyId,
-        Account: accountText(owner),
-        Key: preview,
-        Permissions: permissions,
-        Label: label,
-        Issued: issuedAt,
-        Revoked: revokedAt,
-      }),
-    });
+  listCommand(apiKey, 'API keys, including revoked ones', ({ queries }, account) => queries.operator.apiKeys(account), {
+    json: toOperatorApiKey,
+    row: ({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
+      Id: apiKeyId,
+      Account: accountText(owner),
+      Key: preview,
+      Permissions: permissions,
+      Label: label,
+      Issued: issuedAt,
+      Revoked: revokedAt,
+    }),
   });
 
-  subcommand(apiKey, 'revoke', 'revoke an API key, effective immediately', 'api-key revoke key_4fG2kQ0aLw1x')
-    .argument('<id>', 'id of the key, from `api-key list`')
-    .action((id, _, command) =>
-      operate(command, async ({ commands }, context) => {
-        const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
-        if (refusal !== undefined) return refusal;
-        await delay(ENDED_EVERYWHERE_MS);
-        return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
-      }),
-    );
+  onId(
+    apiKey,
+    'key, from `api-key list`',
+    'key_4fG2kQ0aLw1x',
+    String,
+  )('revoke', 'revoke an API key, effective immediately', async ({ commands }, id, context) => {
+    const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
+    if (refusal !== undefined) return refusal;
+    await delay(ENDED_EVERYWHERE_MS);
+    return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
+  });
 }

@@ -1,6 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
-import type { CommandContext } from '../commands/command-handler.ts';
 import { toOperatorBooking } from '../contract/booking.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -10,17 +9,19 @@ import { printOwned, requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
 import { bookingFacts, price } from './booking-text.ts';
 import { bookingHistoryCommand } from './history.ts';
-import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
-import { answer, subcommand, withAccount } from './subcommand.ts';
+import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { answer, onId, subcommand, withAccount } from './subcommand.ts';
 
 export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
+  const onBooking = onId(booking, 'booking', '7', wholeNumber);
   listCommand(booking);
-  subcommand(booking, 'show', 'show a booking', 'booking show 7')
-    .argument('<id>', 'id of the booking', wholeNumber)
-    .action((id, _, command) => operate(command, (core) => shown(core, id)));
+  onBooking('show', 'show a booking', shown);
   bookingHistoryCommand(booking);
-  addDecisionCommands(booking);
+  onBooking('approve', 'approve a request on behalf of the community', (core, id, context) =>
+    decide(core, id, ({ bookings }, { communityId }) => bookings.approve({ bookingId: id, communityId }, context)),
+  );
+  cancelCommand(booking);
 }
 
 function listCommand(booking: Command): void {
@@ -31,7 +32,7 @@ function listCommand(booking: Command): void {
       'list the bookings a community or brand sees',
       'booking list --community 1 --status Pending --from 2026-03-01',
     ),
-    { community: 'bookings of this community', brand: 'bookings made by this brand' },
+    'whose bookings to list',
   )
     .addOption(new Option('--status <status>', 'only bookings with this status').choices(BOOKING_STATUSES))
     .option('--from <date>', 'only bookings on or after this date', date)
@@ -55,14 +56,7 @@ function listCommand(booking: Command): void {
     });
 }
 
-function addDecisionCommands(booking: Command): void {
-  subcommand(booking, 'approve', 'approve a request on behalf of the community', 'booking approve 7')
-    .argument('<id>', 'id of the booking', wholeNumber)
-    .action((id, _, command) =>
-      decide(command, id, ({ bookings }, { communityId }, context) =>
-        bookings.approve({ bookingId: id, communityId }, context),
-      ),
-    );
+function cancelCommand(booking: Command): void {
   subcommand(
     booking,
     'cancel',
@@ -75,28 +69,25 @@ function addDecisionCommands(booking: Command): void {
     )
     .option('--reason <text>', 'reason shown to the other party')
     .action((id, { by: party, reason }, command) =>
-      decide(command, id, ({ bookings }, found, context) => {
-        const by = party === 'brand' ? ({ kind: 'Brand', id: found.brandId } as const) : communityOf(found);
-        return bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, context);
-      }),
+      operate(command, (core, context) =>
+        decide(core, id, ({ bookings }, found) => {
+          const by = party === 'brand' ? ({ kind: 'Brand', id: found.brandId } as const) : communityOf(found);
+          return bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, context);
+        }),
+      ),
     );
 }
 
 /** Decides about a booking, and shows the result. */
-const decide = (
-  command: Invoked,
+async function decide(
+  core: OperatorCore,
   id: number,
-  decision: (
-    commands: OperatorCore['commands'],
-    booking: ReadableBooking,
-    context: CommandContext,
-  ) => Promise<object | Refusal>,
-): Promise<void> =>
-  operate(command, async (core, context) => {
-    const found = await get(core, id);
-    if (isRefusal(found)) return found;
-    return answer(await decision(core.commands, found, context), () => shown(core, id));
-  });
+  decision: (commands: OperatorCore['commands'], booking: ReadableBooking) => Promise<object | Refusal>,
+): Promise<Answer | Refusal> {
+  const found = await get(core, id);
+  if (isRefusal(found)) return found;
+  return answer(await decision(core.commands, found), () => shown(core, id));
+}
 
 const communityOf = ({ communityId: id }: BookingDocument) => ({ kind: 'Community', id }) as const satisfies Account;
 

@@ -1,9 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { refuse } from '../domain/decision.ts';
-import { accountText, namedAccount, operateFor, printOwned, requiredAccount } from './accounts.ts';
-import { operate } from './operation.ts';
+import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { fields } from './print.ts';
-import { answer, subcommand, withAccount } from './subcommand.ts';
+import { answer, onId, subcommand, withAccount } from './subcommand.ts';
 
 export function clientCommands(venue: Command): void {
   const client = venue
@@ -17,7 +16,7 @@ export function clientCommands(venue: Command): void {
       'add a service client for a community or brand; its secret is shown only once',
       'client add --brand 1 --grant client_credentials --name "Nightly import"',
     ),
-    { community: 'community the client acts for', brand: 'brand the client acts for' },
+    'the client acts for',
   )
     .addOption(
       new Option('--grant <grant>', 'OAuth grant type').choices(['client_credentials']).default('client_credentials'),
@@ -38,12 +37,11 @@ export function clientCommands(venue: Command): void {
       );
     });
 
-  withAccount(subcommand(client, 'list', 'list service clients, without their secrets', 'client list --brand 1'), {
-    community: 'only clients of this community',
-    brand: 'only clients of this brand',
-  }).action((named, command) => {
-    const account = namedAccount(named);
-    return printOwned(command, account, ({ authorizationServer }) => authorizationServer.clients.listClients(account), {
+  listCommand(
+    client,
+    'service clients, without their secrets',
+    ({ authorizationServer }, account) => authorizationServer.clients.listClients(account),
+    {
       json: (found) => found,
       row: (found) => ({
         'Client id': found.clientId,
@@ -51,21 +49,20 @@ export function clientCommands(venue: Command): void {
         Name: found.name,
         Added: found.createdAt,
       }),
-    });
-  });
+    },
+  );
 
-  subcommand(
+  onId(
     client,
+    'client',
+    'client_4fG2kQ0aLw1x',
+    String,
+  )(
     'remove',
     'remove a service client, or an app that registered itself; its tokens stop working immediately',
-    'client remove client_4fG2kQ0aLw1x',
-  )
-    .argument('<id>', 'client id')
-    .action((id, _, command) =>
-      operate(command, async ({ authorizationServer }, context) =>
-        (await authorizationServer.clients.removeClient(id, context))
-          ? { json: { clientId: id, removed: true }, text: `Removed client ${id}.` }
-          : refuse('ResourceNotFound', `There is no client ${id}.`),
-      ),
-    );
+    async ({ authorizationServer }, id, context) =>
+      (await authorizationServer.clients.removeClient(id, context))
+        ? { json: { clientId: id, removed: true }, text: `Removed client ${id}.` }
+        : refuse('ResourceNotFound', `There is no client ${id}.`),
+  );
 }

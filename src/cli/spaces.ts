@@ -1,7 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { CommandContext } from '../commands/command-handler.ts';
 import { toOperatorSpace } from '../contract/space.ts';
-import type { Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { formatAmount } from '../domain/pricing.ts';
@@ -9,7 +7,7 @@ import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields } from './print.ts';
-import { answer, subcommand, wrongUsage } from './subcommand.ts';
+import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
 
 /** Descriptions of options that `add` requires and `change` allows. */
 const TERMS = {
@@ -24,11 +22,12 @@ export function spaceCommands(venue: Command): void {
   const space = venue.command('space').description('manage spaces, which can be booked');
   addCommand(space);
   changeCommand(space);
-  onSpace(space, 'close', 'stop taking new bookings; existing ones stay', ({ catalogue }, id, context) =>
-    catalogue.closeSpace(id, context),
+  const onSpace = onId(space, 'space', '4', wholeNumber);
+  onSpace('close', 'stop taking new bookings; existing ones stay', async (core, id, context) =>
+    answer(await core.commands.catalogue.closeSpace(id, context), () => shown(core, id)),
   );
-  onSpace(space, 'open', 'start taking bookings again', ({ catalogue }, id, context) =>
-    catalogue.openSpace(id, context),
+  onSpace('open', 'start taking bookings again', async (core, id, context) =>
+    answer(await core.commands.catalogue.openSpace(id, context), () => shown(core, id)),
   );
   listCommand(space);
 }
@@ -67,22 +66,6 @@ function changeCommand(space: Command): void {
         answer(await core.commands.catalogue.changeSpace({ spaceId: id, terms }, context), () => shown(core, id)),
       );
     });
-}
-
-/** Adds a command whose only argument is the id of a space, which it changes and shows. */
-function onSpace(
-  space: Command,
-  name: string,
-  description: string,
-  change: (commands: OperatorCore['commands'], id: number, context: CommandContext) => Promise<object | Refusal>,
-): void {
-  subcommand(space, name, description, `space ${name} 4`)
-    .argument('<id>', 'id of the space', wholeNumber)
-    .action((id, _, command) =>
-      operate(command, async (core, context) =>
-        answer(await change(core.commands, id, context), () => shown(core, id)),
-      ),
-    );
 }
 
 function listCommand(space: Command): void {

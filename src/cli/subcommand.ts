@@ -1,6 +1,8 @@
 import { type Command, CommanderError, type OptionValues } from '@commander-js/extra-typings';
+import type { CommandContext } from '../commands/command-handler.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
+import { type Answer, type OperatorCore, operate } from './operation.ts';
 
 /** Adds a command to a group. Its help shows the examples, each without the leading `venue`. */
 export function subcommand(group: Command, name: string, description: string, ...examples: readonly string[]): Command {
@@ -9,11 +11,34 @@ export function subcommand(group: Command, name: string, description: string, ..
   return group.command(name).description(description).addHelpText('after', help);
 }
 
-/** Adds the options `--community ID` and `--brand ID`, of which `namedAccount` and `requiredAccount` take one. */
+/**
+ * Adds commands whose only argument is an id.
+ * @param what the id is of, for the help
+ * @param example of an id
+ */
+export const onId =
+  <I>(group: Command, what: string, example: string, parse: (text: string) => I) =>
+  (
+    name: string,
+    description: string,
+    work: (core: OperatorCore, id: I, context: CommandContext) => Promise<Answer | Refusal>,
+  ): void => {
+    subcommand(group, name, description, `${group.name()} ${name} ${example}`)
+      .argument('<id>', `id of the ${what}`, (text) => ({ id: parse(text) }))
+      .action(({ id }, _, command) => operate(command, (core, context) => work(core, id, context)));
+  };
+
+/**
+ * Adds the options `--community ID` and `--brand ID`, of which `namedAccount` and `requiredAccount` take one.
+ * @param use what the account is for, for the help: `the key acts for`
+ */
 export const withAccount = <Arguments extends unknown[], Options extends OptionValues>(
   command: Command<Arguments, Options>,
-  { community, brand }: Record<'community' | 'brand', string>,
-) => command.option('--community <id>', community, wholeNumber).option('--brand <id>', brand, wholeNumber);
+  use: string,
+) =>
+  command
+    .option('--community <id>', `community ${use}`, wholeNumber)
+    .option('--brand <id>', `brand ${use}`, wholeNumber);
 
 /** The options contradict each other, or lack one. */
 export const wrongUsage = (message: string): CommanderError => new CommanderError(2, 'venue.usage', message);

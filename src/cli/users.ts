@@ -3,31 +3,24 @@ import type { User, Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { toPublicAccount } from '../contract/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
-import { accountText, namedAccount, operateFor, requiredAccount } from './accounts.ts';
+import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { type Answer, type Invoked, operate } from './operation.ts';
 import { readPassword } from './password.ts';
-import { fields, table } from './print.ts';
+import { fields } from './print.ts';
 import { answer, subcommand, withAccount } from './subcommand.ts';
 
 export function userCommands(venue: Command): void {
   const user = venue.command('user').description('manage users, who sign in to the console and connect apps');
   addMembershipCommands(user);
 
-  withAccount(subcommand(user, 'list', 'list users', 'user list --brand 1'), {
-    community: 'only users of this community',
-    brand: 'only users of this brand',
-  }).action((named, command) => {
-    const account = namedAccount(named);
-    return operate(command, async ({ users }) => {
-      const all = await users.list(account);
-      const rows = all.map(({ id, email, accounts, createdAt }) => ({
-        Id: id,
-        'E-mail': email,
-        Accounts: accounts.map(accountText).join(', '),
-        Added: createdAt,
-      }));
-      return { json: all.map(printed), text: table(rows) };
-    });
+  listCommand(user, 'users', ({ users }, account) => users.list(account), {
+    json: printed,
+    row: ({ id, email, accounts, createdAt }) => ({
+      Id: id,
+      'E-mail': email,
+      Accounts: accounts.map(accountText).join(', '),
+      Added: createdAt,
+    }),
   });
 
   onUser(
@@ -59,7 +52,7 @@ function addMembershipCommands(user: Command): void {
     .command('add')
     .description('add a user to a community or brand; prompts for the password or reads it from stdin')
     .requiredOption('--email <address>', 'e-mail address to sign in with');
-  withAccount(added, { community: 'community the user acts for', brand: 'brand the user acts for' })
+  withAccount(added, 'the user acts for')
     .addHelpText(
       'after',
       `
@@ -82,7 +75,7 @@ Examples:
       'let a user act for another community or brand',
       'user join --email ada@example.com --brand 2',
     ),
-    { community: 'community to act for', brand: 'brand to act for' },
+    'to act for',
   ).action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
     return operateFor(command, account, ({ users }, _, context) =>
@@ -97,7 +90,7 @@ Examples:
       'stop a user acting for a community or brand, and disconnect the apps they connected to it',
       'user leave --email ada@example.com --brand 2',
     ),
-    { community: 'community to stop acting for', brand: 'brand to stop acting for' },
+    'to stop acting for',
   ).action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
     return operateOnUser(command, email, async (users, { id }, context) =>

@@ -1,17 +1,16 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { CommandContext } from '../commands/command-handler.ts';
 import { DELIVERY_STATES } from '../contract/delivery.ts';
 import { toOperatorWebhook } from '../contract/webhook.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { picked } from '../domain/picked.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import type { Attempt, DeliveryDocument } from '../webhooks/webhooks.ts';
-import { accountText, namedAccount, printOwned } from './accounts.ts';
+import { accountText, listCommand } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
-import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
-import { answer, subcommand, withAccount } from './subcommand.ts';
+import { answer, onId, subcommand } from './subcommand.ts';
 
 export function webhookCommands(venue: Command): void {
   const webhook = venue.command('webhook').description('manage webhook registrations and their deliveries');
@@ -19,35 +18,25 @@ export function webhookCommands(venue: Command): void {
   addDeliveryCommands(webhook);
 }
 
-type Work = (core: OperatorCore, id: string, context: CommandContext) => Promise<Answer | Refusal>;
-
-/** Adds a command whose only argument is the id of a registration. */
-function onRegistration(webhook: Command, name: string, description: string, work: Work): void {
-  subcommand(webhook, name, description, `webhook ${name} wh_Zb0…`)
-    .argument('<id>', 'id of the registration')
-    .action((id, _, command) => operate(command, (core, context) => work(core, id, context)));
-}
-
 function addRegistrationCommands(webhook: Command): void {
-  withAccount(subcommand(webhook, 'list', 'list webhook registrations', 'webhook list --brand 1'), {
-    community: 'only registrations of this community',
-    brand: 'only registrations of this brand',
-  }).action((named, command) => {
-    const account = namedAccount(named);
-    const list = async (core: OperatorCore) => {
+  const onRegistration = onId(webhook, 'registration', 'wh_Zb0…', String);
+  listCommand(
+    webhook,
+    'webhook registrations',
+    async (core, account) => {
       const all = await core.queries.operator.webhooks(account);
       return Promise.all(all.map((each) => withPause(core, each)));
-    };
-    return printOwned(command, account, list, { json: toOperatorWebhook, row: registrationRow });
-  });
+    },
+    { json: toOperatorWebhook, row: registrationRow },
+  );
 
-  onRegistration(webhook, 'test', 'send a Test event, without retries', async ({ webhooks }, id) =>
+  onRegistration('test', 'send a Test event, without retries', async ({ webhooks }, id) =>
     answer(await webhooks.sendTest(id), (sent) => ({
       json: printed(sent),
       text: `Delivery ${sent.deliveryId} is due now.`,
     })),
   );
-  onRegistration(webhook, 'enable', 'resume deliveries to a disabled registration', async ({ commands }, id, context) =>
+  onRegistration('enable', 'resume deliveries to a disabled registration', async ({ commands }, id, context) =>
     answer(await commands.webhooks.enable({ webhookId: id }, context), () => ({
       json: { id, status: 'enabled' },
       text: `Enabled webhook ${id}.`,
@@ -69,14 +58,13 @@ function addRegistrationCommands(webhook: Command): void {
         })),
       ),
     );
-  onRegistration(webhook, 'remove', 'remove a registration permanently', async ({ commands }, id, context) =>
+  onRegistration('remove', 'remove a registration permanently', async ({ commands }, id, context) =>
     answer(await commands.webhooks.remove({ webhookId: id }, context), () => ({
       json: { id, removed: true },
       text: `Removed webhook ${id}.`,
     })),
   );
   onRegistration(
-    webhook,
     'rotate',
     'create a new signing secret; the old one stays valid for 24 hours',
     async ({ commands }, id, context) =>
@@ -92,6 +80,7 @@ function addRegistrationCommands(webhook: Command): void {
 }
 
 function addDeliveryCommands(webhook: Command): void {
+  const onDelivery = onId(webhook, 'delivery, from `webhook deliveries`', '0198f2c4-…:wh_Zb0…', String);
   subcommand(
     webhook,
     'deliveries',
@@ -119,7 +108,7 @@ function addDeliveryCommands(webhook: Command): void {
       }),
     );
 
-  onDelivery(webhook, 'delivery', 'show a delivery with its payload and all attempts', async ({ webhooks }, id) => {
+  onDelivery('delivery', 'show a delivery with its payload and all attempts', async ({ webhooks }, id) => {
     const delivery = await webhooks.getDelivery(id);
     if (delivery === undefined) return refuse('ResourceNotFound', `There is no delivery ${id}.`);
     const attempts = delivery.attempts.map((attempt) => ({
@@ -133,7 +122,6 @@ function addDeliveryCommands(webhook: Command): void {
     return { json: printed(delivery), text: `${fields(facts)}\n\n${table(attempts)}` };
   });
   onDelivery(
-    webhook,
     'resend',
     'send a delivery again, in any state; needs a running process with the webhooks role',
     async ({ webhooks }, id) =>
@@ -171,13 +159,6 @@ const printed = (delivery: DeliveryDocument) => ({
   })),
   ...picked(delivery, ['eventAt', 'createdAt', 'expiresAt', 'reason']),
 });
-
-/** Adds a command whose only argument is the id of a delivery. */
-function onDelivery(webhook: Command, name: string, description: string, work: Work): void {
-  subcommand(webhook, name, description, `webhook ${name} 0198f2c4-…:wh_Zb0…`)
-    .argument('<delivery-id>', 'id of the delivery, from `webhook deliveries`')
-    .action((id, _, command) => operate(command, (core, context) => work(core, id, context)));
-}
 
 type Registration = Parameters<typeof toOperatorWebhook>[0];
 
