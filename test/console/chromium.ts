@@ -4,7 +4,14 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { Browser as HttpBrowser } from '../browser.ts';
 import { reportEngine } from '../engines.ts';
 
-const CANDIDATES = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** Debian's `/usr/bin/chromium` is a script that starts the first of these with settings for a desktop. */
+const CANDIDATES = [
+  process.env.CHROMIUM,
+  '/usr/lib/chromium/chromium',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 
 const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path));
 
@@ -27,6 +34,8 @@ export function launchChromium(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // Each window would load two pages and a process of their own for the address bar. Chromium adds them to Playwright's list.
+      '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup',
     ],
   });
 }
