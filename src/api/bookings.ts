@@ -21,7 +21,7 @@ import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createBookingTexts } from './booking-texts.ts';
 import { takeTurn } from './caller-turns.ts';
-import { CacheHeaders, cacheable, digestOf, entityTagsOf, sendTagged } from './entity-tags.ts';
+import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { createResponseCache } from './response-cache.ts';
@@ -44,15 +44,7 @@ export const bookingRoutes =
 
     app.get(
       '/bookings',
-      {
-        config: { access: { permission: 'ReadBookings' } },
-        schema: {
-          operationId: 'listBookings',
-          querystring: BookingsQuery,
-          headers: CacheHeaders,
-          response: { ...cacheable(Bookings), ...errors(400, 401, 403, 500) },
-        },
-      },
+      taggedRoute('ReadBookings', 'listBookings', { querystring: BookingsQuery }, Bookings, 400),
       async (request, reply) => {
         const { account } = request.caller;
         return sendList(request, reply, {
@@ -73,7 +65,7 @@ export const bookingRoutes =
           operationId: 'createBooking',
           headers: IdempotencyHeaders,
           body: CreateBooking,
-          response: { 201: BookingDto, ...errors(400, 401, 403, 404, 422, 500) },
+          response: { 201: BookingDto, ...errors(400, 404, 422) },
         },
       },
       async (request, reply) => {
@@ -91,16 +83,14 @@ export const bookingRoutes =
 
     app.get(
       '/bookings/:id/history',
-      {
-        config: { access: { permission: 'ReadBookings' } },
-        schema: {
-          operationId: 'getBookingHistory',
-          params: BookingParams,
-          querystring: HistoryQuery,
-          headers: CacheHeaders,
-          response: { ...cacheable(History), ...errors(400, 401, 403, 404, 500) },
-        },
-      },
+      taggedRoute(
+        'ReadBookings',
+        'getBookingHistory',
+        { params: BookingParams, querystring: HistoryQuery },
+        History,
+        400,
+        404,
+      ),
       async (request, reply) => {
         if (!(await takeTurn(request, reply))) return reply;
         const { id } = request.params;

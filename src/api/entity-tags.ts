@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type TSchema, Type } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { errors } from '../contract/schemas/errors.ts';
+import type { OperationId } from '../description/operations.ts';
+import type { PermissionName } from '../domain/permissions.ts';
 
 /** Makes the entity tag of an answer from the version of its inputs (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;
@@ -61,13 +64,32 @@ const CacheControl = Type.String({
   description: 'private, no-cache: keep it, and ask each time whether it is current.',
 });
 
-/** The responses of a route whose answers have an entity tag, for validation and the OpenAPI description. */
-export const cacheable = <S extends TSchema>(answer: S) => ({
-  200: { ...answer, headers: { ETag, 'Cache-Control': CacheControl } },
-  304: { ...Type.Null(), headers: { ETag } },
+/** The request headers of a route whose answers have an entity tag. */
+const CacheHeaders = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of the answer that the client has.' })),
 });
 
-/** The request headers of such a route. */
-export const CacheHeaders = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of the answer that the client has.' })),
+/**
+ * The options of a route whose answers have an entity tag.
+ * @param inputs the schemas of its path and query parameters
+ * @param failures besides those of every operation
+ */
+export const taggedRoute = <I extends { readonly params?: TObject; readonly querystring?: TObject }, A extends TSchema>(
+  permission: PermissionName,
+  operationId: OperationId,
+  inputs: I,
+  answer: A,
+  ...failures: (400 | 404)[]
+) => ({
+  config: { access: { permission } },
+  schema: {
+    operationId,
+    ...inputs,
+    headers: CacheHeaders,
+    response: {
+      200: { ...answer, headers: { ETag, 'Cache-Control': CacheControl } },
+      304: { ...Type.Null(), headers: { ETag } },
+      ...errors(...failures),
+    },
+  },
 });

@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { toReviewDto } from '../contract/review.ts';
-import { errors } from '../contract/schemas/errors.ts';
 import { CommunityParams, ReviewDto } from '../contract/schemas/review.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
-import { CacheHeaders, cacheable, entityTagsOf } from './entity-tags.ts';
+import { entityTagsOf, taggedRoute } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { serializerOf } from './serializer.ts';
@@ -20,15 +19,7 @@ export const reviewRoutes =
 
     app.get(
       '/communities/:communityId/reviews',
-      {
-        config: { access: { permission: 'ReadReviews' } },
-        schema: {
-          operationId: 'listReviews',
-          params: CommunityParams,
-          headers: CacheHeaders,
-          response: { ...cacheable(Reviews), ...errors(400, 401, 403, 404, 500) },
-        },
-      },
+      taggedRoute('ReadReviews', 'listReviews', { params: CommunityParams }, Reviews, 400, 404),
       async (request, reply) => {
         const found = await queries.reviews.list(request.caller.account, request.params.communityId);
         if (isRefusal(found)) return sendRefusal(reply, found);

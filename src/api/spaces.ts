@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/schemas/availability.ts';
-import { errors } from '../contract/schemas/errors.ts';
 import { SpaceDto } from '../contract/schemas/space.ts';
 import { toSpaceDto } from '../contract/space.ts';
 import type { Settings } from '../description/settings.ts';
@@ -9,7 +8,7 @@ import { isRefusal } from '../domain/decision.ts';
 import type { NamedSpace } from '../domain/space.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createAvailabilityAnswers } from './availability-answers.ts';
-import { CacheHeaders, cacheable, digest, digestOf, entityTagsOf, sendTagged } from './entity-tags.ts';
+import { digest, digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { serializerOf } from './serializer.ts';
@@ -27,7 +26,6 @@ export const spaceRoutes =
   async (app) => {
     const { queries, release, settings } = deps;
     const { serviceFeePercent, currency } = settings;
-    const access = { permission: 'ReadAvailability' } as const;
     /** Hashes of documents instead of answers, because hashes of unchanged documents are cached. */
     const versionOf = ({ space, communityName }: NamedSpace): string => `${digestOf(space)} ${communityName}`;
     const pricedRelease = `${release} ${serviceFeePercent} ${currency}`;
@@ -36,41 +34,22 @@ export const spaceRoutes =
     const availabilityTagOf = entityTagsOf(release, AvailabilityResponse);
     const answerOf = createAvailabilityAnswers();
 
-    app.get(
-      '/spaces',
-      {
-        config: { access },
-        schema: {
-          operationId: 'listSpaces',
-          headers: CacheHeaders,
-          response: { ...cacheable(Spaces), ...errors(401, 403, 500) },
-        },
-      },
-      async (request, reply) => {
-        const { account } = request.caller;
-        const found = await queries.spaces.listNamed(account);
-        // A community also sees its spaces that take no bookings at the moment.
-        const listed = account.kind === 'Community' ? found : found.filter(({ space }) => space.active);
-        return sendList(request, reply, {
-          version: { id: listed.map(versionOf).join(), isShown: async () => true },
-          entityTagOf: listTagOf,
-          pages: inTurn(listed),
-          textsOf: (space) => [stringifySpace(toSpaceDto(space, settings))],
-        });
-      },
-    );
+    app.get('/spaces', taggedRoute('ReadAvailability', 'listSpaces', {}, Spaces), async (request, reply) => {
+      const { account } = request.caller;
+      const found = await queries.spaces.listNamed(account);
+      // A community also sees its spaces that take no bookings at the moment.
+      const listed = account.kind === 'Community' ? found : found.filter(({ space }) => space.active);
+      return sendList(request, reply, {
+        version: { id: listed.map(versionOf).join(), isShown: async () => true },
+        entityTagOf: listTagOf,
+        pages: inTurn(listed),
+        textsOf: (space) => [stringifySpace(toSpaceDto(space, settings))],
+      });
+    });
 
     app.get(
       '/spaces/:spaceId',
-      {
-        config: { access },
-        schema: {
-          operationId: 'getSpace',
-          params: SpaceParams,
-          headers: CacheHeaders,
-          response: { ...cacheable(SpaceDto), ...errors(400, 401, 403, 404, 500) },
-        },
-      },
+      taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDto, 400, 404),
       async (request, reply) => {
         const { spaceId } = request.params;
         const found = await queries.spaces.getNamed(request.caller.account, spaceId);
@@ -82,16 +61,14 @@ export const spaceRoutes =
 
     app.get(
       '/spaces/:spaceId/availability',
-      {
-        config: { access },
-        schema: {
-          operationId: 'getAvailability',
-          params: SpaceParams,
-          querystring: AvailabilityQuery,
-          headers: CacheHeaders,
-          response: { ...cacheable(AvailabilityResponse), ...errors(400, 401, 403, 404, 500) },
-        },
-      },
+      taggedRoute(
+        'ReadAvailability',
+        'getAvailability',
+        { params: SpaceParams, querystring: AvailabilityQuery },
+        AvailabilityResponse,
+        400,
+        404,
+      ),
       async (request, reply) => {
         const { account } = request.caller;
         const found = await queries.availability({ account, ...request.params, ...request.query });

@@ -41,7 +41,7 @@ export const webhookRoutes =
         config: { access },
         schema: {
           operationId: 'listWebhooks',
-          response: { 200: Type.Array(WebhookDto), ...errors(401, 403, 500) },
+          response: { 200: Type.Array(WebhookDto), ...errors() },
         },
       },
       async (request, reply) => {
@@ -57,7 +57,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'createWebhook',
           body: CreateWebhook,
-          response: { 201: WebhookCreatedDto, ...errors(401, 403, 500), 400: REFUSED },
+          response: { 201: WebhookCreatedDto, ...errors(), 400: REFUSED },
         },
       },
       async (request, reply) => {
@@ -78,7 +78,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'deleteWebhook',
           params: WebhookParams,
-          response: { 204: Type.Null(), ...errors(400, 401, 403, 404, 500) },
+          response: { 204: Type.Null(), ...errors(400, 404) },
         },
       },
       async (request, reply) => {
