@@ -16,16 +16,10 @@ import { createLiveFeed, type LiveFeed } from './live/live.ts';
 import { createPageHandler, type PageHandler } from './page-handler.ts';
 import { createPageRenderer } from './page-renderer.ts';
 import { registerPages } from './pages.ts';
-import {
-  type AccountOf,
-  type ConsoleRoutes,
-  Form,
-  type Handler,
-  isOfKind,
-  missing,
-  type PageDeps,
-  type Routes,
-} from './parts/visit.ts';
+import { missing } from './parts/answer.ts';
+import { type ConsoleRoutes, type Handler, isOfKind, type PageDeps, type Routes } from './parts/routes.ts';
+import { Form } from './parts/typed-form.ts';
+import type { AccountOf } from './parts/visit.ts';
 import { createCookies } from './sessions/cookies.ts';
 import { rejectForm, type SessionDeps } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck } from './sessions/session-check.ts';

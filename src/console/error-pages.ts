@@ -9,9 +9,9 @@ import {
   RETRY_AFTER_SECONDS,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
+import type { Shown } from './parts/answer.ts';
 import { capitalised } from './parts/formats.ts';
 import { buttonLink, startPageOf } from './parts/frame.ts';
-import type { Shown } from './parts/visit.ts';
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 

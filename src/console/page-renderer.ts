@@ -4,9 +4,11 @@ import { defined } from '../domain/defined.ts';
 import { html } from '../html/html.ts';
 import { page, sendPage } from '../html/layout.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import type { Shown } from './parts/answer.ts';
 import { hasProblems } from './parts/forms.ts';
 import { contentOf, type NamedAccount, printedHead, rail } from './parts/frame.ts';
-import type { PageDeps, Shown, Visit } from './parts/visit.ts';
+import type { PageDeps } from './parts/routes.ts';
+import type { Visit } from './parts/visit.ts';
 
 export type PageRenderer = ReturnType<typeof createPageRenderer>;
 

@@ -5,11 +5,14 @@ import type { Timestamp } from '../../domain/ids.ts';
 import { LABEL } from '../../domain/limits.ts';
 import { Permission, permissionNames, usablePermissions } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { type Answer, done, missing } from '../parts/answer.ts';
 import { counted, fromNow, moment } from '../parts/formats.ts';
-import { choices, confirm, field, maskOf, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { choices, confirm, field, maskOf, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
-import { type Answer, done, missing, type PageDeps, type Problems, type Routes, type Visit } from '../parts/visit.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
 import { PERMISSION_LABELS, permissionsText } from './permission-labels.ts';
 import { secretPage } from './secret-page.ts';
@@ -51,7 +54,7 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
     return isRefusal(outcome) ? missing('API key') : done(PATH, 'API key revoked. Requests with it are now rejected.');
   });
 
-  async function listPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
+  async function listPage(visit: Visit, problems: Problems = {}): Promise<Answer> {
     const keys = await queries.apiKeys.listOfAccount(visit.account);
     const active = keys.filter(({ revokedAt }) => revokedAt === undefined);
     const revoked = keys.filter(({ revokedAt }) => revokedAt !== undefined);

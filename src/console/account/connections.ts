@@ -2,11 +2,14 @@ import { whatScopesAllow } from '../../auth/scopes.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { LABEL } from '../../domain/limits.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { type Answer, done, missing } from '../parts/answer.ts';
 import { bareMoment, moment, zoneName } from '../parts/formats.ts';
-import { confirm, field, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { confirm, field, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
-import { type Answer, done, missing, type PageDeps, type Problems, type Routes, type Visit } from '../parts/visit.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
 import { secretPage } from './secret-page.ts';
 
@@ -66,7 +69,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
       : missing('service client'),
   );
 
-  async function clientsPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
+  async function clientsPage(visit: Visit, problems: Problems = {}): Promise<Answer> {
     const list = await clients.listClients(visit.account);
     return {
       title: 'Service clients',

@@ -15,7 +15,8 @@ import { field, hasProblems, select } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, pager } from '../parts/links.ts';
 import { dataTable } from '../parts/tables.ts';
-import { type Form, idOf, type Problems, type Visit } from '../parts/visit.ts';
+import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
 
 /** Finding deliveries: the newest of one webhook or of all, those of a booking, and the one with a known id. */

@@ -3,18 +3,12 @@ import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { html, named } from '../../html/html.ts';
 import { type DeliveryDocument, RETENTION_MS } from '../../webhooks/webhooks.ts';
+import { missing, notDone } from '../parts/answer.ts';
 import { withVia } from '../parts/back-link.ts';
 import { addressOf } from '../parts/links.ts';
-import {
-  type Form,
-  handlersFor,
-  idOf,
-  missing,
-  notDone,
-  type PageDeps,
-  type Routes,
-  type Visit,
-} from '../parts/visit.ts';
+import { handlersFor, type PageDeps, type Routes } from '../parts/routes.ts';
+import { type Form, idOf } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { deliveryList } from './delivery-list.ts';
 import { attemptsShown, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
 import { DELIVERIES, WEBHOOKS } from './webhooks.ts';

@@ -5,11 +5,12 @@ import type { Recorded } from '../../domain/events.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
+import type { Shown } from '../parts/answer.ts';
 import { backTo, withVia } from '../parts/back-link.ts';
 import { bareSecond, counted, fromNow, second } from '../parts/formats.ts';
 import { hiddenField, onceField, postForm } from '../parts/forms.ts';
 import { addressOf, noticeOf, pager } from '../parts/links.ts';
-import type { Shown, Visit } from '../parts/visit.ts';
+import type { Visit } from '../parts/visit.ts';
 
 /** How deliveries are displayed. */
 

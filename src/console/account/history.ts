@@ -6,12 +6,15 @@ import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
+import type { Link } from '../parts/answer.ts';
 import { withVia } from '../parts/back-link.ts';
 import { amount, capitalised, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
 import { emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
-import type { Form, Link, PageDeps, Routes, Visit } from '../parts/visit.ts';
+import type { Form } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { PERMISSION_LABELS } from './permission-labels.ts';
 import { LABELS as SPACE_LABELS } from './space-list.ts';
 

@@ -1,7 +1,7 @@
 import { type Html, html, type Interpolated } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
+import type { Link, Shown } from '../parts/answer.ts';
 import { buttonLink } from '../parts/frame.ts';
-import type { Link, Shown } from '../parts/visit.ts';
 
 type Secret = {
   readonly title: string;

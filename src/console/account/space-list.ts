@@ -4,12 +4,14 @@ import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
+import type { Shown } from '../parts/answer.ts';
 import { onlyZone, zoneNote } from '../parts/booking-views.ts';
 import { amount, clock, counted, duration, zoneName } from '../parts/formats.ts';
-import { actionButton, confirm, field, hasProblems, NO_PROBLEMS } from '../parts/forms.ts';
+import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { dataTable } from '../parts/tables.ts';
-import type { Problems, Settings, Shown, Visit } from '../parts/visit.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Settings, Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
 
@@ -84,7 +86,7 @@ export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
     };
 
   const asked = visit.query.text('q');
-  const problems = hasLength(asked, TEXT) ? NO_PROBLEMS : { q: `Search for at most ${TEXT.max} characters.` };
+  const problems = hasLength(asked, TEXT) ? {} : { q: `Search for at most ${TEXT.max} characters.` };
   const search = searchForm(asked, problems);
   return { ...page, problems, main: html`${search}${!hasProblems(problems) && found(asked, spaces, visit.settings)}` };
 }

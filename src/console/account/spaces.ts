@@ -9,23 +9,13 @@ import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
+import { type Answer, done, missing, nothingToDo, type Shown } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { momentIn } from '../parts/formats.ts';
-import { type Field, field, hiddenField, NO_PROBLEMS, onceField, postForm, problemOf } from '../parts/forms.ts';
-import {
-  type Answer,
-  type ConsoleRoutes,
-  done,
-  type Form,
-  handlersFor,
-  missing,
-  nothingToDo,
-  type PageDeps,
-  type Problems,
-  type Settings,
-  type Shown,
-  type Visit,
-} from '../parts/visit.ts';
+import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
+import type { Settings, Visit } from '../parts/visit.ts';
 import { historyOf } from './history.ts';
 import { LABELS, openBadge, openOrClose, PATH, shownTerms, spaceList, type Typed } from './space-list.ts';
 
@@ -44,7 +34,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   community.get(`${PATH}/new`, async (visit) => {
     const isFirst = (await queries.spaces.list(visit.account)).length === 0;
     const typed = visit.restored ? typedIn(visit.restored) : typedOf(undefined);
-    return newPage(visit, typed, NO_PROBLEMS, isFirst);
+    return newPage(visit, typed, {}, isFirst);
   });
 
   community.post(
@@ -65,7 +55,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
       const { restored } = visit;
       return restored === undefined
         ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
-        : editPage(visit, space, typedIn(restored), NO_PROBLEMS, seenIn(restored));
+        : editPage(visit, space, typedIn(restored), {}, seenIn(restored));
     }),
   );
 
@@ -108,7 +98,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   }
 }
 
-function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS, isFirst = false): Shown {
+function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false): Shown {
   const button = html`<div><button class="button">Add space</button></div>`;
   const content = html`${viaField(visit)}${onceField()}${fields(visit.settings, typed, problems)}${button}`;
   const main = postForm(visit, `${PATH}/new`, 'card fields narrow', content);
@@ -118,13 +108,7 @@ function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS, i
 }
 
 /** @param seen what the form was made from, if that was not the space as it is */
-function editPage(
-  visit: Visit,
-  space: Space,
-  typed: Typed,
-  problems: Problems = NO_PROBLEMS,
-  seen: SpaceTerms = space,
-): Shown {
+function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = {}, seen: SpaceTerms = space): Shown {
   const { spaceId, active } = space;
   const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
   return {
@@ -209,7 +193,7 @@ const isTerms = (seen: unknown): seen is SpaceTerms =>
 /** Points out terms that earlier rules allowed and today's do not, before the user tries to save. */
 function outdated(space: Space): Problems {
   const wrong = wrongTerms(space);
-  return wrong === undefined ? NO_PROBLEMS : problemOf(wrong, LABELS);
+  return wrong === undefined ? {} : problemOf(wrong, LABELS);
 }
 
 const typedIn = (form: Form): Typed => form.texts(keysOf(LABELS));

@@ -7,6 +7,7 @@ import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../../
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { ReceiverHealth } from '../../webhooks/webhooks.ts';
+import { type Answer, done, missing, notDone, nothingToDo } from '../parts/answer.ts';
 import { counted, fromNow, moment, momentIn, second, zoneName } from '../parts/formats.ts';
 import {
   actionButton,
@@ -16,27 +17,17 @@ import {
   hiddenField,
   maskOf,
   momentField,
-  NO_PROBLEMS,
   onceField,
   postForm,
   problemOf,
 } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { readerZone } from '../parts/reader-zone.ts';
+import { handlersFor, type PageDeps, type Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { readMoment } from '../parts/typed-dates.ts';
-import {
-  type Answer,
-  done,
-  handlersFor,
-  missing,
-  notDone,
-  nothingToDo,
-  type PageDeps,
-  type Problems,
-  type Routes,
-  type Visit,
-} from '../parts/visit.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { deliveryList } from './delivery-list.ts';
 import { deliveryBadge, deliveryHref } from './delivery-views.ts';
 import { historyOf, historyOfAll } from './history.ts';
@@ -139,11 +130,7 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
   );
 }
 
-async function listPage(
-  { queries, webhooks }: PageDeps,
-  visit: Visit,
-  problems: Problems = NO_PROBLEMS,
-): Promise<Answer> {
+async function listPage({ queries, webhooks }: PageDeps, visit: Visit, problems: Problems = {}): Promise<Answer> {
   const registered = await queries.webhooks.listOfAccount(visit.account);
   const list = await Promise.all(
     registered.map(async (webhook) => ({ ...webhook, receiver: await webhooks.receiver(webhook.webhookId) })),
@@ -165,7 +152,7 @@ async function webhookPage(
   { queries, webhooks }: PageDeps,
   visit: Visit,
   webhook: WebhookDocument,
-  problems: Problems = NO_PROBLEMS,
+  problems: Problems = {},
 ): Promise<Answer> {
   const { webhookId } = webhook;
   const [receiver, deliveries] = await Promise.all([

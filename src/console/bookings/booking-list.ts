@@ -19,8 +19,10 @@ import { capitalised, counted, shortDate } from '../parts/formats.ts';
 import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
-import type { Form, PageDeps, Problems, Routes, Visit } from '../parts/visit.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 
 const PATH = '/console/bookings';
 const PER_PAGE = 30;

@@ -9,7 +9,8 @@ import { statusBadge, statusClass } from '../parts/booking-views.ts';
 import { amount, capitalised, momentIn, zoneName } from '../parts/formats.ts';
 import { hasProblems, momentField } from '../parts/forms.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
-import type { Problems, Visit } from '../parts/visit.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { verbOf } from '../requests/what-happened.ts';
 
 /**

@@ -6,22 +6,16 @@ import { expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText, written } from '../../html/html.ts';
 import { spacePath } from '../find/space-page.ts';
+import { type Answer, done, nothingToDo } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { priceView, stateOf, statusBadge } from '../parts/booking-views.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
-import { NO_PROBLEMS, problemOf } from '../parts/forms.ts';
+import { problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { reviewText } from '../parts/review-views.ts';
-import {
-  type Answer,
-  type ConsoleRoutes,
-  done,
-  handlersFor,
-  nothingToDo,
-  type PageDeps,
-  type Problems,
-  type Visit,
-} from '../parts/visit.ts';
+import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts.ts';
 import { decisionForms } from '../requests/decision-forms.ts';
 import { canEnd } from '../requests/decisions.ts';
@@ -49,11 +43,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     }),
   );
 
-  async function bookingPage(
-    visit: Visit,
-    booking: ReadableBooking,
-    problems: Problems = NO_PROBLEMS,
-  ): Promise<Answer> {
+  async function bookingPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): Promise<Answer> {
     const { account, query } = visit;
     const { bookingId, communityId, status } = booking;
     const isCommunity = account.kind === 'Community';

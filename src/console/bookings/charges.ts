@@ -7,9 +7,9 @@ import { bookingPager, cursorsOf, onlyZone, statusBadge, whenOf, zoneNote } from
 import { amount, monthName } from '../parts/formats.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, neighbours, noticeOf } from '../parts/links.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
-import type { PageDeps, Routes } from '../parts/visit.ts';
 
 const PATH = '/console/charges';
 const PER_PAGE = 30;

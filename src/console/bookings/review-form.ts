@@ -5,7 +5,8 @@ import { REVIEW_CONTENT, REVIEW_TITLE } from '../../domain/limits.ts';
 import { type Html, html } from '../../html/html.ts';
 import { viaField } from '../parts/back-link.ts';
 import { choices, field, postForm, textArea } from '../parts/forms.ts';
-import type { Problems, Visit } from '../parts/visit.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 
 /** Whether to offer the review form. The decider checks again. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>

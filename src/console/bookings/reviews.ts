@@ -6,11 +6,12 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { ReviewOverview } from '../../queries/reviews.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
-import { NO_PROBLEMS, select } from '../parts/forms.ts';
+import { select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { cursorPager, type Fields, noticeOf } from '../parts/links.ts';
 import { reviewText, stars } from '../parts/review-views.ts';
-import { type Form, idOf, NO_SUCH_SPACE, type PageDeps, type Problems, type Routes } from '../parts/visit.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
+import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
 const PATH = '/console/reviews';
 const PER_PAGE = 20;
@@ -64,13 +65,13 @@ const reviewCard = (review: ReadableReview, zone: string): Html =>
 /** Which reviews a community wants to see. */
 type Filter = { readonly spaceId?: number; readonly rating?: number };
 
-const NO_FILTER = { filter: {}, problems: NO_PROBLEMS };
+const NO_FILTER = { filter: {}, problems: {} };
 
 function filterOf(query: Form, spaces: readonly Space[]): { readonly filter: Filter; readonly problems: Problems } {
   const spaceId = idOf(query.text('space'));
   const rating = RATINGS.find((known) => query.text('rating') === String(known));
   const isKnown = query.text('space') === '' || spaces.some((space) => space.spaceId === spaceId);
-  return { filter: defined({ spaceId, rating }), problems: isKnown ? NO_PROBLEMS : { space: NO_SUCH_SPACE } };
+  return { filter: defined({ spaceId, rating }), problems: isKnown ? {} : { space: NO_SUCH_SPACE } };
 }
 
 const fieldsOf = ({ spaceId, rating }: Filter): Fields => ({ space: spaceId?.toString(), rating: rating?.toString() });

@@ -3,21 +3,15 @@ import type { Account } from '../../domain/account.ts';
 import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../domain/calendar.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
-import { hasProblems, hiddenField, NO_PROBLEMS, select } from '../parts/forms.ts';
+import { hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, neighbours, tabs } from '../parts/links.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
-import {
-  type ConsoleRoutes,
-  type Form,
-  idOf,
-  missing,
-  NO_SUCH_SPACE,
-  type PageDeps,
-  type Problems,
-} from '../parts/visit.ts';
+import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 import { cancelledList, dayTable, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
 import { countsOf, daysOf, monthTable } from './calendar-month.ts';
 
@@ -142,7 +136,7 @@ function chosenOf(spaces: readonly Space[], query: Form): Chosen {
   const asked = query.text('space');
   const space = spaces.find(({ spaceId }) => String(spaceId) === asked);
   const isThere = asked === '' || space !== undefined;
-  return { space, problems: isThere ? NO_PROBLEMS : { [isList(spaces) ? 'space' : '']: NO_SUCH_SPACE } };
+  return { space, problems: isThere ? {} : { [isList(spaces) ? 'space' : '']: NO_SUCH_SPACE } };
 }
 
 /** Whether there are too many spaces for tabs. */

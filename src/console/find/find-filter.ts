@@ -6,7 +6,7 @@ import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { queryOf } from '../parts/links.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { Form, type Problems } from '../parts/visit.ts';
+import { Form, type Problems } from '../parts/typed-form.ts';
 
 /** What a brand searches for. */
 export type FindFilter = {

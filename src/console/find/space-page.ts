@@ -13,24 +13,16 @@ import { KEY_REUSED } from '../../domain/space-day.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { hoursTopic } from '../live/live.ts';
+import { done, type Shown } from '../parts/answer.ts';
 import { priceView } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../parts/formats.ts';
-import { csrfField, dateField, hiddenField, NO_PROBLEMS, onceField, problemOf, textArea } from '../parts/forms.ts';
+import { csrfField, dateField, hiddenField, onceField, problemOf, textArea } from '../parts/forms.ts';
 import { addressOf, type Fields, linkItem, queryOf } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
+import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import {
-  type AccountOf,
-  type ConsoleRoutes,
-  done,
-  Form,
-  handlersFor,
-  idOf,
-  type PageDeps,
-  type Problems,
-  type Shown,
-  type Visit,
-} from '../parts/visit.ts';
+import { Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { BrandVisit } from '../parts/visit.ts';
 import { backToResults } from './find-filter.ts';
 import { CLOSED, isFree, nextFreeDay, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
 
@@ -48,8 +40,6 @@ type Origin = {
   /** The booking to make once more. */
   readonly again?: number | undefined;
 };
-
-type BrandVisit = Visit<AccountOf<'Brand'>>;
 
 const fieldsOf = ({ start, back, again }: Origin): Fields => ({
   start: start?.toString(),
@@ -166,7 +156,7 @@ async function spacePage(
   space: Space,
   asked: string,
   typed: Form,
-  problems: Problems = NO_PROBLEMS,
+  problems: Problems = {},
 ): Promise<Shown> {
   const { account, now } = visit;
   const { spaceId } = space;

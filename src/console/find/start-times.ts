@@ -8,7 +8,8 @@ import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { clock, duration, shortDate } from '../parts/formats.ts';
 import { errorText } from '../parts/forms.ts';
-import type { PageDeps, Problems } from '../parts/visit.ts';
+import type { PageDeps } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
 
 /** The start times of a space on one day. */
 export type StartTimes = {

@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import type { Html } from '../../html/html.ts';
+import type { Link } from './answer.ts';
 import { hiddenField } from './forms.ts';
 import { labelOf } from './frame.ts';
 import { addressOf } from './links.ts';
-import { Form, type Link, type Visit } from './visit.ts';
+import { Form } from './typed-form.ts';
+import type { Visit } from './visit.ts';
 
 /**
  * The link from the page of a booking back to the list or calendar that the reader came from, with its filter and page. The browser names

@@ -8,7 +8,7 @@ import { type BookingCursor, type BookingPart, cursorIn, cursorText } from '../.
 import { amount, hours, shortDate, shortened, zoneName } from './formats.ts';
 import { addressOf, type Fields, pager } from './links.ts';
 import { dataTable } from './tables.ts';
-import type { Form } from './visit.ts';
+import type { Form } from './typed-form.ts';
 
 /** How bookings are displayed on every page. */
 

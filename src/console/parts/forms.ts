@@ -5,9 +5,8 @@ import type { Flags } from '../../domain/limits.ts';
 import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
-import type { Problems, Visit } from './visit.ts';
-
-export const NO_PROBLEMS: Problems = {};
+import type { Problems } from './typed-form.ts';
+import type { Visit } from './visit.ts';
 
 export const hasProblems = (problems: Problems): boolean => Object.keys(problems).length > 0;
 
@@ -123,7 +122,7 @@ export function select({ value = '', options, ...rest }: Field & { readonly opti
 }
 
 function labelled(
-  { name, label, hint, problems = NO_PROBLEMS }: Omit<Field, 'value' | 'required' | 'type'>,
+  { name, label, hint, problems = {} }: Omit<Field, 'value' | 'required' | 'type'>,
   control: (ariaAttributes: Html) => Html,
 ): Html {
   const problem = problems[name];
@@ -151,7 +150,7 @@ export type Choice = {
 
 /** Checkboxes or radio buttons that share a name. */
 export const choices = (
-  { name, label, hint, problems = NO_PROBLEMS }: Pick<Field, 'name' | 'label' | 'hint' | 'problems'>,
+  { name, label, hint, problems = {} }: Pick<Field, 'name' | 'label' | 'hint' | 'problems'>,
   type: 'checkbox' | 'radio',
   list: readonly Choice[],
 ): Html =>

@@ -1,10 +1,12 @@
 import { type Account, accountKey } from '../../domain/account.ts';
 import { type Html, html, type Interpolated, named } from '../../html/html.ts';
 import { type IconName, icon, mark } from '../../html/layout.ts';
+import type { Link, Shown } from './answer.ts';
 import { counted, momentIn, zoneName } from './formats.ts';
 import { postForm } from './forms.ts';
 import { linkItem } from './links.ts';
-import type { Link, Problems, Shown, Visit } from './visit.ts';
+import type { Problems } from './typed-form.ts';
+import type { Visit } from './visit.ts';
 
 /** The frame of every console page: the navigation rail, the heading, and the errors of its form. */
 

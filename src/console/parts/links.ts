@@ -1,6 +1,7 @@
 import { type Html, html, type Interpolated } from '../../html/html.ts';
 import { type Flash, icon } from '../../html/layout.ts';
-import type { Form, Link } from './visit.ts';
+import type { Link } from './answer.ts';
+import type { Form } from './typed-form.ts';
 
 /** The fields of a query string. */
 export type Fields = Readonly<Record<string, string | undefined>>;

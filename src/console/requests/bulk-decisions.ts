@@ -5,22 +5,14 @@ import { REASON, wrongText } from '../../domain/limits.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
+import { type Answer, nothingToDo, type Shown } from '../parts/answer.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
 import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import {
-  type AccountOf,
-  type Answer,
-  type ConsoleRoutes,
-  Form,
-  idOf,
-  nothingToDo,
-  type PageDeps,
-  type Problems,
-  type Shown,
-  type Visit,
-} from '../parts/visit.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import { Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { inboxReads } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
@@ -32,8 +24,6 @@ const MAX_AT_ONCE = 100;
 const MAX_MESSAGE_BYTES = 2_200;
 
 type Outcome = { readonly request: BookingDocument; readonly refused?: string };
-type CommunityVisit = Visit<AccountOf<'Community'>>;
-
 /** Deciding several requests: each on its own, and the message names each that was refused. */
 export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   for (const step of ['approve', 'decline'])

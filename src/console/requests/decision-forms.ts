@@ -5,7 +5,8 @@ import { REASON } from '../../domain/limits.ts';
 import { EMPTY, type Html, html } from '../../html/html.ts';
 import { amount } from '../parts/formats.ts';
 import { counter, type Field, hiddenField, postForm, textArea } from '../parts/forms.ts';
-import type { Form, Settings, Visit } from '../parts/visit.ts';
+import type { Form } from '../parts/typed-form.ts';
+import type { Settings, Visit } from '../parts/visit.ts';
 
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
   Parameters<typeof expiryOf>[0];

@@ -5,20 +5,15 @@ import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
+import type { Answer, Shown } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
-import { hiddenField, NO_PROBLEMS, postForm, problemOf } from '../parts/forms.ts';
+import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
-import {
-  type Answer,
-  type ConsoleRoutes,
-  handlersFor,
-  type PageDeps,
-  type Problems,
-  type Shown,
-  type Visit,
-} from '../parts/visit.ts';
+import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { inboxReads } from './inbox-reads.ts';
 import { cursorOf, following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
@@ -131,7 +126,7 @@ export const canEnd = (booking: BookingDocument, now: number): boolean =>
   (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
 
 /** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
-function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO_PROBLEMS): Shown {
+function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): Shown {
   const { account, form } = visit;
   const { bookingId, status, brandName, spaceName } = booking;
   const isCommunity = account.kind === 'Community';

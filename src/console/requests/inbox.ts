@@ -18,7 +18,9 @@ import {
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { noticeOf, pager } from '../parts/links.ts';
-import type { AccountOf, ConsoleRoutes, PageDeps, Problems, Visit } from '../parts/visit.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import {
   BULK_FORM,
   decisionForms,
@@ -46,8 +48,6 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 const MESSAGE_SHOWN = 60;
 /** Characters of a name in a row: two lines. */
 const NAME_SHOWN = 80;
-
-type CommunityVisit = Visit<AccountOf<'Community'>>;
 
 /** A request in the list. */
 type Row = {

@@ -6,7 +6,7 @@ import type { Space } from '../../domain/space.ts';
 import type { Dates } from '../../queries/booking-pages.ts';
 import { addressOf, type Fields, queryOf } from '../parts/links.ts';
 import { readRange } from '../parts/typed-dates.ts';
-import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/visit.ts';
+import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
 /** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
 export const PER_PAGE = 12;

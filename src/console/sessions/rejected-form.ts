@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../../html/html.ts';
 import { type Flash, page, sendPage } from '../../html/layout.ts';
+import type { Link } from '../parts/answer.ts';
 import { capitalised } from '../parts/formats.ts';
-import { Form, type Link } from '../parts/visit.ts';
+import { Form } from '../parts/typed-form.ts';
 import type { Cookies } from './cookies.ts';
 import { isRestorable, saveForm } from './restored-form.ts';
 import type { Sessions } from './sessions.ts';

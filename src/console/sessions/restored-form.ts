@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Form } from '../parts/visit.ts';
+import { Form } from '../parts/typed-form.ts';
 import type { Cookies } from './cookies.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Form } from '../parts/visit.ts';
+import { Form } from '../parts/typed-form.ts';
 import { rejectForm, type SessionDeps } from './rejected-form.ts';
 import type { CurrentSession } from './sessions.ts';
 import { SESSION_COOKIE } from './sign-in.ts';

@@ -3,8 +3,8 @@ import type { Collection, DocumentStore } from '../../document-store/document-st
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Answer } from '../parts/answer.ts';
 import { hasProblems } from '../parts/forms.ts';
-import type { Answer } from '../parts/visit.ts';
 
 type SubmittedForm = { readonly expiresAt: Timestamp };
 

@@ -1,0 +1,45 @@
+import type { Html, Interpolated } from '../../html/html.ts';
+import type { Flash } from '../../html/layout.ts';
+import type { Problems } from './typed-form.ts';
+
+export type Link = { readonly href: string; readonly label: Interpolated };
+
+/** A page. */
+export type Shown = {
+  readonly title: string;
+  /** Whether the number of pending requests stands before the title in the browser's tab. */
+  readonly isCounted?: boolean;
+  /** Default: the title. */
+  readonly heading?: Interpolated;
+  /** A sentence below the heading. */
+  readonly lead?: Interpolated;
+  /** The page that this one belongs to. */
+  readonly back?: Link;
+  /** Beside the heading. */
+  readonly actions?: Interpolated;
+  readonly main: Html;
+  /** Listed below the heading. A page with problems has the status 422 unless `status` says otherwise. */
+  readonly problems?: Problems;
+  readonly status?: 200 | 404 | 409 | 503;
+  readonly flash?: readonly Flash[];
+};
+
+/** A redirect (303) to another page, which shows the message once. */
+type Redirect = { readonly go: string; readonly flash?: Flash };
+
+/** Missing, or not visible to this user (404). */
+export type Missing = { readonly missing: string };
+
+export type Answer = Shown | Redirect | Missing;
+export const missing = (what: string): Missing => ({ missing: what });
+
+const goTo =
+  (kind: Flash['kind']) =>
+  (go: string, text: string): Redirect => ({ go, flash: { kind, text } });
+
+/** Redirects to a page that says that something was done. */
+export const done = goTo('done');
+/** Redirects to a page that says why nothing was done. */
+export const notDone = goTo('problem');
+/** Redirects to a page that says that there was nothing to do. */
+export const nothingToDo = goTo('notice');

@@ -1,0 +1,67 @@
+import type { ApiKeyUsage } from '../../auth/api-key-usage.ts';
+import type { Users } from '../../auth/users.ts';
+import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
+import type { Commands } from '../../commands/commands.ts';
+import type { Account, AccountKind } from '../../domain/account.ts';
+import type { Queries } from '../../queries/queries.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
+import { type Answer, missing } from './answer.ts';
+import { idOf } from './typed-form.ts';
+import type { AccountOf, Settings, Visit } from './visit.ts';
+
+/** The commands and queries that pages use. */
+export type PageDeps = {
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly users: Pick<Users, 'get'>;
+  readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
+  readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
+  readonly connectedApps: AuthorizationServer['connectedApps'];
+  readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
+  readonly settings: Settings;
+};
+
+export type Handler<A extends Account = Account> = (visit: Visit<A>) => Promise<Answer>;
+
+/** Registers pages and the forms that they send. */
+export type Routes<A extends Account = Account> = {
+  get(path: string, handler: Handler<A>): void;
+  /**
+   * A form with the token of `onceField` takes effect once (docs/decisions/console.md).
+   * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
+   */
+  post(path: string, handler: Handler<A>, repeated?: Handler<A>): void;
+};
+
+/** The routes of every account, and those that exist for one kind of account only. */
+export type ConsoleRoutes = Routes & {
+  readonly community: Routes<AccountOf<'Community'>>;
+  readonly brand: Routes<AccountOf<'Brand'>>;
+};
+
+export const isOfKind = <K extends AccountKind>(visit: Visit, kind: K): visit is Visit<AccountOf<K>> =>
+  visit.account.kind === kind;
+
+/** Handlers of pages about one thing, whose id is in their address. It is missing if the account may not see it. */
+export const handlersFor = ({ bookings, spaces, webhooks }: Pick<Queries, 'bookings' | 'spaces' | 'webhooks'>) => ({
+  withBooking: about('booking', withNumber(bookings.get)),
+  withSpace: about('space', withNumber(spaces.get)),
+  withWebhook: about('webhook', webhooks.get),
+});
+
+type Get<I, T> = (account: Account, id: I) => Promise<T | undefined>;
+
+const withNumber =
+  <T>(get: Get<number, T>): Get<string, T> =>
+  async (account, text) => {
+    const id = idOf(text);
+    return id === undefined ? undefined : get(account, id);
+  };
+
+const about =
+  <T>(what: string, get: Get<string, T>) =>
+  <A extends Account>(handler: (visit: Visit<A>, one: T) => Promise<Answer>): Handler<A> =>
+  async (visit) => {
+    const one = await get(visit.account, visit.params.id ?? '');
+    return one === undefined ? missing(what) : handler(visit, one);
+  };

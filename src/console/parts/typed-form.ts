@@ -1,0 +1,51 @@
+/** The fields of a form or query string, as submitted. */
+export class Form {
+  readonly #fields: Readonly<Record<string, unknown>>;
+
+  constructor(fields: unknown) {
+    this.#fields = typeof fields === 'object' && fields !== null ? { ...fields } : {};
+  }
+
+  /** The fields of a query string. */
+  static ofQuery(query: string): Form {
+    return new Form(Object.fromEntries(new URLSearchParams(query)));
+  }
+
+  /** The value of a field, trimmed; empty if absent. The first one if there are several. */
+  text(name: string): string {
+    return (this.all(name)[0] ?? '').trim();
+  }
+
+  /** The values of several fields. */
+  texts<N extends string>(names: readonly N[]): Readonly<Record<N, string>>;
+  texts(names: readonly string[]): Readonly<Record<string, string>> {
+    return Object.fromEntries(names.map((name) => [name, this.text(name)]));
+  }
+
+  /** A text of several lines. */
+  lines(name: string): string {
+    return this.text(name).replaceAll('\r\n', '\n');
+  }
+
+  /** All values of a field, such as checkboxes that share a name. */
+  all(name: string): readonly string[] {
+    const value = this.#fields[name];
+    const values = Array.isArray(value) ? value : [value];
+    return values.filter((one) => typeof one === 'string');
+  }
+
+  /** A whole number, or NaN. */
+  integer(name: string): number {
+    return /^-?\d{1,15}$/.test(this.text(name)) ? Number(this.text(name)) : Number.NaN;
+  }
+}
+
+/** An id from a URL; undefined if it cannot be one. */
+export const idOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+
+/** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
+export type Problems = Readonly<Record<string, string>>;
+
+/** The problem of a list or calendar whose address names a space that the account does not have. */
+export const NO_SUCH_SPACE = 'There is no such space any more. Choose another one, or all of them.';
