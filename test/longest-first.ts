@@ -41,9 +41,13 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return index === -1 ? LONGEST.length : index;
 };
 
-/** The longest files first, then Vitest's own order, which knows no durations on a fresh clone. */
+/** One project after another, those with long files first: a worker whose next file is of another project ends, and a new one starts. */
+const PROJECTS = ['system', 'integration', 'unit'];
+const project = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name);
+
+/** In each project the longest files first, then Vitest's own order, which knows no durations on a fresh clone. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+    return (await super.sort(files)).toSorted((one, other) => project(one) - project(other) || rank(one) - rank(other));
   }
 }
