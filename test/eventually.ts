@@ -1,8 +1,19 @@
-import { vi } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/**
- * Waits until `check` no longer throws, and returns its result. Retries every 10 ms for 20 s, because on a loaded machine
- * things may take seconds.
- */
-export const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(check, { timeout: 20_000, interval: 10 });
+/** On a loaded machine things may take seconds. */
+const TIMEOUT_MS = 20_000;
+/** The pauses grow from one to the other: what takes long is not asked for so often that it takes longer still. */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [5, 80];
+
+/** Waits until `check` no longer throws, and returns its result. After 20 s throws its last error. */
+export async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(1.5 * pause, LONGEST_PAUSE_MS)) {
+    try {
+      return await check();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
+    await delay(pause);
+  }
+}

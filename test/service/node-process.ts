@@ -85,7 +85,7 @@ export async function startNode(
       child.kill('SIGKILL');
       throw new Error(`${file} did not start:\n${output.stdout}\n${output.stderr}`);
     }
-    await delay(10);
+    await delay(25);
   }
   const startedIn = performance.now() - startedAt;
   if (child.pid === undefined) throw new Error(`${file} has no process id`);
