@@ -52,7 +52,7 @@ test('a service runs on what npm start installs, and keeps it while npm test add
     statuses.add((await fetch(`${service.url}/readyz`)).status);
     const now = new Set(packagesIn(clone));
     expect(before.filter((each) => !now.has(each))).toEqual([]);
-    await delay(250);
+    await delay(1_000);
   }
   await adding;
   expect([...statuses]).toEqual([200]);
