@@ -6,12 +6,16 @@ import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
+/** As if it had been running for 57 s: the log is sealed at each full minute. */
+const nearlyAMinute = { NODE_OPTIONS: `--import=${new URL('running-for-long.ts', import.meta.url).pathname}` };
+
 test('a service seals its first events within minutes, and publishes the key', {
   timeout: 180_000,
 }, async () => {
   const dataDir = temporaryDataDir();
   const file = join(dataDir, 'seals.txt');
-  const service = await startServiceProcess(dataDir, { SEAL_FILE: file, SEAL_FILE_LEAVES: 'true' });
+  const settings = { SEAL_FILE: file, SEAL_FILE_LEAVES: 'true' };
+  const service = await startServiceProcess(dataDir, { ...settings, ...nearlyAMinute });
   await expect
     .poll(() => existsSync(file) && readFileSync(file, 'utf8').includes('\n— '), { timeout: 120_000 })
     .toBe(true);

@@ -32,10 +32,17 @@ export type ServiceProcess = NodeProcess & {
   demo(): Demo;
 };
 
-/** Starts `node src/main.js` and waits until it is ready. It is killed when the test has ended. */
-export async function startServiceProcess(dataDir: string, env?: Environment): Promise<ServiceProcess> {
+/**
+ * Starts `node src/main.js` and waits until it is ready. It is killed when the test has ended.
+ * @param whenFinished see {@link temporaryDataDir}
+ */
+export async function startServiceProcess(
+  dataDir: string,
+  env?: Environment,
+  whenFinished: (end: () => Promise<void>) => void = onTestFinished,
+): Promise<ServiceProcess> {
   const service = await start(dataDir, env);
-  onTestFinished(async () => void (await service.end('SIGKILL')));
+  whenFinished(async () => void (await service.end('SIGKILL')));
   return service;
 }
 
