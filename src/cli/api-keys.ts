@@ -6,7 +6,7 @@ import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissi
 import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { sumOrNames } from './arguments.ts';
 import { fields } from './print.ts';
-import { answer, onId, withAccount } from './subcommand.ts';
+import { answer, onId, subcommand, withAccount } from './subcommand.ts';
 
 /** After this time every process refuses a revoked key (src/credentials/live-states.ts). */
 const ENDED_EVERYWHERE_MS = 1_500;
@@ -19,7 +19,18 @@ export function apiKeyCommands(venue: Command): void {
 }
 
 function addCommands(apiKey: Command): void {
-  const issued = apiKey.command('issue').description('issue an API key, which is shown only once');
+  const issued = subcommand(
+    apiKey,
+    'issue',
+    'issue an API key, which is shown only once',
+    [
+      'api-key issue --brand 1',
+      'api-key issue --community 2 --permissions ReadAvailability,ReadBookings --label "Front desk"',
+    ],
+    `Exactly one of --community and --brand is required.
+Permission flags: ${listOf(Permission)}.
+The key of a community may have WriteBookings, too, but is refused (ScopeViolation) when it is used.`,
+  );
   withAccount(issued, 'the key acts for')
     .option(
       '--permissions <flags>',
@@ -27,17 +38,6 @@ function addCommands(apiKey: Command): void {
       sumOrNames(Permission),
     )
     .option('--label <label>', `label to recognise the key by, ${LABEL.min} to ${LABEL.max} characters`, 'Command line')
-    .addHelpText(
-      'after',
-      `
-Exactly one of --community and --brand is required.
-Permission flags: ${listOf(Permission)}.
-The key of a community may have WriteBookings, too, but is refused (ScopeViolation) when it is used.
-
-Examples:
-  venue api-key issue --brand 1
-  venue api-key issue --community 2 --permissions ReadAvailability,ReadBookings --label "Front desk"`,
-    )
     .action(({ permissions = ALL_PERMISSIONS, label, ...named }, command) => {
       const account = requiredAccount(named);
       return operateFor(command, account, async ({ commands }, accountName, context) =>

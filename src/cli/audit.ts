@@ -10,12 +10,26 @@ import { csvLine } from './csv.ts';
 import { actorText, changesText, wantsCsv } from './history.ts';
 import { CommandFailed, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
-import { wrongUsage } from './subcommand.ts';
+import { subcommand, wrongUsage } from './subcommand.ts';
 
 export function auditCommand(venue: Command): void {
-  venue
-    .command('audit')
-    .description('list the changes of a community or brand, with their actors')
+  subcommand(
+    venue,
+    'audit',
+    'list the changes of a community or brand, with their actors',
+    [
+      'audit --community 1',
+      'audit --brand 1 --from 2026-11-01 --to 2026-12-01 --csv > november.csv',
+      'audit --community 1 --actor ada@example.com --kind spaces,BookingApproved',
+      'audit --community 1 --kind members,apps,keys --json',
+      'audit --request 5f0c8c3e-2f6b-4d53-9d6b-0a8f6f1b7a11',
+    ],
+    `Give --community, --brand or --request. Changes are listed in the order of the log while it is read, which takes a while for a long log.
+A time needs a time zone; a date means midnight UTC.
+Kinds of actors: user, apiKey, client, operator, system.
+Topics: ${TOPICS.join(', ')}.
+Kinds of events: ${AUDITED_TYPES.join(', ')}.`,
+  )
     .option('--community <id>', 'the community', wholeNumber)
     .option('--brand <id>', 'the brand', wholeNumber)
     .option('--from <time>', 'only changes at or after this time', moment)
@@ -24,22 +38,6 @@ export function auditCommand(venue: Command): void {
     .option('--actor <who>', 'only changes by this user, key or app (id or name), or by this kind of actor')
     .option('--kind <kinds>', 'only these topics or kinds of events, separated by commas', kinds)
     .option('--csv', 'print CSV')
-    .addHelpText(
-      'after',
-      `
-Give --community, --brand or --request. Changes are listed in the order of the log while it is read, which takes a while for a long log.
-A time needs a time zone; a date means midnight UTC.
-Kinds of actors: user, apiKey, client, operator, system.
-Topics: ${TOPICS.join(', ')}.
-Kinds of events: ${AUDITED_TYPES.join(', ')}.
-
-Examples:
-  venue audit --community 1
-  venue audit --brand 1 --from 2026-11-01 --to 2026-12-01 --csv > november.csv
-  venue audit --community 1 --actor ada@example.com --kind spaces,BookingApproved
-  venue audit --community 1 --kind members,apps,keys --json
-  venue audit --request 5f0c8c3e-2f6b-4d53-9d6b-0a8f6f1b7a11`,
-    )
     .action(({ from, to, actor, kind, request, csv, ...named }, command) => {
       const account = request === undefined ? requiredAccount(named) : namedAccount(named);
       if (from !== undefined && to !== undefined && from >= to) throw wrongUsage('--from must be before --to');

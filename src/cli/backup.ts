@@ -35,17 +35,20 @@ import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';
 import { onStores, progressBarOf, tellCount } from './stores.ts';
+import { subcommand } from './subcommand.ts';
 
 /** How many ids of each kind a restore skips: more than a service assigns between two backups. */
 const SKIPPED_IDS = 1_000_000;
 
 export function backupCommands(venue: Command): void {
-  venue
-    .command('backup')
-    .description('copy log and records into a folder, even while the service runs; continues an interrupted backup')
+  subcommand(
+    venue,
+    'backup',
+    'copy log and records into a folder, even while the service runs; continues an interrupted backup',
+    'backup /backups/2026-11-21',
+  )
     .argument('<dir>', 'an empty or new folder, or the folder of an interrupted backup')
     .option('--with-secret-key', 'copy the secret key, too; the backup alone is then enough to read all secrets')
-    .addHelpText('after', '\nExample:\n  venue backup /backups/2026-11-21')
     .action(async (dir, { withSecretKey = false }, command) => {
       const config = operatorConfig();
       const manifest = await onStores(config, async (stores, { logger, clock }) => {
@@ -70,27 +73,25 @@ export function backupCommands(venue: Command): void {
       });
     });
 
-  venue
-    .command('restore')
-    .description("restore a backup, or join parts that were restored with the engines' own tools")
+  subcommand(
+    venue,
+    'restore',
+    "restore a backup, or join parts that were restored with the engines' own tools",
+    [
+      'restore /backups/2026-11-21',
+      'restore /backups/2026-11-21 --overwrite',
+      'restore /backups/2026-11-21 --overwrite --checkpoint checkpoint.txt',
+      'restore --adopt',
+    ],
+    `The service must be stopped. Webhooks may be sent again, with the same webhook-id.
+Checkpoints keep their origin and key only if the restored log begins with the newest one in SEAL_FILE or --checkpoint. Otherwise both
+are replaced, because one key must not sign two histories, and a signed note says so.`,
+  )
     .argument('[dir]', 'the folder of a backup')
     .option('--adopt', 'use log and records as they are; the read models are rebuilt')
     .option('--overwrite', 'replace the contents of the store: embedded files are moved aside, collections are dropped')
     .option('--checkpoint <file>', 'a checkpoint of the store that was kept elsewhere, besides those in SEAL_FILE')
     .option('--skip-ids <count>', 'number of ids of each kind to skip', skippedIds, SKIPPED_IDS)
-    .addHelpText(
-      'after',
-      `
-The service must be stopped. Webhooks may be sent again, with the same webhook-id.
-Checkpoints keep their origin and key only if the restored log begins with the newest one in SEAL_FILE or --checkpoint. Otherwise both
-are replaced, because one key must not sign two histories, and a signed note says so.
-
-Examples:
-  venue restore /backups/2026-11-21
-  venue restore /backups/2026-11-21 --overwrite
-  venue restore /backups/2026-11-21 --overwrite --checkpoint checkpoint.txt
-  venue restore --adopt`,
-    )
     .action(async (dir, { adopt = false, overwrite = false, checkpoint, skipIds }, command) => {
       if (adopt === (dir !== undefined)) command.error('name the folder of a backup, or --adopt');
       if (adopt && overwrite) command.error('--overwrite goes with the folder of a backup: --adopt replaces nothing');

@@ -9,24 +9,20 @@ import { wholeNumber } from './arguments.ts';
 import { csvLine } from './csv.ts';
 import { type Invoked, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
+import { subcommand } from './subcommand.ts';
 
 export function chargeCommands(venue: Command): void {
-  venue
-    .command('charges')
-    .description('list the charges and refunds of a brand in a month, from the log, as CSV or JSON')
+  subcommand(
+    venue,
+    'charges',
+    'list the charges and refunds of a brand in a month, from the log, as CSV or JSON',
+    ['charges --brand 1 --month 2026-11 > charges.csv', 'charges --brand 1 --month 2026-11 --json'],
+    `A charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. The last lines are
+the totals, one per currency; without them the file is incomplete. A name that a spreadsheet would read as a formula gets an
+apostrophe in front.`,
+  )
     .requiredOption('--brand <id>', 'the brand', wholeNumber)
     .requiredOption('--month <month>', 'the month, such as 2026-11', month)
-    .addHelpText(
-      'after',
-      `
-A charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. The last lines are
-the totals, one per currency; without them the file is incomplete. A name that a spreadsheet would read as a formula gets an
-apostrophe in front.
-
-Examples:
-  venue charges --brand 1 --month 2026-11 > charges.csv
-  venue charges --brand 1 --month 2026-11 --json`,
-    )
     .action((options, command) =>
       operate(command, async ({ queries }) => {
         const found = await queries.charges.ofMonth(options.brand, options.month);

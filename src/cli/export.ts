@@ -17,11 +17,23 @@ import { fanOutStandings } from '../webhooks/fan-out/positions.ts';
 import { moment } from './arguments.ts';
 import { type Invoked, operatorConfig, printAnswer, refusedError } from './operation.ts';
 import { type Ambient, onStores, tellCount } from './stores.ts';
+import { subcommand } from './subcommand.ts';
 
 export function exportCommands(venue: Command): void {
-  venue
-    .command('export')
-    .description('write the log, or the whole store, as lines of JSON that are the same on every engine')
+  subcommand(
+    venue,
+    'export',
+    'write the log, or the whole store, as lines of JSON that are the same on every engine',
+    [
+      'export log.ndjson',
+      'export --stream spaceDay-1-2026-11-21',
+      'export --from 2026-11-01 --to 2026-12-01 november.ndjson',
+      'export store.ndjson --with-records',
+    ],
+    `The last line has the counts and the SHA-256 of everything before it. Run the same command again to continue an interrupted export.
+With records, secrets stay sealed: the import needs the same SECRET_KEY. The store is then fenced, so no process starts on it, because
+its log continues where the export is imported. To undo that, see: venue unfence --help`,
+  )
     .argument('[file]', 'a new file, or the file of an interrupted export (default: stdout)')
     .option('--from <time>', 'only events at or after this time', moment)
     .option('--to <time>', 'only events before this time', moment)
@@ -29,19 +41,6 @@ export function exportCommands(venue: Command): void {
     .option(
       '--with-records',
       'include the records, to import the store elsewhere; stop the service first, the store is fenced',
-    )
-    .addHelpText(
-      'after',
-      `
-The last line has the counts and the SHA-256 of everything before it. Run the same command again to continue an interrupted export.
-With records, secrets stay sealed: the import needs the same SECRET_KEY. The store is then fenced, so no process starts on it, because
-its log continues where the export is imported. To undo that, see: venue unfence --help
-
-Examples:
-  venue export log.ndjson
-  venue export --stream spaceDay-1-2026-11-21
-  venue export --from 2026-11-01 --to 2026-12-01 november.ndjson
-  venue export store.ndjson --with-records`,
     )
     .action(async (file, { from, to, stream, withRecords = false }, command) => {
       if (withRecords && (from ?? to ?? stream) !== undefined)
@@ -68,18 +67,14 @@ Examples:
       });
     });
 
-  venue
-    .command('unfence')
-    .description('lift the fence of a store that was exported with its records')
+  subcommand(
+    venue,
+    'unfence',
+    'lift the fence of a store that was exported with its records',
+    'unfence --not-imported',
+    `Delete the export first. If it was imported, two stores would continue the same log.`,
+  )
     .requiredOption('--not-imported', 'confirm that the export was not imported and never will be')
-    .addHelpText(
-      'after',
-      `
-Delete the export first. If it was imported, two stores would continue the same log.
-
-Example:
-  venue unfence --not-imported`,
-    )
     .action(async (_, command) => {
       const config = operatorConfig();
       const wasFenced = await onStores(config, async (stores, { logger, clock }) => {

@@ -11,7 +11,7 @@ import { bookingFacts, price } from './booking-text.ts';
 import { csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
-import { wrongUsage } from './subcommand.ts';
+import { subcommand, wrongUsage } from './subcommand.ts';
 
 /** Adds the options for the point in time and the output format. */
 const withUntil = <Arguments extends unknown[], Options extends OptionValues>(command: Command<Arguments, Options>) =>
@@ -31,81 +31,68 @@ const withUntil = <Arguments extends unknown[], Options extends OptionValues>(co
 const untilOf = (options: { readonly asOf?: Timestamp | undefined; readonly revision?: number | undefined }): Until =>
   defined({ asOf: options.asOf === undefined ? undefined : Date.parse(options.asOf), revision: options.revision });
 
-const AS_OF = `
-Shows the events from the stream of the space and day, and the bookings they result in. --as-of shows the events before the first one that
-is later. --csv prints only the events.
-`;
+const AS_OF = `Shows the events from the stream of the space and day, and the bookings they result in. --as-of shows the events before the first one that
+is later. --csv prints only the events.`;
 
 /** `venue booking history`: the events of a booking, and the booking they fold to. */
 export function bookingHistoryCommand(booking: Command): void {
-  const history = booking
-    .command('history')
-    .description('show the history of a booking with times and actors, and its state at a time')
-    .argument('<id>', 'id of the booking', wholeNumber);
-  withUntil(history)
-    .addHelpText(
-      'after',
-      `${AS_OF}
-Examples:
-  venue booking history 7
-  venue booking history 7 --as-of 2026-03-01T12:00:00Z
-  venue booking history 7 --revision 3 --json`,
-    )
-    .action((id, options, command) => {
-      const to = untilOf(options);
-      return operate(command, async ({ queries }) => {
-        const found = await queries.bookingHistory.ofBooking('operator', id, to);
-        if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-        const events = operatorHistoryEntries(found.steps);
-        if (wantsCsv(command, options)) return csv(events);
-        const state = found.booking;
-        return {
-          json: { booking: state === undefined ? null : toOperatorBooking(state), events },
-          text: `${table(events.map(row))}\n\n${state === undefined ? `Booking ${id} had not been requested.` : bookingFacts(state)}`,
-        };
-      });
+  const history = subcommand(
+    booking,
+    'history',
+    'show the history of a booking with times and actors, and its state at a time',
+    ['booking history 7', 'booking history 7 --as-of 2026-03-01T12:00:00Z', 'booking history 7 --revision 3 --json'],
+    AS_OF,
+  ).argument('<id>', 'id of the booking', wholeNumber);
+  withUntil(history).action((id, options, command) => {
+    const to = untilOf(options);
+    return operate(command, async ({ queries }) => {
+      const found = await queries.bookingHistory.ofBooking('operator', id, to);
+      if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+      const events = operatorHistoryEntries(found.steps);
+      if (wantsCsv(command, options)) return csv(events);
+      const state = found.booking;
+      return {
+        json: { booking: state === undefined ? null : toOperatorBooking(state), events },
+        text: `${table(events.map(row))}\n\n${state === undefined ? `Booking ${id} had not been requested.` : bookingFacts(state)}`,
+      };
     });
+  });
 }
 
 /** `venue day`: the events of a space on a day, and the resulting bookings. */
 export function dayCommand(venue: Command): void {
-  const ofDay = venue
-    .command('day')
-    .description('show the events of a space on one day, and its bookings at a time')
+  const ofDay = subcommand(
+    venue,
+    'day',
+    'show the events of a space on one day, and its bookings at a time',
+    ['day 1 2026-03-14', 'day 1 2026-03-14 --as-of 2026-03-01T12:00:00Z', 'day 1 2026-03-14 --csv > day.csv'],
+    AS_OF,
+  )
     .argument('<space-id>', 'id of the space', wholeNumber)
     .argument('<date>', 'the day', date);
-  withUntil(ofDay)
-    .addHelpText(
-      'after',
-      `${AS_OF}
-Examples:
-  venue day 1 2026-03-14
-  venue day 1 2026-03-14 --as-of 2026-03-01T12:00:00Z
-  venue day 1 2026-03-14 --csv > day.csv`,
-    )
-    .action((spaceId, day, options, command) => {
-      const to = untilOf(options);
-      return operate(command, async ({ queries }) => {
-        const space = await queries.operator.space(spaceId);
-        if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
-        const { steps, bookings } = await queries.bookingHistory.ofDay(spaceId, day, to);
-        const events = operatorHistoryEntries(steps);
-        if (wantsCsv(command, options)) return csv(events);
-        const rows = bookings.map((booking) => ({
-          Booking: booking.bookingId,
-          Hours: `${booking.startHour}-${booking.endHour}`,
-          Brand: booking.brandName,
-          Status: booking.status,
-          Price: price(booking),
-        }));
-        const heading = fields({ Space: `${spaceId}, ${space.name}`, Day: `${day}, ${space.timeZone}` });
-        const shown = events.map((entry) => ({ Booking: entry.bookingId, ...row(entry) }));
-        return {
-          json: { spaceId: space.spaceId, date: day, bookings: bookings.map(toOperatorBooking), events },
-          text: `${heading}\n\nEvents\n${table(shown)}\n\nBookings\n${table(rows)}`,
-        };
-      });
+  withUntil(ofDay).action((spaceId, day, options, command) => {
+    const to = untilOf(options);
+    return operate(command, async ({ queries }) => {
+      const space = await queries.operator.space(spaceId);
+      if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+      const { steps, bookings } = await queries.bookingHistory.ofDay(spaceId, day, to);
+      const events = operatorHistoryEntries(steps);
+      if (wantsCsv(command, options)) return csv(events);
+      const rows = bookings.map((booking) => ({
+        Booking: booking.bookingId,
+        Hours: `${booking.startHour}-${booking.endHour}`,
+        Brand: booking.brandName,
+        Status: booking.status,
+        Price: price(booking),
+      }));
+      const heading = fields({ Space: `${spaceId}, ${space.name}`, Day: `${day}, ${space.timeZone}` });
+      const shown = events.map((entry) => ({ Booking: entry.bookingId, ...row(entry) }));
+      return {
+        json: { spaceId: space.spaceId, date: day, bookings: bookings.map(toOperatorBooking), events },
+        text: `${heading}\n\nEvents\n${table(shown)}\n\nBookings\n${table(rows)}`,
+      };
     });
+  });
 }
 
 /** Whether the caller wants CSV. CSV with JSON is wrong usage. */

@@ -9,24 +9,21 @@ import { checkImportable, importStore } from '../transfer/import-store.ts';
 import { readWholeExport } from '../transfer/read-export.ts';
 import { type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
 import { onStores, progressBarOf } from './stores.ts';
+import { subcommand } from './subcommand.ts';
 
 /** Poll interval for the read models being built. */
 const LOOK_EVERY_MS = 100;
 
 export function importCommands(venue: Command): void {
-  venue
-    .command('import')
-    .description('fill an empty store, on any engines, from an export with records; continues an interrupted import')
+  subcommand(
+    venue,
+    'import',
+    'fill an empty store, on any engines, from an export with records; continues an interrupted import',
+    'import store.ndjson',
+    `Point DATA_DIR, EVENTSTORE_URL and MONGODB_URL at the empty store, and set the SECRET_KEY of the exported store (or copy its secret.key
+into DATA_DIR). Import an export in one place only: its log continues there.`,
+  )
     .argument('<file>', 'an export made with --with-records')
-    .addHelpText(
-      'after',
-      `
-Point DATA_DIR, EVENTSTORE_URL and MONGODB_URL at the empty store, and set the SECRET_KEY of the exported store (or copy its secret.key
-into DATA_DIR). Import an export in one place only: its log continues there.
-
-Example:
-  venue import store.ndjson`,
-    )
     .action(async (file, _, command) => {
       const onStep = (what: string) => tell(command, what);
       const whole = await readWholeExport(file);

@@ -31,7 +31,7 @@ export function parkedCommands(venue: Command): void {
       }),
   );
 
-  subcommand(parked, 'replay', 'retry one parked event, or all of them', 'parked replay', 'parked replay 0198f2c4-…')
+  subcommand(parked, 'replay', 'retry one parked event, or all of them', ['parked replay', 'parked replay 0198f2c4-…'])
     .argument('[id]', 'id of the event, from `parked list`')
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {

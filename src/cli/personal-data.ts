@@ -7,29 +7,24 @@ import { type Subject, subjectInWords, subjectOf, subjectOfUser } from '../domai
 import { namedAccount, nameOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, type OperatorCore, operate, tell } from './operation.ts';
-import { wrongUsage } from './subcommand.ts';
+import { subcommand, wrongUsage } from './subcommand.ts';
 
 export function personalDataCommands(venue: Command): void {
-  venue
-    .command('forget')
-    .description('erase the texts of a brand, user or community for good: messages, reviews, reasons')
+  subcommand(
+    venue,
+    'forget',
+    'erase the texts of a brand, user or community for good: messages, reviews, reasons',
+    ['forget --brand 7', 'forget --user usr_Zb0…'],
+    `Destroys the key of these texts. They read "erased" at once wherever they are shown or sent. This cannot be undone. The log still
+verifies. Names of brands and communities stay, and so do bookings and their prices. The address of a user stays until
+\`venue user remove\`. Earlier copies of the store hold the key: forget again after restoring one.`,
+  )
     .option('--brand <id>', 'erase the texts of this brand', wholeNumber)
     .option('--user <id>', 'erase the cancellation reasons by this user; ids are in `venue user list`')
     .option(
       '--community <id>',
       'erase texts written with an API key of this community, or by an operator for it',
       wholeNumber,
-    )
-    .addHelpText(
-      'after',
-      `
-Destroys the key of these texts. They read "erased" at once wherever they are shown or sent. This cannot be undone. The log still
-verifies. Names of brands and communities stay, and so do bookings and their prices. The address of a user stays until
-\`venue user remove\`. Earlier copies of the store hold the key: forget again after restoring one.
-
-Examples:
-  venue forget --brand 7
-  venue forget --user usr_Zb0…`,
     )
     .action((named, command) =>
       operateOn(named, command, async ({ queries, commands }, { subject, whom, name }, context) => {
@@ -44,22 +39,17 @@ Examples:
       }),
     );
 
-  venue
-    .command('data')
-    .description('print everything that is stored about a brand, user or community, as JSON')
+  subcommand(
+    venue,
+    'data',
+    'print everything that is stored about a brand, user or community, as JSON',
+    ['data --brand 7 > brand-7.json', 'data --user usr_Zb0…'],
+    `Prints every event and record that names it, with texts decrypted. Secrets such as password hashes are left out. The output may name
+other people, such as colleagues: read it before you hand it over.`,
+  )
     .option('--brand <id>', 'about this brand', wholeNumber)
     .option('--user <id>', 'about this user; ids are in `venue user list`')
     .option('--community <id>', 'about this community', wholeNumber)
-    .addHelpText(
-      'after',
-      `
-Prints every event and record that names it, with texts decrypted. Secrets such as password hashes are left out. The output may name
-other people, such as colleagues: read it before you hand it over.
-
-Examples:
-  venue data --brand 7 > brand-7.json
-  venue data --user usr_Zb0…`,
-    )
     .action((named, command) =>
       operateOn(named, command, async (core, { subject, name }) => {
         const held = await core.copyOf(subject, (read) => tell(command, `${read.toLocaleString('en')} events read`));

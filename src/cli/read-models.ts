@@ -9,14 +9,11 @@ import { progressBarOf } from './stores.ts';
 import { subcommand } from './subcommand.ts';
 
 export function readModelCommands(venue: Command): void {
-  subcommand(
-    venue,
-    'rebuild',
-    'rebuild read models from the log, without downtime',
+  subcommand(venue, 'rebuild', 'rebuild read models from the log, without downtime', [
     'rebuild',
     'rebuild availability',
     'rebuild --from-nothing',
-  )
+  ])
     .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
     .option('--from-nothing', 'delete all read models first, even damaged ones; the service must be stopped')
     .action(async (name, { fromNothing = false }, command) => {
@@ -59,20 +56,16 @@ export function readModelCommands(venue: Command): void {
       }),
   );
 
-  readModel
-    .command('skip')
-    .description('make a read model skip the event it fails on, for good; recorded in the log with the reason')
+  subcommand(
+    readModel,
+    'skip',
+    'make a read model skip the event it fails on, for good; recorded in the log with the reason',
+    'read-model skip reviews --reason "Posted by a test of the next release"',
+    `The documents will lack what the event says, even after a rebuild. If there is time, fix the projection and raise its version instead.`,
+  )
     .addArgument(new Argument('<name>', 'the read model').choices(projections.map(({ name }) => name)))
     .option('--event <id>', 'the event, from `read-model list`; refused if the read model now fails on another one')
     .requiredOption('--reason <text>', 'why')
-    .addHelpText(
-      'after',
-      `
-The documents will lack what the event says, even after a rebuild. If there is time, fix the projection and raise its version instead.
-
-Example:
-  venue read-model skip reviews --reason "Posted by a test of the next release"`,
-    )
     .action((name, options, command) =>
       operate(command, async ({ maintenance, commands }, context) => {
         const failing = await failingEvent(maintenance, name);

@@ -4,76 +4,60 @@ import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 import { tellCount } from './stores.ts';
+import { subcommand } from './subcommand.ts';
 
 export function sealCommands(venue: Command): void {
-  venue
-    .command('seal')
-    .description('seal the log as it is now, and print the checkpoint')
-    .addHelpText(
-      'after',
-      `
-The service seals by itself every minute in which something happened. Keep checkpoints where the operators of the service cannot
-change them. Events after the last checkpoint that is kept elsewhere are not covered.
+  subcommand(
+    venue,
+    'seal',
+    'seal the log as it is now, and print the checkpoint',
+    ['seal', 'seal > checkpoint.txt'],
+    `The service seals by itself every minute in which something happened. Keep checkpoints where the operators of the service cannot
+change them. Events after the last checkpoint that is kept elsewhere are not covered.`,
+  ).action((_, command) =>
+    operate(command, async ({ audit }) => {
+      const sealed = await audit.seal(tellEvery(command));
+      if (sealed === undefined) return refuse('ValidationError', 'There is nothing to seal: the log is empty.');
+      const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
+      return {
+        json: { size: sealed.size, checkpoint: sealed.note },
+        // Without an empty line at the end, which other tools do not expect.
+        text: sealed.note.trimEnd(),
+        ...(problems.length > 0 && {
+          failure: {
+            error: 'NotKeptElsewhere',
+            details: `Sealed, but the checkpoint could not be published. ${problems.join('. ')}`,
+          },
+        }),
+      };
+    }),
+  );
 
-Examples:
-  venue seal
-  venue seal > checkpoint.txt`,
-    )
-    .action((_, command) =>
-      operate(command, async ({ audit }) => {
-        const sealed = await audit.seal(tellEvery(command));
-        if (sealed === undefined) return refuse('ValidationError', 'There is nothing to seal: the log is empty.');
-        const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
-        return {
-          json: { size: sealed.size, checkpoint: sealed.note },
-          // Without an empty line at the end, which other tools do not expect.
-          text: sealed.note.trimEnd(),
-          ...(problems.length > 0 && {
-            failure: {
-              error: 'NotKeptElsewhere',
-              details: `Sealed, but the checkpoint could not be published. ${problems.join('. ')}`,
-            },
-          }),
-        };
-      }),
-    );
+  subcommand(
+    venue,
+    'seal-key',
+    'print the key that checkpoints are checked with',
+    'seal-key',
+    `It is also public at /.well-known/seal-key. An auditor should take it at the start, and not from the store under audit.
+With --json, it also prints the signed notes of forks: a restore can give the log another origin and key.`,
+  ).action((_, command) =>
+    operate(command, async ({ audit }) => {
+      const key = await audit.makeKey();
+      const [origin = ''] = key.split('+', 1);
+      return { json: { origin, key, forks: await audit.forks() }, text: key };
+    }),
+  );
 
-  venue
-    .command('seal-key')
-    .description('print the key that checkpoints are checked with')
-    .addHelpText(
-      'after',
-      `
-It is also public at /.well-known/seal-key. An auditor should take it at the start, and not from the store under audit.
-With --json, it also prints the signed notes of forks: a restore can give the log another origin and key.
-
-Example:
-  venue seal-key`,
-    )
-    .action((_, command) =>
-      operate(command, async ({ audit }) => {
-        const key = await audit.makeKey();
-        const [origin = ''] = key.split('+', 1);
-        return { json: { origin, key, forks: await audit.forks() }, text: key };
-      }),
-    );
-
-  venue
-    .command('proof')
-    .description('prove that the events of a booking are in the log, up to the newest checkpoint')
-    .argument('<booking>', 'id of the booking', wholeNumber)
-    .addHelpText(
-      'after',
-      `
-With --json, it prints what a third party needs to check the proof, besides the key: the checkpoint, the events as stored, and the
+  subcommand(
+    venue,
+    'proof',
+    'prove that the events of a booking are in the log, up to the newest checkpoint',
+    ['proof 7', 'proof 7 --json > proof.json', 'verify --proof proof.json --key "$(cat seal-key.txt)"'],
+    `With --json, it prints what a third party needs to check the proof, besides the key: the checkpoint, the events as stored, and the
 hashes that lead from each event to the checkpoint. Personal texts stay encrypted. It shows that these events are in the log, not that
-the booking has no others.
-
-Examples:
-  venue proof 7
-  venue proof 7 --json > proof.json
-  venue verify --proof proof.json --key "$(cat seal-key.txt)"`,
-    )
+the booking has no others.`,
+  )
+    .argument('<booking>', 'id of the booking', wholeNumber)
     .action((id, _, command) =>
       operate(command, async ({ audit, queries }) => {
         const streams = await queries.operator.streamsOf(id);

@@ -1,16 +1,16 @@
 import type { Command } from '@commander-js/extra-typings';
 import { operate, tell } from './operation.ts';
+import { subcommand } from './subcommand.ts';
 
 export function secretKeyCommands(venue: Command): void {
   const secretKey = venue.command('secret-key').description('replace the key that secrets at rest are sealed with');
 
-  secretKey
-    .command('rotate')
-    .description('re-seal all records and the keys of personal data under the first key of SECRET_KEYS')
-    .addHelpText(
-      'after',
-      `
-To replace a key, while the service runs:
+  subcommand(
+    secretKey,
+    'rotate',
+    're-seal all records and the keys of personal data under the first key of SECRET_KEYS',
+    'secret-key rotate    # with SECRET_KEYS=NEW,OLD',
+    `To replace a key, while the service runs:
   1. Make a new one:                           openssl rand -base64 32
   2. Restart every process with both:          SECRET_KEYS=OLD,NEW
   3. And once more, so that the new one seals: SECRET_KEYS=NEW,OLD
@@ -19,24 +19,20 @@ To replace a key, while the service runs:
 With a single process that may stop for a moment, skip step 2. On the embedded engines the old key is in DATA_DIR/secret.key.
 
 Values sealed in the log stay readable: the old key is stored in the records, sealed under the new one. To restore an earlier backup,
-set SECRET_KEYS=NEW,OLD.
-
-Example:
-  venue secret-key rotate    # with SECRET_KEYS=NEW,OLD`,
-    )
-    .action((_, command) =>
-      operate(command, async ({ resealRecords }) => {
-        const resealed = await resealRecords((done) =>
-          tell(command, `${done.toLocaleString('en')} records sealed again`),
-        );
-        const what = resealed === 1 ? '1 record was' : `${resealed.toLocaleString('en')} records were`;
-        return {
-          json: { resealed },
-          text:
-            resealed === 0
-              ? 'Everything is already sealed under this key.'
-              : `${what} sealed again. From now on the first of SECRET_KEYS is enough: set it as SECRET_KEY.`,
-        };
-      }),
-    );
+set SECRET_KEYS=NEW,OLD.`,
+  ).action((_, command) =>
+    operate(command, async ({ resealRecords }) => {
+      const resealed = await resealRecords((done) =>
+        tell(command, `${done.toLocaleString('en')} records sealed again`),
+      );
+      const what = resealed === 1 ? '1 record was' : `${resealed.toLocaleString('en')} records were`;
+      return {
+        json: { resealed },
+        text:
+          resealed === 0
+            ? 'Everything is already sealed under this key.'
+            : `${what} sealed again. From now on the first of SECRET_KEYS is enough: set it as SECRET_KEY.`,
+      };
+    }),
+  );
 }

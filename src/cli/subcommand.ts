@@ -4,11 +4,25 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 
-/** Adds a command to a group. Its help shows the examples, each without the leading `venue`. */
-export function subcommand(group: Command, name: string, description: string, ...examples: readonly string[]): Command {
-  const heading = examples.length === 1 ? 'Example' : 'Examples';
-  const help = `\n${heading}:\n${examples.map((example) => `  venue ${example}`).join('\n')}`;
-  return group.command(name).description(description).addHelpText('after', help);
+/**
+ * Adds a command to a group.
+ * @param examples for the help, each without the leading `venue`
+ * @param notes above the examples
+ */
+export function subcommand(
+  group: Command,
+  name: string,
+  description: string,
+  examples: string | readonly string[],
+  notes = '',
+): Command {
+  const all = [examples].flat();
+  const heading = `\n${notes && `${notes}\n\n`}${all.length === 1 ? 'Example' : 'Examples'}:\n`;
+  const lines = all.map((example) => `  venue ${example}`).join('\n');
+  return group
+    .command(name)
+    .description(description)
+    .addHelpText('after', heading + lines);
 }
 
 /**

@@ -48,25 +48,19 @@ export function userCommands(venue: Command): void {
 }
 
 function addMembershipCommands(user: Command): void {
-  const added = user
-    .command('add')
-    .description('add a user to a community or brand; prompts for the password or reads it from stdin')
-    .requiredOption('--email <address>', 'e-mail address to sign in with');
-  withAccount(added, 'the user acts for')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  venue user add --email ada@example.com --brand 1
-  printf '%s' "$PASSWORD" | venue user add --email ada@example.com --community 2`,
-    )
-    .action(({ email, ...named }, command) => {
-      const account = requiredAccount(named);
-      return operateFor(command, account, async ({ users }, _, context) => {
-        const password = await readPassword(`Password of ${email}: `);
-        return answer(await users.add({ email, password, accounts: [account] }, context), shown);
-      });
+  const added = subcommand(
+    user,
+    'add',
+    'add a user to a community or brand; prompts for the password or reads it from stdin',
+    ['user add --email ada@example.com --brand 1', 'user add --email ada@example.com --brand 1 < password.txt'],
+  ).requiredOption('--email <address>', 'e-mail address to sign in with');
+  withAccount(added, 'the user acts for').action(({ email, ...named }, command) => {
+    const account = requiredAccount(named);
+    return operateFor(command, account, async ({ users }, _, context) => {
+      const password = await readPassword(`Password of ${email}: `);
+      return answer(await users.add({ email, password, accounts: [account] }, context), shown);
     });
+  });
 
   withAccount(
     onUser(

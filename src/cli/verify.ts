@@ -3,33 +3,32 @@ import { picked } from '../domain/picked.ts';
 import { type Answer, type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';
 import { progressBarOf } from './stores.ts';
+import { subcommand } from './subcommand.ts';
 
 export function verifyCommand(venue: Command): void {
-  venue
-    .command('verify')
-    .description('compare the read models with the log, or the log with its seals; exits with 1 if they differ')
+  subcommand(
+    venue,
+    'verify',
+    'compare the read models with the log, or the log with its seals; exits with 1 if they differ',
+    [
+      'verify',
+      'verify --seals',
+      'verify --against seals.txt --key "$(cat seal-key.txt)"',
+      'verify --against checkpoint.txt --against november.ndjson',
+      'verify --export log.ndjson --against checkpoint.txt --key "$(cat seal-key.txt)"',
+      'verify --proof proof.json --against seals.txt --key "$(cat seal-key.txt)"',
+    ],
+    `Without options, it replays the log and compares every document of the read models.
+
+A checkpoint that you kept elsewhere shows whether anything it seals has changed; several show between which two of them; hashes of the
+events (SEAL_FILE_LEAVES) or an earlier export show which event. A proof counts if it leads to a checkpoint that you kept, or to one that
+extends it according to the output of --against … --json. See docs/guides/audit.md.`,
+  )
     .option('--seals', 'hash every event and compare with the checkpoints and hashes of the store')
     .option('--against <files...>', 'compare the log with checkpoints and exports that you kept elsewhere')
     .option('--export <file>', 'check this export; needs no service, store or secret')
     .option('--proof <file>', 'check the output of venue proof --json; needs no service, store or secret')
     .option('--key <key>', 'the key of the checkpoints, from venue seal-key (default: the key of the store)')
-    .addHelpText(
-      'after',
-      `
-Without options, it replays the log and compares every document of the read models.
-
-A checkpoint that you kept elsewhere shows whether anything it seals has changed; several show between which two of them; hashes of the
-events (SEAL_FILE_LEAVES) or an earlier export show which event. A proof counts if it leads to a checkpoint that you kept, or to one that
-extends it according to the output of --against … --json. See docs/guides/audit.md.
-
-Examples:
-  venue verify
-  venue verify --seals
-  venue verify --against seals.txt --key "$(cat seal-key.txt)"
-  venue verify --against checkpoint.txt --against november.ndjson
-  venue verify --export log.ndjson --against checkpoint.txt --key "$(cat seal-key.txt)"
-  venue verify --proof proof.json --against seals.txt --key "$(cat seal-key.txt)"`,
-    )
     .action(async ({ seals, against, export: file, proof, key }, command) => {
       const isOfSeals = [seals, against, file, proof].some((option) => option !== undefined);
       if (!isOfSeals && key !== undefined)
