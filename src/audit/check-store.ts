@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { checkLog, type KeptLeaf, type LogCheck } from './check-log.ts';
-import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, openSealed } from './checkpoint.ts';
 import type { Consistency } from './growth.ts';
 import { consistencyProof, isConsistent } from './merkle-tree.ts';
 import { portableEvents } from './portable-event.ts';
@@ -59,11 +59,11 @@ async function checkpointsOf(
   const key = await publishedKey(records);
   const checkpoints: Signed[] = [];
   const problems: string[] = [];
-  for await (const { size, note } of records.after(0)) {
-    const opened = key === undefined ? { problem: 'has no key' } : openCheckpoint(note, key);
-    if ('problem' in opened) problems.push(`The checkpoint of ${size} events ${opened.problem}`);
-    else if (opened.size !== size) problems.push(`The checkpoint of ${size} events is one of ${opened.size}`);
-    else checkpoints.push({ ...opened, note });
+  for await (const sealed of records.after(0)) {
+    const opened =
+      key === undefined ? { problem: `The checkpoint of ${sealed.size} events has no key` } : openSealed(sealed, key);
+    if ('problem' in opened) problems.push(opened.problem);
+    else checkpoints.push({ ...opened, note: sealed.note });
   }
   return { checkpoints, problems };
 }

@@ -29,6 +29,16 @@ export function openCheckpoint(note: string, key: VerifierKey): Checkpoint | Pro
   return { origin, size: Number(size), root };
 }
 
+/**
+ * The checkpoint in a record of the store.
+ * @returns a sentence without a full stop as the problem
+ */
+export function openSealed({ size, note }: { readonly size: number; readonly note: string }, key: VerifierKey) {
+  const opened = openCheckpoint(note, key);
+  if ('problem' in opened) return { problem: `The checkpoint of ${size} events ${opened.problem}` };
+  return opened.size === size ? opened : { problem: `The checkpoint of ${size} events is one of ${opened.size}` };
+}
+
 /** The origin that a checkpoint claims, not verified. */
 const originOf = (note: string): string | undefined => /^(\S+)\n(?:0|[1-9]\d*)\n\S{44}\n/.exec(note)?.[1];
 

@@ -1,5 +1,5 @@
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, openCheckpoint, openSealed } from './checkpoint.ts';
 import { inclusionProof, isIncluded } from './merkle-tree.ts';
 import { NotAsSealed } from './not-as-sealed.ts';
 import { canonicalForm, hashOfForm, portableEvent } from './portable-event.ts';
@@ -39,8 +39,8 @@ export async function proveEvents(
   wanted: readonly StoredEvent[],
 ): Promise<EventProofs> {
   const { records, key } = deps;
-  const checkpoint = openCheckpoint(head.note, key);
-  if ('problem' in checkpoint) throw new NotAsSealed(`The checkpoint of ${head.size} events ${checkpoint.problem}`);
+  const checkpoint = openSealed(head, key);
+  if ('problem' in checkpoint) throw new NotAsSealed(checkpoint.problem);
   const read = nodesOf(records.tile);
   const proved: EventProofs['events'][number][] = [];
   for (const event of wanted) {

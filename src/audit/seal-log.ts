@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { LOG_START } from '../event-store/event-store.ts';
-import { type Checkpoint, openCheckpoint, signCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, openSealed, signCheckpoint } from './checkpoint.ts';
 import { type Hash, rootHash } from './merkle-tree.ts';
 import { NotAsSealed } from './not-as-sealed.ts';
 import { leafHash, portableEvent } from './portable-event.ts';
@@ -108,7 +108,8 @@ function createKeptComparison(kept: Checkpoint | undefined) {
 /** The tree as it was sealed last. */
 async function treeAt(head: SealRecord | undefined, { records, key }: SealDeps): Promise<GrowingTree> {
   if (head === undefined) return continueTree(0, records.tile);
-  const checkpoint = checkpointIn(head, key);
+  const checkpoint = openSealed(head, key);
+  if ('problem' in checkpoint) throw new Unsealable(checkpoint.problem);
   try {
     const tree = await continueTree(head.size, records.tile);
     if ((await tree.root()).equals(checkpoint.root)) return tree;
@@ -117,14 +118,6 @@ async function treeAt(head: SealRecord | undefined, { records, key }: SealDeps):
     throw new Unsealable(error.message);
   }
   throw new Unsealable(`What is kept of the tree is not what the checkpoint of ${head.size} events says`);
-}
-
-/** @throws {Unsealable} if it is not one of this log, signed with its key */
-function checkpointIn({ size, note }: SealRecord, key: SignerKey): Checkpoint {
-  const opened = openCheckpoint(note, key);
-  if ('problem' in opened) throw new Unsealable(`The checkpoint of ${size} events ${opened.problem}`);
-  if (opened.size !== size) throw new Unsealable(`The checkpoint of ${size} events is one of ${opened.size}`);
-  return opened;
 }
 
 /** @throws {Unsealable} if the log does not hold the event where it was */

@@ -8,9 +8,8 @@ import { Permission, permissionNames, usablePermissions } from '../domain/permis
 import { Input } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
-/** The account that the assistant acts for. */
-export function accountTools({ queries, clock, pricing }: ToolDeps): readonly Tool[] {
-  const whoAmI = tool({
+export const whoAmI = ({ queries, clock, pricing }: ToolDeps): Tool =>
+  tool({
     name: 'who_am_i',
     title: 'Who am I',
     description:
@@ -35,5 +34,3 @@ export function accountTools({ queries, clock, pricing }: ToolDeps): readonly To
       };
     },
   });
-  return [whoAmI];
-}

@@ -17,7 +17,7 @@ import { type Tool, type ToolDeps, tool } from './tool.ts';
 const BOOKINGS = { default: 50, maximum: 500 } as const;
 const SEE_BOOKINGS = 'Call list_bookings to see which bookings exist.';
 
-const listBookings = ({ queries }: ToolDeps): Tool =>
+export const listBookings = ({ queries }: ToolDeps): Tool =>
   tool({
     name: 'list_bookings',
     title: 'List bookings',
@@ -60,7 +60,7 @@ const listBookings = ({ queries }: ToolDeps): Tool =>
     },
   });
 
-const requestBooking = ({ commands }: ToolDeps): Tool =>
+export const requestBooking = ({ commands }: ToolDeps): Tool =>
   tool({
     name: 'request_booking',
     title: 'Request a booking',
@@ -88,7 +88,7 @@ const requestBooking = ({ commands }: ToolDeps): Tool =>
     },
   });
 
-const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
+export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
   tool({
     name: 'cancel_booking',
     title: 'Cancel a booking',
@@ -123,7 +123,7 @@ const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     },
   });
 
-const bookingHistory = ({ queries }: ToolDeps): Tool =>
+export const bookingHistory = ({ queries }: ToolDeps): Tool =>
   tool({
     name: 'booking_history',
     title: 'Booking history',
@@ -139,11 +139,3 @@ const bookingHistory = ({ queries }: ToolDeps): Tool =>
       return { notice: notice('Names, messages and reasons may be'), history: historyEntries(found.steps) };
     },
   });
-
-/** Bookings: listed for both parties, requested and cancelled for brands. Answering requests is left to people. */
-export const bookingTools = (deps: ToolDeps): readonly Tool[] => [
-  listBookings(deps),
-  requestBooking(deps),
-  cancelBooking(deps),
-  bookingHistory(deps),
-];

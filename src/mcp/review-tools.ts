@@ -8,9 +8,8 @@ import { type Tool, type ToolDeps, tool } from './tool.ts';
 
 const REVIEWS = { default: 50, maximum: 500 } as const;
 
-/** Reviews of communities by brands. */
-export function reviewTools({ queries }: ToolDeps): readonly Tool[] {
-  const listReviews = tool({
+export const listReviews = ({ queries }: ToolDeps): Tool =>
+  tool({
     name: 'list_reviews',
     title: 'List reviews',
     description:
@@ -32,5 +31,3 @@ export function reviewTools({ queries }: ToolDeps): readonly Tool[] {
       return { notice: notice('Titles and contents are'), reviews, ...(last && { next: String(last.id) }) };
     },
   });
-  return [listReviews];
-}

@@ -19,7 +19,7 @@ const DEFAULT_RANGE_DAYS = 31;
 
 export const SEE_SPACES = 'Call find_spaces to see which spaces exist.';
 
-const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
+export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
   tool({
     name: 'find_spaces',
     title: 'Find spaces',
@@ -56,7 +56,7 @@ const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
     },
   });
 
-const checkAvailability = ({ queries }: ToolDeps): Tool =>
+export const checkAvailability = ({ queries }: ToolDeps): Tool =>
   tool({
     name: 'check_availability',
     title: 'Check availability',
@@ -109,7 +109,7 @@ const OpenDay = Type.Object({
   }),
 });
 
-const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
+export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
   tool({
     name: 'find_open_days',
     title: 'Find open days',
@@ -152,13 +152,6 @@ const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
       };
     },
   });
-
-/** Spaces, availability and open days. */
-export const spaceTools = (deps: ToolDeps): readonly Tool[] => [
-  findSpaces(deps),
-  checkAvailability(deps),
-  findOpenDays(deps),
-];
 
 const idOf = (cursor: string) => (/^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined);
 

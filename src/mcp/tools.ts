@@ -1,13 +1,14 @@
-import { accountTools } from './account-tools.ts';
-import { bookingTools } from './booking-tools.ts';
-import { reviewTools } from './review-tools.ts';
-import { spaceTools } from './space-tools.ts';
+import { whoAmI } from './account-tools.ts';
+import { bookingHistory, cancelBooking, listBookings, requestBooking } from './booking-tools.ts';
+import { listReviews } from './review-tools.ts';
+import { checkAvailability, findOpenDays, findSpaces } from './space-tools.ts';
 import type { Tool, ToolDeps } from './tool.ts';
 
-/** The tools of the MCP server. They use the same commands and queries as REST, console and command line. */
-export const createTools = (deps: ToolDeps): readonly Tool[] => [
-  ...accountTools(deps),
-  ...spaceTools(deps),
-  ...bookingTools(deps),
-  ...reviewTools(deps),
+/** In the order in which they are listed. People answer booking requests, so there is no tool for that. */
+const TOOLS = [
+  ...[whoAmI, findSpaces, checkAvailability, findOpenDays],
+  ...[listBookings, requestBooking, cancelBooking, bookingHistory, listReviews],
 ];
+
+/** The tools of the MCP server. They use the same commands and queries as REST, console and command line. */
+export const createTools = (deps: ToolDeps): readonly Tool[] => TOOLS.map((create) => create(deps));
