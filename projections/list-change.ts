@@ -2,7 +2,7 @@ import type { BookingEvent, Recorded } from '../src/domain/events.ts';
 import { projection } from './projection.ts';
 
 /**
- * The last event that changed a list. Its id tells one state of the list from every other, also after a restore, when the log
+ * The last event that changed a list. Its id distinguishes this state of the list from every other, also after a restore, when the log
  * gives positions a second time.
  */
 type ListChange = { readonly eventId: string; readonly position: string };

@@ -72,7 +72,7 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
   if (!(error instanceof OutcomeUnknown)) return 'Retrying is safe.';
   return headers['idempotency-key'] === undefined
     ? 'Look whether it was done before you send the request again.'
-    : 'Sending the same request with the same Idempotency-Key again is safe, and tells.';
+    : 'Sending the same request with the same Idempotency-Key again is safe, and returns the outcome.';
 }
 
 /** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */

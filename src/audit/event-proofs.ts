@@ -50,7 +50,7 @@ export async function proveEvents(
     const proof = index === undefined ? [] : await inclusionProof(index, head.size, read);
     if (index === undefined || !isIncluded({ ...checkpoint, leaf, index, proof }))
       throw new NotAsSealed(
-        `Event ${event.id} is not what the checkpoint of ${head.size} events says. Find out more with: venue verify --seals`,
+        `Event ${event.id} does not match the checkpoint of ${head.size} events. Find out more with: venue verify --seals`,
       );
     proved.push({ index, event: text, proof: proof.map((hash) => hash.toString('base64')) });
   }

@@ -46,11 +46,11 @@ export async function forkUnlessContinued(deps: {
   const log = await checkLog({ events: portableEvents(events), checkpoints: known });
   if (known.length > 0 && log.findings.length === 0) return undefined;
 
-  // The former key signed these, or a receiver knows them by its origin. The next seal starts a new tree.
+  // The former key signed these, or they were sent under its origin. The next seal starts a new tree.
   for (const name of SEALS_OF_AN_ORIGIN) await documents.drop(name);
   const origin = `${originOf(logId)}/${randomUUID()}`;
   const note = await replaceSealKey(await openSealRecords(documents), { origin, secretKey }, (key) => {
-    // The second line tells it from a checkpoint, which has a number there.
+    // The second line distinguishes it from a checkpoint, which has a number there.
     const lines = [
       former?.name ?? originOf(logId),
       'fork',

@@ -54,7 +54,7 @@ export async function consistencyProof(from: number, size: number, read: ReadNod
     if (from <= middle) end = middle;
     else start = middle;
   }
-  // The verifier knows the smaller tree, as long as it is a subtree of the larger one from the first leaf on.
+  // The verifier has the root of the smaller tree, so it is left out if that tree is a complete subtree of the larger one.
   if (start > 0) proof.push(await subtreeHash(start, end, read));
   return proof.reverse();
 }

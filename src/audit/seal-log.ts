@@ -117,7 +117,7 @@ async function treeAt(head: SealRecord | undefined, { records, key }: SealDeps):
     if (!(error instanceof MissingHashes)) throw error;
     throw new Unsealable(error.message);
   }
-  throw new Unsealable(`What is kept of the tree is not what the checkpoint of ${head.size} events says`);
+  throw new Unsealable(`The stored tree differs from the checkpoint of ${head.size} events`);
 }
 
 /** @throws {Unsealable} if the log does not hold the event where it was */

@@ -85,7 +85,7 @@ export function backupCommands(venue: Command): void {
     ],
     `The service must be stopped. Webhooks may be sent again, with the same webhook-id.
 Checkpoints keep their origin and key only if the restored log begins with the newest one in SEAL_FILE or --checkpoint. Otherwise both
-are replaced, because one key must not sign two histories, and a signed note says so.`,
+are replaced, because one key must not sign two histories, and a signed note records the change.`,
   )
     .argument('[dir]', 'the folder of a backup')
     .option('--adopt', 'use log and records as they are; the read models are rebuilt')
@@ -268,5 +268,5 @@ function afterwards(skipIds: number, lost: readonly LostDelivery[]): string[] {
   const rows = sent.map(({ event, bookingId, eventAt, webhookId, state }) => ({
     ...{ Happened: eventAt, Event: event, Booking: bookingId, Webhook: webhookId, Delivery: state },
   }));
-  return [...lines, 'Lost events that receivers know about:', table(rows)];
+  return [...lines, 'Lost events that were sent to receivers:', table(rows)];
 }

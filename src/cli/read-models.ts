@@ -61,7 +61,7 @@ export function readModelCommands(venue: Command): void {
     'skip',
     'make a read model skip the event it fails on, for good; recorded in the log with the reason',
     'read-model skip reviews --reason "Posted by a test of the next release"',
-    `The documents will lack what the event says, even after a rebuild. If there is time, fix the projection and raise its version instead.`,
+    `The documents will not reflect the event, even after a rebuild. If there is time, fix the projection and raise its version instead.`,
   )
     .addArgument(new Argument('<name>', 'the read model').choices(projections.map(({ name }) => name)))
     .option('--event <id>', 'the event, from `read-model list`; refused if the read model now fails on another one')

@@ -57,7 +57,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
     if (current === undefined || !(await turns.take(current.user.id, reply.raw))) return reply;
     const isForm = request.method === 'POST';
     const visit = await visitOf(request, reply, current);
-    // Taken before anything is read, so that the page learns of every change that it may not show. The page that answers a form is
+    // Taken before anything is read, so that the page is sent every change that it may not show yet. The page that answers a form is
     // not kept live, because a GET of its URL may show something else.
     const live = isForm ? undefined : await feed.mark();
     const answered = isForm ? submitted(visit, current.hash, handler, repeated) : found(visit, handler, request.url);

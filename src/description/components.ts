@@ -33,7 +33,7 @@ export function createComponents(): Components {
     return {
       ...rest,
       ...(isObject(properties) && { properties: each(properties) }),
-      // The only pattern matches any name; generators know this keyword for it.
+      // The only pattern matches any name; generators support this keyword for it.
       ...(isObject(patternProperties) && { additionalProperties: Object.values(each(patternProperties))[0] }),
       ...(isObject(items) && { items: refer(items) }),
       ...(Array.isArray(anyOf) && { anyOf: anyOf.map(refer) }),

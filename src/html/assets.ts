@@ -22,7 +22,7 @@ export const STYLES = [
   'print.css',
 ] as const;
 
-/** The scripts of every page: modules that know nothing of each other, and talk in events of the document. */
+/** The scripts of every page: independent modules that communicate through events of the document. */
 export const SCRIPTS = [
   'zone.js',
   'forms.js',

@@ -101,7 +101,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
             const shown = visible(outcome);
             return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
           } catch (error) {
-            // A tool error as well, so that the model knows it may try again.
+            // A tool error as well, because a model may repeat a call that ended in one.
             if (isUnavailable(error)) return notAvailable(error);
             throw error;
           }
@@ -116,7 +116,7 @@ const LATE = 'The service did not answer in time';
 function notAvailable(error: UnavailableError): CallToolResult {
   const advice =
     error instanceof OutcomeUnknown
-      ? 'Call the tool again with the same input: that is safe, and tells.'
+      ? 'Call the tool again with the same input: that is safe, and returns the outcome.'
       : 'Retrying in a few seconds is safe.';
   return { isError: true, content: [{ type: 'text', text: `InternalError: ${publicMessageOf(error)}. ${advice}` }] };
 }

@@ -132,7 +132,7 @@ test('makes no proof that does not verify', async () => {
   await attack((database) => database.exec(`UPDATE events SET data = '{}' WHERE position = 101`));
   const now = await Array.fromAsync(events().readStream(was.stream, { from: was.revision, limit: 1 }));
   await expect(proveEvents({ ...deps, events: events() }, head, now)).rejects.toThrow(
-    `Event ${was.id} is not what the checkpoint of 300 events says. Find out more with: venue verify --seals`,
+    `Event ${was.id} does not match the checkpoint of 300 events. Find out more with: venue verify --seals`,
   );
 });
 

@@ -175,7 +175,7 @@ function problemsOf(refusal: Refusal, typed: Typed): Problems {
 /** The terms that the form was made from, to detect changes by others. */
 const seenField = (terms: SpaceTerms): Html => hiddenField('seen', JSON.stringify(picked(terms, SPACE_TERMS)));
 
-/** Undefined if the form does not say. */
+/** Undefined if the form lacks them. */
 function seenIn(form: Form): SpaceTerms | undefined {
   try {
     const seen: unknown = JSON.parse(form.text('seen'));

@@ -269,7 +269,7 @@ function webhookBadge({ status, receiver }: Registered): Html {
 
 const SHOWN_RECOVERING_MS = 60_000;
 
-/** What the owner should know about a webhook that is disabled or has failed lately. */
+/** A notice for the owner of a webhook that is disabled or has failed lately. */
 function receiverNotice({ status, disabledReason, receiver }: Registered, visit: Visit): Html | undefined {
   if (status === 'disabled')
     return html`<div class="flash notice">${icon('warning')}<p>Disabled: ${disabledReason === undefined ? 'no reason given.' : named(disabledReason)}</p></div>`;

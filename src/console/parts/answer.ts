@@ -37,9 +37,9 @@ const goTo =
   (kind: Flash['kind']) =>
   (go: string, text: string): Redirect => ({ go, flash: { kind, text } });
 
-/** Redirects to a page that says that something was done. */
+/** Redirects to a page with a message that something was done. */
 export const done = goTo('done');
-/** Redirects to a page that says why nothing was done. */
+/** Redirects to a page with the reason why nothing was done. */
 export const notDone = goTo('problem');
-/** Redirects to a page that says that there was nothing to do. */
+/** Redirects to a page with a message that there was nothing to do. */
 export const nothingToDo = goTo('notice');

@@ -12,7 +12,7 @@ import type { Form } from './typed-form.ts';
 
 /** How bookings are displayed on every page. */
 
-/** The status of a booking as people see it: one that was cancelled before it was approved says by whom. */
+/** The status of a booking as people see it: one that was cancelled before its approval is called by the party that did it. */
 export const STATES = ['Pending', 'Approved', 'Completed', 'Declined', 'Withdrawn', 'Expired', 'Cancelled'] as const;
 export type BookingState = (typeof STATES)[number];
 

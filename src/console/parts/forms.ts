@@ -169,7 +169,7 @@ export const maskOf = (ticked: readonly string[], flags: Flags): number =>
 /** The CSRF token, which every form that changes something must carry. */
 export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html => hiddenField('csrf', csrf);
 
-/** The token that makes a form take effect once (`Routes.post`), or that a command knows a repeated form by. */
+/** The token that makes a form take effect once (`Routes.post`), or by which a command recognises a repeated form. */
 export const onceField = (name = 'once'): Html => hiddenField(name, randomBytes(15).toString('base64url'));
 
 /** A form that changes something. */

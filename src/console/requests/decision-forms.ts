@@ -59,7 +59,7 @@ function approveForm(visit: DecisionVisit, request: Asked, formPage: FormPage): 
   const { list, fields } = formPage;
   const action = `/console/bookings/${request.bookingId}/approve`;
   const price = amount(request.totalPrice, request.currency);
-  // The rows of a list share one form, which knows what is selected.
+  // The rows of a list share one form, which also sends the selection.
   const owner = list === undefined ? EMPTY : html` form="${BULK_FORM}" formaction="${action}"`;
   const form = (button: Html) => (list === undefined ? postForm(visit, action, '', html`${fields}${button}`) : button);
   const classes = list === undefined ? '' : 'small quiet';

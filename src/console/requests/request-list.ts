@@ -16,7 +16,7 @@ const MAX_SHOWN = 24;
 const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
 type FieldName = (typeof FIELDS)[number];
 
-/** Which requests the inbox shows, in which order. Its address and its forms say so. */
+/** Which requests the inbox shows, in which order. Its address and its forms carry this. */
 export type RequestList = Dates & {
   /** The fields as they were typed. */
   readonly typed: Readonly<Record<FieldName, string>>;
