@@ -19,7 +19,7 @@ export async function sendList<P>(
     readonly version: ListVersion | undefined;
     readonly entityTagOf: EntityTag;
     /** Read only once the read model shows the version. */
-    readonly pages: AsyncIterable<P>;
+    readonly pages: AsyncIterable<P> | Iterable<P>;
     /** The JSON of each item of a page. */
     readonly textsOf: (page: P) => readonly string[];
     /** Cache key of the list. Answers with the same key differ only by version. */
@@ -71,7 +71,7 @@ async function sendJsonArray(
 }
 
 async function* chunked<P>(
-  pages: AsyncIterable<P>,
+  pages: AsyncIterable<P> | Iterable<P>,
   textsOf: (page: P) => readonly string[],
 ): AsyncGenerator<Buffer, undefined> {
   let text = '[';

@@ -42,7 +42,7 @@ export const spaceRoutes =
       return sendList(request, reply, {
         version: { id: listed.map(versionOf).join(), isShown: async () => true },
         entityTagOf: listTagOf,
-        pages: inTurn(listed),
+        pages: listed,
         textsOf: (space) => [stringifySpace(toSpaceDto(space, settings))],
       });
     });
@@ -79,7 +79,3 @@ export const spaceRoutes =
       },
     );
   };
-
-async function* inTurn<T>(list: readonly T[]): AsyncGenerator<T> {
-  yield* list;
-}

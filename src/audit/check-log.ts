@@ -1,3 +1,5 @@
+import { defined } from '../domain/defined.ts';
+import { picked } from '../domain/picked.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
 import { leafHash, type PortableEvent } from './portable-event.ts';
@@ -110,7 +112,11 @@ function createComparison(leaves: AsyncIterable<KeptLeaf>) {
     return isOver ? undefined : value;
   }
   async function differ(index: number, kept: KeptLeaf, now?: PortableEvent): Promise<void> {
-    finding = { found: 'event', index, ...labelled('kept', kept.event), ...labelled('now', now) };
+    finding = {
+      found: 'event',
+      index,
+      ...defined({ kept: kept.event && labelOf(kept.event), now: now && labelOf(now) }),
+    };
     isOver = true;
     await iterator.return?.();
   }
@@ -128,14 +134,7 @@ function createComparison(leaves: AsyncIterable<KeptLeaf>) {
   };
 }
 
-function labelled<K extends 'kept' | 'now'>(
-  name: K,
-  event: PortableEvent | undefined,
-): { readonly [F in K]?: EventLabel } {
-  if (event === undefined) return {};
-  const { id, type, stream, revision } = event;
-  return { [name]: { id, type, stream, revision } } as { readonly [F in K]?: EventLabel };
-}
+const labelOf = (event: PortableEvent): EventLabel => picked(event, ['id', 'type', 'stream', 'revision']);
 
 /** Compares the tree with the hashes that a store keeps of it. */
 function createTileComparison(stored: { readonly size: number; readonly read: ReadTile } | undefined) {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { defined } from '../domain/defined.ts';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { type Checkpoint, openSealed, signCheckpoint } from './checkpoint.ts';
@@ -57,7 +58,8 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
   const firsts = new Map<number, EventName>();
   let full: Tile[] = [];
   const keep = async (tiles: readonly Tile[]) => {
-    await records.keep(tiles.map((tile) => ({ ...tile, ...firstOf(tile, firsts) })));
+    const firstOf = ({ level, index }: Tile) => (level === 0 ? firsts.get(index) : undefined);
+    await records.keep(tiles.map((tile) => ({ ...tile, ...defined({ first: firstOf(tile) }) })));
   };
 
   for await (const event of events.readAll({ after, limit })) {
@@ -135,8 +137,3 @@ export async function eventAt(
   for await (const event of events.readStream(stream, { from: revision, limit: 1 })) return event;
   return undefined;
 }
-
-const firstOf = ({ level, index }: Tile, firsts: ReadonlyMap<number, EventName>): { readonly first?: EventName } => {
-  const first = level === 0 ? firsts.get(index) : undefined;
-  return first === undefined ? {} : { first };
-};

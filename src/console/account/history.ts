@@ -76,7 +76,7 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
               cursors.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.',
             )
           : changeTable(changes, visit.settings.currency, zone)
-      }${cursorPager(PATH, of === undefined ? filter : { ...filter, via }, beside)}</div>`,
+      }${cursorPager(PATH, of === undefined ? filter : { ...filter, via }, beside, 'before')}</div>`,
     };
   });
 

@@ -40,7 +40,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
         reviews.length === 0
           ? empty(account, filter)
           : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
-      }${cursorPager(PATH, fieldsOf(filter), { previous: previous?.toString(), next: next?.toString() })}</div>`,
+      }${cursorPager(PATH, fieldsOf(filter), { previous: previous?.toString(), next: next?.toString() }, 'before')}</div>`,
     };
   });
 

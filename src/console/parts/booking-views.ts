@@ -6,7 +6,7 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { type BookingCursor, type BookingPart, cursorIn, cursorText } from '../../queries/booking-pages.ts';
 import { amount, hours, shortDate, shortened, zoneName } from './formats.ts';
-import { addressOf, type Fields, pager } from './links.ts';
+import { cursorPager, type Fields } from './links.ts';
 import { dataTable } from './tables.ts';
 import type { Form } from './typed-form.ts';
 
@@ -128,14 +128,8 @@ export const cursorsOf = (query: Form): { readonly after?: BookingCursor; readon
   defined({ after: cursorIn(query.text('after')), before: cursorIn(query.text('before')) });
 
 /** The links to the pages beside one page of bookings. `fields`: the filter, which they keep. */
-export function bookingPager(
+export const bookingPager = (
   path: string,
   fields: Fields,
   { previous, next }: Pick<BookingPart, 'previous' | 'next'>,
-): Html | undefined {
-  return pager({
-    first: previous && addressOf(path, fields),
-    previous: previous && addressOf(path, { ...fields, before: cursorText(previous) }),
-    next: next && addressOf(path, { ...fields, after: cursorText(next) }),
-  });
-}
+) => cursorPager(path, fields, { previous: previous && cursorText(previous), next: next && cursorText(next) }, 'after');

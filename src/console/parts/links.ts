@@ -71,14 +71,19 @@ export function pager({ first, previous, next }: Neighbours, labels: Labels = {}
   }<span>${next && html`<a class="button quiet" rel="next" href="${next}">${text.next} ${icon('next')}</a>`}</span></nav>`;
 }
 
-/** The links to the pages beside one page of a list whose cursors are in its address. `fields`: the filter, which they keep. */
+/**
+ * The links to the pages beside one page of a list whose cursors are in its address.
+ * @param fields the filter, which they keep
+ * @param onward the field of the address that leads to the next page: a list with the newest first goes on `before` a cursor
+ */
 export const cursorPager = (
   path: string,
   fields: Fields,
   { previous, next }: { readonly previous?: string | undefined; readonly next?: string | undefined },
+  onward: 'after' | 'before',
 ): Html | undefined =>
   pager({
     first: previous && addressOf(path, fields),
-    previous: previous && addressOf(path, { ...fields, after: previous }),
-    next: next && addressOf(path, { ...fields, before: next }),
+    previous: previous && addressOf(path, { ...fields, [onward === 'after' ? 'before' : 'after']: previous }),
+    next: next && addressOf(path, { ...fields, [onward]: next }),
   });
