@@ -4,6 +4,7 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
+import { importInSteps } from '../runtime/import-in-steps.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
@@ -37,6 +38,11 @@ const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expos
 export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
+    // After the start, for the first request.
+    app.addHook('onListen', async () => {
+      await importInSteps(() => import('ajv'));
+      await importInSteps(() => import('fast-json-stringify'));
+    });
     app.setValidatorCompiler(validatorCompiler);
     app.setSerializerCompiler(serializerCompiler);
     acceptJson(app);

@@ -1,7 +1,8 @@
 import { registerHooks } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 
-// Starts a service, without listening, and prints the packages and source modules that it loaded, one per line.
+// Starts a service and prints the packages and source modules that it loaded, one per line. It listens only with the argument `listen`.
 const ROOT = new URL('../../', import.meta.url).href;
 const packages = new Set<string>();
 registerHooks({
@@ -19,6 +20,11 @@ const app = await createApp(core);
 await app.ready();
 // The first start continues while it creates one; a process that ended meanwhile would leave that to the next.
 await core.authorizationServer.signingKeys.current();
+if (process.argv[2] === 'listen') {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  // A part of fast-json-stringify, which is loaded last.
+  for (let waited = 0; waited < 10_000 && !packages.has('json-schema-ref-resolver'); waited += 10) await sleep(10);
+}
 await app.close();
 await core.close();
 console.log([...packages].join('\n'));

@@ -7,7 +7,7 @@ import { runNode } from './node-process.ts';
 test('a start loads only the modules that it needs at once', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-start-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
-  const start = () => runNode('test/service/loaded-packages.ts', [], { DATA_DIR: dataDir });
+  const start = (...args: readonly string[]) => runNode('test/service/loaded-packages.ts', args, { DATA_DIR: dataDir });
   // The first start creates keys.
   await start();
   const { code, stdout, stderr } = await start();
@@ -35,4 +35,10 @@ test('a start loads only the modules that it needs at once', async () => {
     'src/description/guide.ts',
   ];
   expect(loaded.filter((name) => later.includes(name))).toEqual([]);
+
+  // The first request would otherwise load these in one turn.
+  const listening = (await start('listen')).stdout.trim().split('\n');
+  const added = listening.filter((name) => !loaded.includes(name));
+  expect(added).toEqual(expect.arrayContaining(['ajv', 'json-schema-ref-resolver']));
+  expect(added.filter((name) => later.includes(name) && !['ajv', 'fast-uri'].includes(name))).toEqual([]);
 });
