@@ -1,41 +1,47 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take long, longest first, by project. Started last, one of them would occupy a single core at the end. */
+/**
+ * Files that take long, started first: started last, one of them would occupy a single core at the end. Those that compute alternate
+ * with those that mostly wait, so that no more than a few compete for the processor.
+ */
 const LONGEST = [
   'service/export-import.test.ts',
-  'console/every-page.test.ts',
-  'ci/running-service.test.ts',
-  'service/move-store.test.ts',
-  'dropped-connection.test.ts',
   'stand-still.test.ts',
-  'release/rollout.test.ts',
-  'service/backup.test.ts',
-  'service/fault-points.test.ts',
-  'console/browser.test.ts',
-  'console/requests-in-chromium.test.ts',
   'service/clock.test.ts',
-  'console/calendar.browser.test.ts',
-  'console/find.browser.test.ts',
-  'service/lagging-fan-out.test.ts',
-  'console/deliveries-browser.test.ts',
+  'console/every-page.test.ts',
+  'threads/log-thread.test.ts',
+  'service/move-store.test.ts',
   'service/slow-first-start.test.ts',
-  'service/backup-on-servers.test.ts',
-  'service/store-identity.test.ts',
-  'service/damaged-files.test.ts',
-  'soak/chaos.test.ts',
-  'service/locked-file.test.ts',
+  'service/lagging-fan-out.test.ts',
+  'dropped-connection.test.ts',
   'projector/projector.test.ts',
+  'ci/running-service.test.ts',
   'document-store/reads-under-faults.test.ts',
   'webhooks/stored-first.test.ts',
-  'document-store/document-store.test.ts',
-  'threads/log-thread.test.ts',
-  'event-store/eventstoredb/faulty-reads.test.ts',
-  'authorization-server/flow.test.ts',
+  'console/browser.test.ts',
+  'service/fault-points.test.ts',
+  'service/locked-file.test.ts',
+  'service/backup.test.ts',
   'webhooks/circuit-breaker.test.ts',
+  'event-store/eventstoredb/faulty-reads.test.ts',
+  'console/requests-in-chromium.test.ts',
+  'release/rollout.test.ts',
+  'document-store/document-store.test.ts',
+  'authorization-server/flow.test.ts',
+  'console/calendar.browser.test.ts',
   'document-store/mongodb/document-store.test.ts',
-  'event-store/eventstoredb/event-store.test.ts',
+  'console/find.browser.test.ts',
   'event-store/eventstoredb/cluster.test.ts',
+  'service/backup-on-servers.test.ts',
+  'console/deliveries-browser.test.ts',
+  'event-store/eventstoredb/event-store.test.ts',
+  'service/damaged-files.test.ts',
+  'service/store-identity.test.ts',
+  'soak/chaos.test.ts',
+  'authorization-server/browser.test.ts',
+  'console/tables.test.ts',
   'store-identity/store-identity.test.ts',
+  'service/sealing.test.ts',
   'cli/audit.test.ts',
   'fair-share/lists.test.ts',
   'webhooks/fan-out.test.ts',
@@ -48,13 +54,9 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return index === -1 ? LONGEST.length : index;
 };
 
-/** One project after another, those with long files first: a worker whose next file is of another project ends, and a new one starts. */
-const PROJECTS = ['system', 'integration', 'unit'];
-const project = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name);
-
-/** In each project the longest files first, then Vitest's own order, which knows no durations on a fresh clone. */
+/** The longest files first, then Vitest's own order, which knows no durations on a fresh clone. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).toSorted((one, other) => project(one) - project(other) || rank(one) - rank(other));
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }
