@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { inRounds, untilNext } from '../../src/runtime/rounds.ts';
 
 const turn = () => performance.nodeTiming.uvMetricsInfo.loopCount;
@@ -20,14 +20,31 @@ describe('periodic jobs', () => {
   });
 
   it('run once per multiple of their period, even if a timer fires early', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1_010);
+    onTestFinished(() => {
+      vi.useRealTimers();
+      now.mockRestore();
+    });
+    // A module of its own, because it remembers its last wake-up.
+    vi.resetModules();
+    const rounds = await import('../../src/runtime/rounds.ts');
     const stopping = new AbortController();
-    const multiples: number[] = [];
-    // A timer may fire up to some milliseconds early, never half a period.
-    const running = inRounds(50, stopping.signal, async () => multiples.push(Math.round(performance.now() / 50)));
-    while (multiples.length < 10) await sleep(10);
+    let ran = 0;
+    const running = rounds.inRounds(50, stopping.signal, async () => {
+      ran += 1;
+    });
+    const waitedMs: number[] = [];
+    for (const at of [1_050, 1_100, 1_150]) {
+      const before = Date.now();
+      now.mockReturnValue(at - 3);
+      await vi.advanceTimersToNextTimerAsync();
+      waitedMs.push(Date.now() - before);
+    }
+    expect(ran).toBe(3);
+    expect(waitedMs).toEqual([40, 53, 53]);
     stopping.abort();
     await running;
-    expect(new Set(multiples).size).toBe(multiples.length);
   });
 
   it('end when they are stopped between two rounds', async () => {
