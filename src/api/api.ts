@@ -4,7 +4,6 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
-import { importInSteps } from '../runtime/import-in-steps.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
@@ -40,8 +39,8 @@ export const api =
   async (app) => {
     // After the start, for the first request.
     app.addHook('onListen', async () => {
-      await importInSteps(() => import('ajv'));
-      await importInSteps(() => import('fast-json-stringify'));
+      await import('ajv');
+      await import('fast-json-stringify');
     });
     app.setValidatorCompiler(validatorCompiler);
     app.setSerializerCompiler(serializerCompiler);

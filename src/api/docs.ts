@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { DescribedRoute } from '../description/openapi.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { Settings } from '../description/settings.ts';
-import { importInSteps } from '../runtime/import-in-steps.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
 import { handleError } from './errors.ts';
 
@@ -20,7 +19,7 @@ declare module 'fastify' {
 export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];
   routesOnDemand(app, ['/openapi.json', '/docs', '/docs/'], async () => {
-    const { openDescription } = await importInSteps(() => import('../description/server.ts'));
+    const { openDescription } = await import('../description/server.ts');
     const description = await openDescription(routes, settings, app.log);
     description.setErrorHandler(handleError);
     return description;

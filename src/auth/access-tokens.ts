@@ -3,7 +3,6 @@ import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose';
 import { accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { importInSteps } from '../runtime/import-in-steps.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
@@ -36,7 +35,7 @@ export type IssuedTokens = {
 type TokenModel = 'AccessToken' | 'ClientCredentials';
 
 /** Loaded for the first token, to keep the start short. */
-const jose = loadOnce(() => importInSteps(() => import('jose')));
+const jose = loadOnce(() => import('jose'));
 
 /** A signature is verified once, then cached until the token expires. */
 const MAX_CACHED_TOKENS = 10_000;

@@ -9,7 +9,6 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { importInSteps } from '../runtime/import-in-steps.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { openAttemptCounts } from './attempt-counts.ts';
@@ -162,7 +161,7 @@ export async function createAuthorizationServer(deps: {
 
 /** Loads the modules that depend on oidc-provider, on first use. */
 async function loadProvider(clientDocuments: ClientDocumentDeps) {
-  const { buildProvider, endSession } = await importInSteps(() => import('./provider.ts'));
+  const { buildProvider, endSession } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');
   return { buildProvider, endSession, clientDocument: createClientDocuments(clientDocuments) };
 }

@@ -4,7 +4,6 @@ import { bearerToken } from '../auth/authenticate.ts';
 import { callerKey } from '../auth/caller.ts';
 import { challengeOf, type Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
-import { importInSteps } from '../runtime/import-in-steps.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
@@ -31,10 +30,7 @@ export function mcpRoutes(deps: {
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
   /** The first call loads the SDK and the tools, to keep the start short. */
-  const handler = loadOnce(async () => {
-    const { createHandler } = await importInSteps(() => import('./mcp-handler.ts'));
-    return createHandler({ tools, version, hostnames });
-  });
+  const handler = loadOnce(async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames }));
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
     const challenge = challengeOf(resources.mcp, MCP_SCOPE);

@@ -12,7 +12,6 @@ import { type Consumer, logEnd, type OperatedEventStore, type Position } from '.
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { importInSteps } from '../runtime/import-in-steps.ts';
 import type { Link } from '../runtime/link.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -273,10 +272,7 @@ async function waitForReadModels({
 
 /** undici is loaded for the first delivery, so that a start does not have to wait for it. */
 function createLazySender(options: SenderOptions): Sender {
-  const sender = loadOnce(async () => {
-    const { createSender } = await importInSteps(() => import('./send/http-sender.ts'));
-    return createSender(options);
-  });
+  const sender = loadOnce(async () => (await import('./send/http-sender.ts')).createSender(options));
   return {
     post: async (post) => (await sender()).post(post),
     close: async () => (await sender.loaded())?.close(),

@@ -18,11 +18,14 @@ function ajv(): Ajv {
   if (shared !== undefined) return shared;
   const { Ajv: Validators }: typeof AjvPackage = require('ajv');
   shared = new Validators({
-    ...{ allErrors: true, strict: true, strictTuples: false },
+    allErrors: true,
+    strict: true,
+    strictTuples: false,
     // A violation carries its schema and the value.
     verbose: true,
     // Our schemas are valid. Compiling the schema of schemas would hold the first request for 45 ms.
-    ...{ meta: false, validateSchema: false },
+    meta: false,
+    validateSchema: false,
   });
   shared.addFormat('date', isPlainDate);
   shared.addFormat('date-time', (text: string) => momentOf(text) !== undefined);
