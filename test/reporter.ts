@@ -1,4 +1,4 @@
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import { enginesSeen } from './engines.ts';
 
 /** What each project tests, for the line that names those that a run left out. */
@@ -10,14 +10,19 @@ const PROJECTS = {
 
 /** Ends a run with one line per engine (tested, or why not), what it left out, and the totals. */
 export default class EngineReporter implements Reporter {
+  #projects: readonly string[] = [];
+
+  onInit({ projects }: Vitest): void {
+    this.#projects = projects.map(({ name }) => name);
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
     const totals = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     for (const module of modules) {
       for (const test of module.children.allTests()) totals[test.result().state] += 1;
       if (module.errors().length > 0) totals.failed += 1;
     }
-    const projects = new Set(modules.map(({ project }) => project.name));
-    const leftOut = Object.entries(PROJECTS).flatMap(([name, what]) => (projects.has(name) ? [] : [what]));
+    const leftOut = Object.entries(PROJECTS).flatMap(([name, what]) => (this.#projects.includes(name) ? [] : [what]));
     console.log('\nEngines');
     for (const line of enginesSeen()) console.log(`  ${line}`);
     if (leftOut.length > 0) console.log(`\nNot in this run: ${leftOut.join('; ')}`);
