@@ -53,8 +53,8 @@ const SYSTEM = [
 ];
 
 /**
- * With both projects in one run, all files belong to the first: a worker whose next file is of another project ends, and a new one loads
- * the service anew.
+ * Vitest starts a new worker for a file of another project, and each worker loads the service. So in a run of both projects, all files
+ * belong to the first.
  */
 const isOne = ['integration', 'system'].every((project) => process.argv.includes(project));
 

@@ -37,7 +37,7 @@ const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expos
 export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
-    // After the start, for the first request.
+    // The first request needs them. Loading them before the service listens would lengthen the start.
     app.addHook('onListen', async () => {
       await import('ajv');
       await import('fast-json-stringify');
