@@ -40,7 +40,7 @@ import { createLink } from './runtime/link.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
 import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
-import { LogAway } from './runtime/unavailable.ts';
+import { LogUnavailable } from './runtime/unavailable.ts';
 import { onAddress } from './runtime/unusable-address.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
 import { type BackgroundRole, type RunningRoles, startRoles } from './worker/roles.ts';
@@ -94,7 +94,9 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   answerUncommonRequests(app.server);
   answerInOrder(app);
   const { outage } = core.events;
-  answerInTime(app, { cause: () => (outage.since() === undefined ? undefined : new LogAway('The event log is away')) });
+  answerInTime(app, {
+    cause: () => (outage.since() === undefined ? undefined : new LogUnavailable('The event log does not answer')),
+  });
   readForwardedFor(app, logger);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // This also covers a form posted to an unknown path, whose body is not read.

@@ -3,7 +3,7 @@ import { isMainThread, threadName } from 'node:worker_threads';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from './config.ts';
 import { defined } from './domain/defined.ts';
-import { isLogAway } from './runtime/unavailable.ts';
+import { isLogUnavailable } from './runtime/unavailable.ts';
 
 const DEBUG = pino.levels.values.debug ?? 20;
 
@@ -12,7 +12,7 @@ export const hooks: NonNullable<LoggerOptions['hooks']> = {
   logMethod(args, method, level) {
     const [first]: unknown[] = args;
     const error = typeof first === 'object' && first !== null && 'err' in first ? first.err : undefined;
-    if (level > DEBUG && isLogAway(error)) this.debug(...args);
+    if (level > DEBUG && isLogUnavailable(error)) this.debug(...args);
     else method.apply(this, args);
   },
 };

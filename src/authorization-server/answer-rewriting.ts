@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isUnavailable, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
-import { isDocumentAway } from './client-documents.ts';
+import { isDocumentUnreachable } from './client-documents.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from './pages.ts';
 import { PATHS } from './paths.ts';
@@ -14,7 +14,7 @@ export type IsAllowed = (clientId: string) => Promise<boolean>;
 
 /** Adapts answers of oidc-provider where it has no option or hook for it. */
 export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise<void> {
-  if (isDocumentAway(ctx) && ctx.status >= 400) {
+  if (isDocumentUnreachable(ctx) && ctx.status >= 400) {
     const told = 'The metadata document of the client cannot be fetched at the moment';
     const isPage = ctx.response.is('html') !== false;
     ctx.body = isPage ? unavailablePage(told, false) : { error: 'temporarily_unavailable', error_description: told };

@@ -21,10 +21,10 @@ const fetchedForRequest = new AsyncLocalStorage<Map<string, Promise<Fetched>>>()
 export const eachDocumentOnce = <R>(answer: () => R): R => fetchedForRequest.run(new Map(), answer);
 
 /** The document cannot be fetched and there is no copy, which says nothing about the client. */
-const away = new WeakSet<object>();
+const unreachable = new WeakSet<object>();
 
 /** Whether a request failed because its client's document could not be fetched. */
-export const isDocumentAway = (ctx: object): boolean => away.has(ctx);
+export const isDocumentUnreachable = (ctx: object): boolean => unreachable.has(ctx);
 
 export type ClientDocumentDeps = {
   readonly guard: GuardOptions;
@@ -38,7 +38,7 @@ export type ClientDocumentDeps = {
  * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to registration;
  * docs/decisions/oauth.md). The URL comes from an untrusted client, so only public addresses are contacted, over TLS and without
  * following redirects, and the rules of registration apply to the metadata. While the publisher is down or rate-limited, the copy is used
- * if users have allowed the client. Otherwise {@link isDocumentAway} reports that the client is unknown for now.
+ * if users have allowed the client. Otherwise {@link isDocumentUnreachable} reports that the client is unknown for now.
  */
 export function createClientDocuments({
   guard,
@@ -70,7 +70,7 @@ export function createClientDocuments({
   async function copyOf(url: string): Promise<Response> {
     const text = await copies.get(url);
     if (text !== undefined) return new Response(text, { headers: { 'cache-control': `max-age=${COPY_VALID_S}` } });
-    if (Provider.ctx !== undefined) away.add(Provider.ctx);
+    if (Provider.ctx !== undefined) unreachable.add(Provider.ctx);
     return new Response(null, { status: 503 });
   }
 

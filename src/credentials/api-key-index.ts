@@ -4,7 +4,7 @@ import type { ApiKeyId } from '../domain/ids.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import { LogAway } from '../runtime/unavailable.ts';
+import { LogUnavailable } from '../runtime/unavailable.ts';
 import { API_KEY_INDEX, compareWithLog } from '../store-identity/log-progress.ts';
 
 type IndexedKey = { readonly apiKeyId: ApiKeyId };
@@ -20,7 +20,7 @@ export type ApiKeyIndex = {
   add(hash: string, id: ApiKeyId): Promise<void>;
   /**
    * @returns undefined if no key with this hash was issued
-   * @throws {LogAway} if the key is not known and the log cannot be searched
+   * @throws {LogUnavailable} if the key is not known and the log cannot be searched
    */
   idOf(hash: string): Promise<ApiKeyId | undefined>;
 };
@@ -64,7 +64,7 @@ export async function openApiKeyIndex(deps: {
       if (performance.now() - searchedAt < SEARCH_EVERY_MS) return undefined;
       if (events.outage.since() !== undefined) {
         const shownId = await shown(hash);
-        if (shownId === undefined) throw new LogAway('The event log cannot be searched for an API key');
+        if (shownId === undefined) throw new LogUnavailable('The event log cannot be searched for an API key');
         return shownId;
       }
       searching ??= search().finally(() => {

@@ -2,7 +2,7 @@ import type { DomainEvent, Recorded } from '../domain/events.ts';
 import { UnknownEvent, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import { LogAway } from '../runtime/unavailable.ts';
+import { LogUnavailable } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 
 /** The maximum age of a cached state. */
@@ -25,7 +25,7 @@ export type LiveStates<S> = {
   /**
    * The state of a stream, not older than 1.5 s; undefined if the stream does not exist. During an outage of the log, which one
    * read detects, the last known state is used.
-   * @throws {LogAway} if the log cannot be read and no state is known
+   * @throws {LogUnavailable} if the log cannot be read and no state is known
    */
   get(stream: string): Promise<S | undefined>;
   /** The cached state of a stream if it is fresh: the result of `get` without a promise. */
@@ -85,7 +85,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return known !== undefined && performance.now() - known.at < FRESH_MS ? known.state : undefined;
   }
 
-  /** What is known of a stream while the log is away: what has ended by any source has ended. */
+  /** What is known of a stream while the log is unavailable. A key that ended according to any source has ended. */
   async function lastKnown(stream: string, cause: unknown): Promise<S> {
     const at = performance.now();
     const last = cached.get(stream);
@@ -93,7 +93,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     const states = [last?.state, told].filter((state) => state !== undefined);
     const [state] = [...states.filter((each) => worth(each) === 'final'), ...states];
     if (state === undefined || states.some((each) => worth(each) === 'unsure'))
-      throw new LogAway(`The event log cannot be read: ${stream}`, cause);
+      throw new LogUnavailable(`The event log cannot be read: ${stream}`, cause);
     cached.set(stream, { state, revision: state === last?.state ? last.revision : NOTHING.revision, at });
     return state;
   }

@@ -4,7 +4,7 @@
  * one contract suite against both.
  */
 
-/** Declares a collection. Opening it creates whatever is missing. */
+/** Declares a collection. Opening it creates the collection and the indexes that are missing. */
 export type Collection<D extends object> = {
   readonly name: string;
   /** One of these must serve every query. Fields are top-level fields of the document. */

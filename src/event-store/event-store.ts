@@ -93,7 +93,7 @@ export type Consume = Group & {
   /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
   /**
-   * Awaited before this consumer rejoins the group after its handler threw. The consumer stays away while it rejects. Closing the
+   * Awaited before this consumer rejoins the group after its handler threw. The consumer does not rejoin while it rejects. Closing the
    * consumer aborts the signal.
    */
   readonly ready?: (closing: AbortSignal) => Promise<void>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { LogAway } from '../runtime/unavailable.ts';
+import { LogUnavailable } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 
 /** Whether the log answers, as far as this thread knows (docs/decisions/event-log.md). */
@@ -71,7 +71,7 @@ export function watchOutage(
 
 /**
  * Resolves if the log answers.
- * @throws {LogAway} if it does not answer in time, or the outage has already lasted that long
+ * @throws {LogUnavailable} if it does not answer in time, or the outage has already lasted that long
  */
 export async function askLog(
   events: { readonly ping: () => Promise<void>; readonly outage: Outage },
@@ -79,10 +79,10 @@ export async function askLog(
 ): Promise<void> {
   const began = performance.now();
   const since = events.outage.since();
-  if (since !== undefined && began - since > withinMs) throw new LogAway('The event log does not answer');
+  if (since !== undefined && began - since > withinMs) throw new LogUnavailable('The event log does not answer');
   await within(withinMs, events.ping()).catch((error: unknown) => {
     events.outage.suspect(error, began);
-    throw new LogAway('The event log does not answer', error);
+    throw new LogUnavailable('The event log does not answer', error);
   });
 }
 

@@ -19,11 +19,11 @@ export class OutcomeUnknown extends Unavailable {
 }
 
 /** The event log does not answer. The service reports that once, when an outage begins and when it ends. */
-export class LogAway extends Unavailable {}
+export class LogUnavailable extends Unavailable {}
 
 /** Whether the event log's outage caused an error. */
-export const isLogAway = (error: unknown): boolean =>
-  error instanceof LogAway || (error instanceof Error && isLogAway(error.cause));
+export const isLogUnavailable = (error: unknown): boolean =>
+  error instanceof LogUnavailable || (error instanceof Error && isLogUnavailable(error.cause));
 
 /** {@link Unavailable}, or a domain error with its own public message. */
 export type UnavailableError = Error & { readonly publicMessage: string | undefined };

@@ -11,20 +11,28 @@ type Seal = (purpose: string, sealed: unknown) => string;
 
 /** The record collections with sealed values, and the purpose of each sealed field. */
 const SEALED: {
-  readonly [collection: string]: (document: Document, key: string, anew: Seal) => { readonly [field: string]: unknown };
+  readonly [collection: string]: (
+    document: Document,
+    key: string,
+    sealAgain: Seal,
+  ) => { readonly [field: string]: unknown };
 } = {
-  storeIdentity: ({ probe, logId }, _, anew) => ({ probe: anew(purposes.storeProbe(String(logId)), probe) }),
-  subjectKeys: ({ sealedKey }, key, anew) =>
-    sealedKey === undefined ? {} : { sealedKey: anew(purposes.subjectKey(key), sealedKey) },
-  signingKeys: ({ keys }, _, anew) => ({
+  storeIdentity: ({ probe, logId }, _, sealAgain) => ({ probe: sealAgain(purposes.storeProbe(String(logId)), probe) }),
+  subjectKeys: ({ sealedKey }, key, sealAgain) =>
+    sealedKey === undefined ? {} : { sealedKey: sealAgain(purposes.subjectKey(key), sealedKey) },
+  signingKeys: ({ keys }, _, sealAgain) => ({
     keys: (keys as readonly Document[]).map((each) => ({
       ...each,
-      sealedJwk: anew(purposes.signingKey(String(each.kid)), each.sealedJwk),
+      sealedJwk: sealAgain(purposes.signingKey(String(each.kid)), each.sealedJwk),
     })),
   }),
-  oauthClients: ({ sealed }, key, anew) => (sealed ? { sealed: anew(purposes.oauthClient(key), sealed) } : {}),
-  sealKeys: ({ sealedKey, origin }, _, anew) => ({ sealedKey: anew(purposes.sealKey(String(origin)), sealedKey) }),
-  oauthArtefacts: ({ sealed }, key, anew) => (sealed ? { sealed: anew(purposes.oidcRecord(key), sealed) } : {}),
+  oauthClients: ({ sealed }, key, sealAgain) =>
+    sealed ? { sealed: sealAgain(purposes.oauthClient(key), sealed) } : {},
+  sealKeys: ({ sealedKey, origin }, _, sealAgain) => ({
+    sealedKey: sealAgain(purposes.sealKey(String(origin)), sealedKey),
+  }),
+  oauthArtefacts: ({ sealed }, key, sealAgain) =>
+    sealed ? { sealed: sealAgain(purposes.oidcRecord(key), sealed) } : {},
 };
 
 /**

@@ -88,7 +88,7 @@ async function checkReadModels(deps: CheckDeps, shown: StoreMemory, logId: strin
   const { log, readModels } = deps.locations;
   if (logId !== shown.logId)
     throw new UnusableStore(
-      `The read models in ${readModels} belong to another event log than the one in ${log}: ${shown.logId} instead of ${idText(logId)}. Build them anew with: venue rebuild --from-nothing`,
+      `The read models in ${readModels} belong to another event log than the one in ${log}: ${shown.logId} instead of ${idText(logId)}. Rebuild them with: venue rebuild --from-nothing`,
     );
   const missing = (await missingOf(deps, shown)) ?? (await missingOfShown(deps));
   if (missing !== undefined)

@@ -167,10 +167,10 @@ type Subject = { readonly webhookId?: string; readonly deliveryId?: string };
 function createReport(logger: Pick<BaseLogger, 'error'>) {
   let reportedAt = Number.NEGATIVE_INFINITY;
   return (error: unknown, subject: Subject, message: string): void => {
-    const isAway = isUnavailable(error);
-    if (isAway && performance.now() - reportedAt < REPORT_WAITING_EVERY_MS) return;
-    if (isAway) reportedAt = performance.now();
-    const what = isAway ? 'Deliveries are waiting for something that is away; retrying' : message;
+    const storeIsUnavailable = isUnavailable(error);
+    if (storeIsUnavailable && performance.now() - reportedAt < REPORT_WAITING_EVERY_MS) return;
+    if (storeIsUnavailable) reportedAt = performance.now();
+    const what = storeIsUnavailable ? 'Deliveries wait for an unavailable store; retrying' : message;
     logger.error({ err: error, ...subject }, what);
   };
 }

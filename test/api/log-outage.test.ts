@@ -19,8 +19,8 @@ const test = base.extend<{
 }>({
   venue: async ({ onTestFinished }, use) => {
     const log = await createOwnLog({ forProxy: true });
-    let isAway = false;
-    const proxy = await startProxyTo(log.settings.EVENTSTORE_URL, (passing) => passing === 'connection' && isAway);
+    let isDown = false;
+    const proxy = await startProxyTo(log.settings.EVENTSTORE_URL, (passing) => passing === 'connection' && isDown);
     const lines: { msg: string }[] = [];
     const logger = pino({ level: 'warn', hooks }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const SECRET_KEY = randomBytes(32).toString('base64');
@@ -33,11 +33,11 @@ const test = base.extend<{
     await use({
       ...{ service, lines },
       leave() {
-        isAway = true;
+        isDown = true;
         proxy.cut();
       },
       comeBack() {
-        isAway = false;
+        isDown = false;
       },
     });
   },

@@ -102,10 +102,10 @@ async function coverUp({ documents, records, events }: Kept): Promise<void> {
   await documents.drop('seals');
   await documents.drop('sealTiles');
   const { openSealRecords } = await import('../../src/audit/seal-records.ts');
-  const anew = await openSealRecords(documents);
+  const reopened = await openSealRecords(documents);
   for (const size of [100, 200, length]) {
     const all = { readStream: events().readStream.bind(events()), readAll: limitedTo(size, events()) };
-    await sealLog({ events: all, records: anew, key });
+    await sealLog({ events: all, records: reopened, key });
   }
 }
 

@@ -171,7 +171,7 @@ describe('a redirect to an address that no user has approved (RFC 9700, 4.11.2)'
   const linkOn = ({ text }: Page) => /<a class="button full" href="([^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 
   const MISTAKES: readonly [what: string, mistake: Record<string, string>, error: string][] = [
-    ['nobody is signed in', { prompt: 'none' }, 'login_required'],
+    ['no user is signed in', { prompt: 'none' }, 'login_required'],
     ['a scope that does not exist', { scope: 'admin' }, 'invalid_scope'],
     ['a resource that does not exist', { resource: 'other' }, 'invalid_target'],
     ['a response type that is not offered', { response_type: 'none' }, 'unsupported_response_type'],

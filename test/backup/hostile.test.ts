@@ -49,7 +49,7 @@ function altered() {
   const write = (found: unknown = manifest) => writeFileSync(at('manifest.json'), JSON.stringify(found));
   return {
     ...{ dir, manifest, records, log, at, write },
-    /** Writes a file anew, with the right digest. */
+    /** Replaces a file and corrects its digest. */
     rewrite(of: Lines, change: (lines: string[]) => readonly string[]): void {
       const lines = change(readFileSync(at(of.file), 'utf8').trimEnd().split('\n'));
       const text = lines.map((line) => `${line}\n`).join('');

@@ -153,14 +153,14 @@ describe('a machine whose engines are embedded', () => {
 });
 
 describe('a machine whose engines have a clock', () => {
-  let engine: { ahead: number; asked: number; isAway: boolean };
+  let engine: { ahead: number; asked: number; isDown: boolean };
   const now = async () => {
     engine.asked += 1;
-    if (engine.isAway) throw new Error('away');
+    if (engine.isDown) throw new Error('The engine is down');
     return machine.wall - engine.ahead;
   };
   beforeEach(() => {
-    engine = { ahead: 0, asked: 0, isAway: false };
+    engine = { ahead: 0, asked: 0, isDown: false };
   });
 
   test.each([
@@ -205,12 +205,12 @@ describe('a machine whose engines have a clock', () => {
   });
 
   test('an unreachable engine is no evidence against a clock, unless the clock has been set', async () => {
-    engine.isAway = true;
+    engine.isDown = true;
     const watch = await open({ now });
     expect(await watch.check()).toContain('cannot be compared with that of EventStoreDB');
-    engine.isAway = false;
+    engine.isDown = false;
     expect(await watch.check()).toBeUndefined();
-    engine.isAway = true;
+    engine.isDown = true;
     pass(HOUR_MS);
     expect(await watch.check()).toBeUndefined();
     machine.wall += HOUR_MS;

@@ -18,7 +18,7 @@ export type PageOf = {
 const CONTEXT = { actor: { kind: 'operator', id: 'busy' }, correlationId: 'busy' } as const;
 
 /**
- * A busy service, and every kind of page of its console as the first community, the first brand and nobody see them. The community has
+ * A busy service, and every kind of page of its console as the first community, the first brand and a visitor see them. The community has
  * a webhook with 2,000 deliveries too, to which nothing is sent.
  */
 export async function startBusyPages(): Promise<{ readonly running: Running; readonly pages: readonly PageOf[] }> {

@@ -478,9 +478,9 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       await views.project([], { position: '05', events: 5, after: '' });
       await store.drop(petViews.name);
       expect(await store.checkpoints()).toEqual(new Map());
-      const anew = await store.open(petViews);
-      expect(await anew.project([], { position: '06', events: 6, after: '05' })).toBe(false);
-      expect(await anew.project([], { position: '01', events: 1, after: '' })).toBe(true);
+      const reopened = await store.open(petViews);
+      expect(await reopened.project([], { position: '06', events: 6, after: '05' })).toBe(false);
+      expect(await reopened.project([], { position: '01', events: 1, after: '' })).toBe(true);
     });
 
     it('ends at the highest position of each key for any writers in any order', async () => {

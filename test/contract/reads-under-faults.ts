@@ -40,7 +40,7 @@ type Reads<S> = Readonly<Record<string, (subject: S) => Promise<unknown>>>;
 
 /**
  * "Could not be read" must never look like "there is nothing": a read yields everything or throws, wherever a fault hits it.
- * @param open opens what is read, for each attempt anew where an engine would otherwise answer from memory
+ * @param open opens what is read, again for each attempt where an engine would otherwise answer from memory
  */
 export async function expectWholeOrThrown<S>(
   read: (subject: S) => Promise<unknown>,

@@ -140,8 +140,8 @@ describe('an API key, while nothing projects', () => {
 });
 
 describe('while the log is unavailable', () => {
-  /** Until the log has been away for as long as a request may wait for it. */
-  const beAway = () => {
+  /** Until the log has been down for as long as a request may wait for it. */
+  const stopLog = () => {
     unreachable = new Error('No route to host');
     watch.suspect(unreachable, performance.now() - 1_500);
   };
@@ -152,7 +152,7 @@ describe('while the log is unavailable', () => {
     await revoke(revoked.apiKeyId);
     expect(await authenticate(valid.key)).toBeDefined();
     expect(await authenticate(revoked.key)).toBeUndefined();
-    beAway();
+    stopLog();
     reads = 0;
     for (let second = 0; second < 2; second += 1) {
       await delay(1_050);
@@ -184,7 +184,7 @@ describe('while the log is unavailable', () => {
     const [unseen, unshown, revokedBefore] = [await issue(), await issue(), await issue()];
     show(unseen, {});
     show(revokedBefore, { revokedAt: '2026-01-01T00:00:00.000Z' as Timestamp });
-    beAway();
+    stopLog();
     expect(await authenticate(unseen.key)).toMatchObject({
       permissions: 31,
       credential: { kind: 'apiKey', id: unseen.apiKeyId },
@@ -200,7 +200,7 @@ describe('while the log is unavailable', () => {
     for (const { key } of [shown, ours]) expect(await authenticate(key)).toBeDefined();
     show(ours, {});
     await revoke(ours.apiKeyId);
-    beAway();
+    stopLog();
     await delay(1_050);
     expect(await authenticate(shown.key)).toBeDefined();
     show(shown, { revokedAt: '2026-01-01T00:00:00.000Z' as Timestamp });

@@ -241,8 +241,8 @@ async function recordStory(service: RunningService): Promise<Examples['operation
       ['unexpected', 'An unexpected error', new Error('An example')],
       ['unavailable', 'A store cannot be reached at the moment', new Unavailable('The example store is unavailable')],
     ] as const) {
-      const mend = breakAll(service, error);
-      await record(operation, 500, name, summary, { ...call, key }).finally(mend);
+      const repair = breakAll(service, error);
+      await record(operation, 500, name, summary, { ...call, key }).finally(repair);
     }
   }
   return recording as Examples['operations'] & { [O in OperationId]: OperationExamples };

@@ -41,9 +41,9 @@ test('an account and the operator see the actor, the other party only its accoun
   // The same number, but a community.
   expect(shownActor(actor, { kind: 'Community', id: communityId(1) })).toEqual({ kind: 'account', account: brand });
   // Its account is unknown, so the actor is shown to no account.
-  const nobodys: Actor = { kind: 'user', id: 'usr_1' };
-  expect(shownActor(nobodys, brand)).toEqual({ kind: 'account' });
-  expect(shownActor(nobodys, 'operator')).toEqual(nobodys);
+  const unknown: Actor = { kind: 'user', id: 'usr_1' };
+  expect(shownActor(unknown, brand)).toEqual({ kind: 'account' });
+  expect(shownActor(unknown, 'operator')).toEqual(unknown);
   const operator: Actor = { kind: 'operator', id: 'cli' };
   expect(shownActor(operator, brand)).toEqual(operator);
 });

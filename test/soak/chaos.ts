@@ -53,7 +53,7 @@ const MAX_AWAY_MS = 2_000;
 
 const kill: Action = async ({ fleet, random, progress }, member) => {
   const awayMs = random.between(0, MAX_AWAY_MS);
-  progress(`kill -9 ${member.roles}, away for ${awayMs} ms`);
+  progress(`kill -9 ${member.roles}, down for ${awayMs} ms`);
   await fleet.end(member.process, 'SIGKILL');
   await delay(awayMs);
   member.process = await fleet.start(member);
@@ -69,7 +69,7 @@ const freeze: Action = async ({ fleet, random, progress }, member) => {
   const frozenMs = random.between(2_000, 6_000);
   // Most load balancers notice within seconds. Earlier requests are answered once the process continues, with current data.
   const isNoticed = random.between(1, 3) > 1;
-  progress(`freeze ${member.roles} for ${frozenMs} ms${isNoticed ? '' : ', and nobody notices'}`);
+  progress(`freeze ${member.roles} for ${frozenMs} ms${isNoticed ? '' : ', unnoticed'}`);
   await fleet.freeze(member.process, frozenMs, isNoticed);
 };
 

@@ -30,7 +30,7 @@ export type Fleet = {
   /** Suspends a process. A load balancer that notices stops using it until it reports ready again. */
   freeze(process: NodeProcess, forMs: number, isNoticed: boolean): Promise<void>;
   /** Runs an action during which no process can answer; requests continue nevertheless. */
-  whileNobodyCanAnswer(something: () => Promise<void>): Promise<void>;
+  whileNoneCanAnswer(something: () => Promise<void>): Promise<void>;
   /** From now on a process counts as ready even if this read model fails. */
   tolerate(readModel: string | undefined): void;
   /** Waits until every process that answers requests is ready. */
@@ -53,7 +53,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     const at = list.indexOf(process);
     if (at >= 0) list.splice(at, 1);
   };
-  const away = (process: NodeProcess): void => {
+  const withdraw = (process: NodeProcess): void => {
     leave(serving, process);
     leave(asked, process);
   };
@@ -108,7 +108,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
       running.add(process);
       if (answers) answering.add(process);
       process.ended.then((code) => {
-        away(process);
+        withdraw(process);
         answering.delete(process);
         if (running.delete(process)) broken.push(`A process ended by itself with ${code}: ${process.output.stderr}`);
       });
@@ -117,20 +117,20 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     },
     async end(process, signal) {
       running.delete(process);
-      if (signal === 'SIGTERM') away(process);
+      if (signal === 'SIGTERM') withdraw(process);
       const code = await process.end(signal);
       if (signal === 'SIGTERM' && code !== 0)
         broken.push(`A process ended with ${code}: ${process.output.stdout}${process.output.stderr}`);
     },
     async freeze(frozen, forMs, isNoticed) {
-      if (isNoticed) away(frozen);
+      if (isNoticed) withdraw(frozen);
       else leave(serving, frozen);
       process.kill(frozen.pid, 'SIGSTOP');
       await delay(forMs);
       process.kill(frozen.pid, 'SIGCONT');
       await serve(frozen);
     },
-    async whileNobodyCanAnswer(something) {
+    async whileNoneCanAnswer(something) {
       const doubted = serving.splice(0);
       await something();
       await Promise.all(doubted.map(serve));

@@ -71,7 +71,7 @@ export async function notInLog(
   return [
     ...(missing.length > 0 ? [`Acknowledged and not in the log: ${missing.slice(0, 5)}`] : []),
     ...(twice.length > 0 ? [`Twice in the log: ${twice.slice(0, 5)}`] : []),
-    ...(unknown.length > 0 ? [`Booked though nobody was told so: ${unknown.slice(0, 5)}`] : []),
+    ...(unknown.length > 0 ? [`Booked without an answer: ${unknown.slice(0, 5)}`] : []),
     ...(known.size !== acknowledged.length ? ['Two acknowledged bookings have one id'] : []),
   ];
 }

@@ -86,7 +86,7 @@ export function startLoad(options: {
     for (;;) {
       const process = any();
       try {
-        if (process === undefined) throw new Error('Nobody serves');
+        if (process === undefined) throw new Error('No process serves');
         const found = await ask(process, path, body, key);
         if (found.status < 500) return found;
         // A process in `serving` has reported ready, or has just lost its stores or been killed.

@@ -13,8 +13,8 @@ export const outage = (options: RoundOptions): Promise<Outcome> =>
       while (performance.now() < until) {
         await delay(random.between(500, 4_000));
         const awayMs = random.pick([0, random.between(100, 5_000)]);
-        progress(`the log is away for ${awayMs} ms`);
-        await fleet.whileNobodyCanAnswer(async () => store.cut?.(awayMs));
+        progress(`the log is down for ${awayMs} ms`);
+        await fleet.whileNoneCanAnswer(async () => store.cut?.(awayMs));
       }
     },
   });

@@ -84,7 +84,7 @@ export async function playRound(
     );
     const own = await receiver();
     const [first] = fleet.serving;
-    if (first === undefined) throw new Error('Nobody serves');
+    if (first === undefined) throw new Error('No process serves');
     await register(first, market.brandKey, own, { name: OWN, events: EVERYTHING });
     load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random });
     if (operating) operator = startOperating({ ...options, load, breaks: (what) => void broken.push(what) });

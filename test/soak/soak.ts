@@ -33,7 +33,7 @@ its wait of 2 s ran out. Exits with 1 after the first round that broke a promise
                   chaos      processes of all roles are killed, frozen for 2 to 6 s and restarted
                   poison     a read model meets an event that it cannot take; the operator skips it
                   revoke     API keys are revoked; none is accepted once the command line has said so
-                  outage     the log is away or locked for a moment, or its connections break off (not on servers given)
+                  outage     the log is down or locked for a moment, or its connections break (not on servers given)
                   receivers  a receiver hangs and one fails, beside one that works
   --engines     on what: embedded (default), stand-ins (a server that speaks the protocol of EventStoreDB, and the MongoDB
                   of the tests), or both, in turn

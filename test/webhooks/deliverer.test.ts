@@ -665,7 +665,7 @@ test('while the registrations are unreadable, deliveries wait without using up a
   await before.stop();
   venue.advance(HOUR_MS);
 
-  let isAway = true;
+  let isDown = true;
   let looks = 0;
   const { readModels } = venue;
   const reported: string[] = [];
@@ -678,7 +678,7 @@ test('while the registrations are unreadable, deliveries wait without using up a
         const real = readModels.collection(projection);
         const get: typeof real.get = async (key) => {
           looks += 1;
-          if (isAway) throw new Unavailable('The read model is being built');
+          if (isDown) throw new Unavailable('The read model is being built');
           return real.get(key);
         };
         return { ...real, get };
@@ -687,7 +687,7 @@ test('while the registrations are unreadable, deliveries wait without using up a
     },
   });
   await eventually(() => expect(looks).toBeGreaterThan(20));
-  isAway = false;
+  isDown = false;
   for (const { webhookId } of registered) expect((await until(after, webhookId, 'Delivered')).tries).toBe(2);
   expect(reported).toHaveLength(1);
 });

@@ -190,12 +190,15 @@ describe('an event that cannot be handled yet waits, without counting as a retry
 
   test('while the document store is unavailable', async () => {
     await venue.register(COMMUNITY, receiver.url);
-    let away = false;
-    const webhooks = await venue.deliver({ tuning: IMPATIENT, documents: withOutages(venue.documents, () => away) });
-    away = true;
+    let isStoreDown = false;
+    const webhooks = await venue.deliver({
+      tuning: IMPATIENT,
+      documents: withOutages(venue.documents, () => isStoreDown),
+    });
+    isStoreDown = true;
     await venue.append(approved());
     await pause(1_500);
-    away = false;
+    isStoreDown = false;
     await receiver.until(1);
     expect(await webhooks.listFailedEvents()).toEqual([]);
   });
@@ -203,13 +206,13 @@ describe('an event that cannot be handled yet waits, without counting as a retry
   test('without delaying the others when it alone waits', async () => {
     const stuck = await venue.register(COMMUNITY, urlOf('stuck'));
     await venue.register(OTHER_COMMUNITY, urlOf('other'));
-    let away = true;
+    let isStoreDown = true;
     const webhooks = await venue.deliver({
       tuning: IMPATIENT,
       credentials: {
         ...venue.credentials,
         webhook: async (id) => {
-          if (away && id === stuck.webhookId) throw new Unavailable('away');
+          if (isStoreDown && id === stuck.webhookId) throw new Unavailable('isStoreDown');
           return venue.credentials.webhook(id);
         },
       },
@@ -221,7 +224,7 @@ describe('an event that cannot be handled yet waits, without counting as a retry
     expect(delivered().every((line) => line.startsWith('other '))).toBe(true);
     for (const { state, failures } of await webhooks.listFailedEvents())
       expect([state, failures]).toEqual(['Retrying', 0]);
-    away = false;
+    isStoreDown = false;
     await receiver.until(250);
     expect(new Set(ids()).size).toBe(250);
     await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
@@ -414,9 +417,9 @@ describe('deliveries of earlier events of the same booking', () => {
 });
 
 /** Every call fails during an outage. */
-function withOutages(documents: OperatedDocumentStore, isAway: () => boolean): OperatedDocumentStore {
+function withOutages(documents: OperatedDocumentStore, isDown: () => boolean): OperatedDocumentStore {
   const check = () => {
-    if (isAway()) throw new Error('The document store is away');
+    if (isDown()) throw new Error('The document store is down');
   };
   return {
     async open(collection) {

@@ -1,6 +1,6 @@
 import { WrongExpectedVersionError } from '@eventstore/db-client';
 import pRetry from 'p-retry';
-import { LogAway, OutcomeUnknown } from '../../runtime/unavailable.ts';
+import { LogUnavailable, OutcomeUnknown } from '../../runtime/unavailable.ts';
 import { checkEvents, checkStreamName } from '../check-event.ts';
 import {
   type Appended,
@@ -64,8 +64,8 @@ export function createAppends(connection: Connection, reads: Reads) {
     ).catch((error: unknown) => {
       if (!mayRepeat(error)) throw error;
       // The events may have been stored, or may still be.
-      const away = new LogAway(error.message, error);
-      throw isSent ? new OutcomeUnknown(error.message, away) : away;
+      const unavailable = new LogUnavailable(error.message, error);
+      throw isSent ? new OutcomeUnknown(error.message, unavailable) : unavailable;
     });
   }
 

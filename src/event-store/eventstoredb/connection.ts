@@ -12,7 +12,7 @@ import {
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
-import { LogAway } from '../../runtime/unavailable.ts';
+import { LogUnavailable } from '../../runtime/unavailable.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { within } from '../../runtime/within.ts';
@@ -298,7 +298,7 @@ export class Connection {
     try {
       return await this.#retry(what, kept, { signal, shouldRetry: isTransient });
     } catch (error) {
-      if (isTransient(reason)) throw new LogAway(`${what} failed`, reason);
+      if (isTransient(reason)) throw new LogUnavailable(`${what} failed`, reason);
       throw reason ?? error;
     }
   }

@@ -8,7 +8,7 @@ import {
   type StreamingRead,
   StreamNotFoundError,
 } from '@eventstore/db-client';
-import { LogAway } from '../../runtime/unavailable.ts';
+import { LogUnavailable } from '../../runtime/unavailable.ts';
 import { LOG_START, type Position, type ReadAll, type ReadStream, type StoredEvent } from '../event-store.ts';
 import { openCatchUp } from './catch-up.ts';
 import { type Connection, isTransient } from './connection.ts';
@@ -179,7 +179,7 @@ export function createReads(connection: Connection) {
 /**
  * Repeats a read after transient failures, with growing pauses, as long as there is progress.
  * @param read continues where the previous attempt ended; calls `progressed` when it receives anything
- * @throws {LogAway} after the last retry; the error itself if it is permanent
+ * @throws {LogUnavailable} after the last retry; the error itself if it is permanent
  */
 async function* resuming<T>(
   connection: Connection,
@@ -201,7 +201,7 @@ async function* resuming<T>(
         untilMs = connection.givesUpAt();
       }
       if (!isTransient(error)) throw error;
-      if (failures > retries || performance.now() > untilMs) throw new LogAway(error.message, error);
+      if (failures > retries || performance.now() > untilMs) throw new LogUnavailable(error.message, error);
       await sleep(50 * 3 ** failures * (0.5 + Math.random()));
     }
   }

@@ -34,8 +34,8 @@ test('requests that arrive during a read are combined into the next read, each k
 test('a failed read rejects the requests it served, and no later ones', async () => {
   const { reads, get, answer } = slowStore();
   const [failing, next] = [get('a'), get('b')];
-  reads[0]?.answer.reject(new Error('away'));
-  await expect(failing).rejects.toThrow('away');
+  reads[0]?.answer.reject(new Error('unreachable'));
+  await expect(failing).rejects.toThrow('unreachable');
   await turn();
   answer(1, ['b', 'b']);
   expect(await next).toBe('b');

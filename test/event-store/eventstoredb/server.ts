@@ -77,7 +77,7 @@ const ACCESS_DENIED: Failure = {
   metadata: exception('access-denied'),
 };
 const UNAUTHENTICATED: Failure = { code: status.UNAUTHENTICATED, details: 'Received HTTP status code 401' };
-const KILLED: Failure = { code: status.UNAVAILABLE, details: 'The server is going away' };
+const KILLED: Failure = { code: status.UNAVAILABLE, details: 'The server is shutting down' };
 
 /** The longest time that checking a password takes. */
 const PASSWORD_CHECK_MS = 10;
