@@ -6,6 +6,7 @@ import { defined } from '../../src/domain/defined.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { SCRIPTS, STYLES } from '../../src/html/assets.ts';
 import { Browser } from '../browser.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -33,7 +34,7 @@ let days = 20;
 /** A date without bookings. */
 function freshDate(): PlainDate {
   days += 1;
-  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+  return inDays(days);
 }
 
 async function requested(message?: string): Promise<number> {
@@ -281,7 +282,7 @@ test('paging lists every booking exactly once', async () => {
   expect(new Set(seen).size).toBe(seen.length);
   const all = await Array.fromAsync(
     running.service.core.queries.bookings.list(HARBOUR, {
-      startDate: new Date().toISOString().slice(0, 10) as PlainDate,
+      startDate: inDays(0),
     }),
   );
   for (const { bookingId } of all) expect(seen).toContain(String(bookingId));

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -36,7 +37,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let days = 20;
   const freshDate = (): PlainDate => {
     days += 1;
-    return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+    return inDays(days);
   };
   async function requested(message: string): Promise<{ id: number; date: PlainDate }> {
     const date = freshDate();

@@ -3,6 +3,7 @@ import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -35,7 +36,7 @@ afterAll(() => running.stop());
 let days = 20;
 const freshDate = (): PlainDate => {
   days += 1;
-  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+  return inDays(days);
 };
 
 async function requested(): Promise<number> {

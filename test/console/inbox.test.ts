@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { decisionForms } from '../../src/console/requests/decision-forms.ts';
-import { brandId, cents, communityId, type PlainDate, type spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { at, requested as requestedEvent } from '../domain/bookings.fixture.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -35,7 +36,6 @@ async function answerAll(): Promise<void> {
 }
 beforeEach(answerAll);
 
-const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
 let day = 10;
 function nextDay(): number {
   day += 1;

@@ -1,8 +1,9 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { brandId, cents, communityId, type PlainDate, type spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
+import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -38,8 +39,6 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
   });
 
   afterEach(() => answerAll());
-
-  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
 
   async function requested(days: number, startHour = 10, message?: string): Promise<number> {
     const details = { spaceId: hall, date: inDays(days), startHour, ...(message !== undefined && { message }) };

@@ -8,6 +8,7 @@ import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
+import { inDays } from '../in-days.ts';
 import { temporaryDataDir } from './service-process.ts';
 
 /** A service in this process with a log thread and a worker, and a receiver of its webhooks. */
@@ -60,8 +61,6 @@ async function startThreaded(dataDir = temporaryDataDir()) {
 /** A booking, or a list of them. */
 type Body = readonly { readonly id: number }[] & { readonly id: number };
 
-const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-
 test.each(['log', 'worker'] as const)(
   'the %s thread restarts when it dies, and its work is completed',
   { timeout: 120_000 },
@@ -72,7 +71,7 @@ test.each(['log', 'worker'] as const)(
     for (let i = 0; i < 3; i += 1) {
       const before = thread?.running();
       expect(before).toBeDefined();
-      const booking = call('POST', '/bookings', { spaceId, startTime: dayIn(200 + i), startHour: 10 });
+      const booking = call('POST', '/bookings', { spaceId, startTime: inDays(200 + i), startHour: 10 });
       await before?.terminate();
       const { status, body } = await booking;
       expect(status).toBe(201);
