@@ -1,7 +1,7 @@
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Checkpoint, DocumentStoreOperations } from '../document-store/document-store.ts';
 import type { Position } from '../event-store/event-store.ts';
-import { type Entry, idOf, START } from './catalogue.ts';
+import { collectionsOf, type Entry, idOf, START } from './catalogue.ts';
 import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
 
 /** Which read models to wait for, and for how long. */
@@ -27,6 +27,10 @@ export type Progress = {
 const WAIT_MS = 2_000;
 /** Pauses between reads of the checkpoints; the last one repeats. */
 const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
+
+/** The collections in which processes read a model: other processes may read a former one for up to a second after a swap. */
+const readFrom = (entry: Entry | undefined): readonly string[] =>
+  entry?.live === undefined ? [] : [entry.live, ...entry.retiring];
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
 
@@ -70,12 +74,13 @@ export function watchCheckpoints(deps: {
     const key = types?.join() ?? '';
     if (cached.has(key)) return cached.get(key);
     const all = [
-      ...ours().map(([projection, entry]) => ({ id: idOf(projection), live: entry?.live, types: projection.types })),
-      ...known.others().map(([id, { live, types }]) => ({ id, live, types })),
+      ...ours().map(([projection, entry]) => ({ id: idOf(projection), entry, types: projection.types })),
+      ...known.others().map(([id, entry]) => ({ id, entry, types: entry.types })),
     ];
     const [least] = all
       .filter(({ types: shown }) => types === undefined || types.some((type) => shown.some((each) => each === type)))
-      .flatMap(({ id, live }) => (live === undefined || known.isKnownToFail(id) ? [] : at(live).position))
+      .flatMap(({ id, entry }) => (known.isKnownToFail(id) ? [] : readFrom(entry)))
+      .map((collection) => at(collection).position)
       .sort();
     cached.set(key, least);
     return least;
@@ -107,7 +112,7 @@ export function watchCheckpoints(deps: {
   /** Reads the checkpoints of all processes. */
   async function read(): Promise<boolean> {
     const entries = [...ours().map(([, entry]) => entry), ...known.others().map(([, entry]) => entry)];
-    const names = entries.flatMap((entry) => [entry?.live, entry?.building].filter((name) => name !== undefined));
+    const names = entries.flatMap((entry) => (entry === undefined ? [] : collectionsOf(entry)));
     return note(await documents.checkpoints(names));
   }
 

@@ -491,7 +491,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await rebuild({ documents: await database.open(), projections: BOTH, names: ['counts'] });
     const swappedAt = performance.now();
     while (performance.now() - swappedAt < GRACE_MS / 2) {
-      await elsewhere.waitFor(await appendMany(5));
+      expect(await elsewhere.waitFor(await appendMany(5), { timeoutMs: 20_000 })).toBe(true);
       const all = await Array.fromAsync(collection.find(ask()), ({ key, document }) => [key, document] as const);
       expect(new Map(all)).toEqual(await expected(events, counts));
     }
