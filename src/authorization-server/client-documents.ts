@@ -1,15 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Provider from 'oidc-provider';
-import { type Dispatcher, fetch } from 'undici';
 import { isObject } from '../domain/is-object.ts';
-import { ForbiddenAddress, type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
+import type { GuardOptions } from '../outbound/address-guard.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import type { DocumentCopies } from './document-copies.ts';
+import type { Fetched } from './fetch-document.ts';
 import { withKnownGrants } from './known-grants.ts';
 import { applyRegistrationRules } from './registration.ts';
 
-const MAX_BYTES = 5 * 1024;
-const TIMEOUT_MS = 2_500;
 const MINUTE_MS = 60_000;
 /** How long a copy is used before the document is fetched again, in seconds. */
 const COPY_VALID_S = 60;
@@ -46,7 +45,8 @@ export function createClientDocuments({
   counts,
   perHost,
 }: ClientDocumentDeps): (url: string) => Promise<Response> {
-  const dispatcher: Dispatcher = guardedAgent({ ...guard, timeoutMs: TIMEOUT_MS });
+  /** Loads undici for the first document: the console and registered clients have none. */
+  const fetcher = loadOnce(async () => (await import('./fetch-document.ts')).createDocumentFetch(guard));
 
   /** @throws if the publisher cannot be reached, or must not be asked for now */
   async function load(url: string): Promise<Fetched> {
@@ -54,14 +54,7 @@ export function createClientDocuments({
     const host = new URL(url).hostname.replace(/\.$/, '');
     const wait = await counts.add(['clientDocument', host], { max: perHost, windowMs: MINUTE_MS });
     if (wait > 0) throw new Error(`Too many client metadata documents of ${host} are requested`);
-    const response = await fetch(url, {
-      dispatcher,
-      headers: { accept: 'application/json' },
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    const text = await limited(response.body ?? []);
-    return { status: response.status, text, cacheControl: response.headers.get('cache-control') ?? '' };
+    return (await fetcher()).fetchDocument(url);
   }
 
   const loadForRequest = (url: string): Promise<Fetched> =>
@@ -75,8 +68,8 @@ export function createClientDocuments({
   }
 
   return async (url) => {
-    const fetched = await loadForRequest(url).catch((error: unknown) => {
-      if (isRefused(error)) throw error;
+    const fetched = await loadForRequest(url).catch(async (error: unknown) => {
+      if ((await fetcher()).isRefused(error)) throw error;
       return undefined;
     });
     if (fetched === undefined || isDown(fetched.status)) return copyOf(url);
@@ -93,24 +86,5 @@ export function createClientDocuments({
   };
 }
 
-type Fetched = { readonly status: number; readonly text: string; readonly cacheControl: string };
-
 /** The statuses of a publisher that is up but cannot serve. Any other status applies to the client. */
 const isDown = (status: number): boolean => status === 429 || status >= 500;
-
-class TooLarge extends Error {}
-
-/** Whether we refused the document, as opposed to failing to fetch it. */
-const isRefused = (error: unknown): boolean =>
-  error instanceof TooLarge || (error instanceof Error && error.cause instanceof ForbiddenAddress);
-
-async function limited(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new TooLarge('The client metadata document is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
