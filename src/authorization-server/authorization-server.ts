@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
@@ -159,8 +161,16 @@ export async function createAuthorizationServer(deps: {
   };
 }
 
+/** Parts of oidc-provider, each after those that it imports. All at once would hold the thread for 120 ms. */
+const PARTS = ['jose', ...['models/index', 'actions/index', 'provider'].map((part) => `oidc-provider/lib/${part}.js`)];
+const require = createRequire(import.meta.url);
+
 /** Loads the modules that depend on oidc-provider, on first use. */
 async function loadProvider(clientDocuments: ClientDocumentDeps) {
+  for (const part of PARTS) {
+    require(part);
+    await nextTurn();
+  }
   const { buildProvider, endSession } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');
   return { buildProvider, endSession, clientDocument: createClientDocuments(clientDocuments) };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken } from '../auth/authenticate.ts';
@@ -14,6 +15,14 @@ import type { ToolDeps } from './tool.ts';
 const MAX_BODY = 64 * 1024;
 /** Concurrent calls per caller. Further calls wait. */
 const AT_ONCE = 4;
+/** Parts of the SDK, each after those that it imports. All at once would hold the thread for 120 ms. */
+const PARTS: readonly (() => Promise<unknown>)[] = [
+  () => import('zod/v4/core'),
+  () => import('zod/v4'),
+  () => import('@modelcontextprotocol/core/internal'),
+  () => import('@modelcontextprotocol/server/_shims'),
+  () => import('@modelcontextprotocol/server'),
+];
 
 /**
  * The MCP server at /mcp: Streamable HTTP, protocol revision 2026-07-28 (stateless) and earlier ones (docs/guides/mcp.md).
@@ -30,7 +39,13 @@ export function mcpRoutes(deps: {
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
   /** The first call loads the SDK and the tools, to keep the start short. */
-  const handler = loadOnce(async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames }));
+  const handler = loadOnce(async () => {
+    for (const load of PARTS) {
+      await load();
+      await nextTurn();
+    }
+    return (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames });
+  });
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
     const challenge = challengeOf(resources.mcp, MCP_SCOPE);
