@@ -3,6 +3,7 @@ import { isObject } from '../domain/is-object.ts';
 import { assetUrl } from '../html/assets.ts';
 import { type Html, html, type Interpolated, raw } from '../html/html.ts';
 import { htmlDocument, mark } from '../html/layout.ts';
+import { startSlices } from '../runtime/slices.ts';
 import type { JsonSchema } from './components.ts';
 import type { NamedExamples, Operation, Response } from './document.ts';
 import { readExamples } from './examples.ts';
@@ -15,13 +16,14 @@ import type { Settings } from './settings.ts';
 const COMMON = ['401', '500'];
 
 /** The description as a page, for people: the guide, and every operation, delivery and schema with its examples. */
-export function docsPage(api: ApiDescription, settings: Settings): string {
+export async function docsPage(api: ApiDescription, settings: Settings): Promise<string> {
   const markdown = markdownRenderer();
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
   );
   const [any] = operations;
-  const overview = markdown(api.info.description);
+  // In parts, because Marked takes longer per line the longer the text is.
+  const guideParts = await inSlices(api.info.description.split(/\n(?=## )/), markdown);
   const assistants = markdown(guide('assistants', settings, readExamples()));
 
   const operationArticle = ({ method, path, ...operation }: (typeof operations)[number]): Html =>
@@ -47,32 +49,38 @@ ${Object.entries(operation.responses).map(([status, response]) => responseDetail
 ${JSON.stringify(post.requestBody?.content['application/json'].examples?.delivery?.value)}</code></pre>
 </article>`;
 
-  const tagSection = ({ name, description }: { readonly name: string; readonly description: string }): Html => {
+  const tagSection = async ({ name, description }: (typeof api.tags)[number]): Promise<Html> => {
     const own = operations.filter(({ tags }) => tags.includes(name));
+    const articles = await inSlices(own, operationArticle);
     return html`<section id="tag/${name}"><h2>${name}</h2>
 ${markdown(description).content}
-${own.map(operationArticle)}
+${articles}
 ${name === 'Deliveries' && Object.entries(api.webhooks).map(deliveryArticle)}
 </section>`;
   };
 
+  const sections: Html[] = [];
+  for (const tag of api.tags) sections.push(await tagSection(tag));
+  const schemas = await inSlices(Object.entries(api.components.schemas), ([name, schema]) =>
+    schemaArticle(name, schema, markdown),
+  );
   const main = html`<h1>${api.info.title}: the API</h1>
 <p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
-<section id="guide">${overview.content}
+<section id="guide">${guideParts.map(({ content }) => content)}
 ${
   any &&
   html`<h3 id="failures">What every operation may answer</h3>
 ${COMMON.map((status) => responseDetails(status, any.responses[status], markdown))}`
 }
 </section>
-${api.tags.map(tagSection)}
+${sections}
 <section id="assistants"><h2>Assistants (MCP)</h2>${assistants.content}</section>
 <section id="schemas"><h2>Schemas</h2>
-${Object.entries(api.components.schemas).map(([name, schema]) => schemaArticle(name, schema, markdown))}
+${schemas}
 </section>`;
 
   const contents = html`<nav aria-label="Contents"><ul>
-${overview.headings.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)}
+${guideParts.flatMap(({ headings }) => headings).map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)}
 ${api.tags.map(
   ({ name }) => html`<li><a href="#tag/${name}">${name}</a><ul>
 ${operations
@@ -95,6 +103,17 @@ ${contents}
     head: html`<link rel="stylesheet" href="${assetUrl('docs.css')}">`,
     attributes: html` class="docs"`,
   });
+}
+
+/** Renders items one after another without holding the event loop. */
+async function inSlices<Item, R>(items: readonly Item[], render: (item: Item) => R): Promise<R[]> {
+  const slice = startSlices();
+  const rendered: R[] = [];
+  for (const item of items) {
+    await slice();
+    rendered.push(render(item));
+  }
+  return rendered;
 }
 
 type Rendered = {

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { registerCompression } from '../html/compression.ts';
 import { sendPage } from '../html/layout.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import { type DescribedRoute, describeApi } from './openapi.ts';
-import { docsPage } from './page.ts';
 import type { Settings } from './settings.ts';
 
 /** Serves /openapi.json and /docs. Loads texts and examples on first use. */
@@ -15,15 +15,12 @@ export async function openDescription(
   await registerCompression(app);
   const api = describeApi(routes, settings);
   const text = JSON.stringify(api);
-  let page: string | undefined;
+  const page = loadOnce(async () => (await import('./page.ts')).docsPage(api, settings));
   app.get('/openapi.json', (_request, reply) =>
     // Tools in browsers read it from other origins.
     reply.header('access-control-allow-origin', '*').type('application/json; charset=utf-8').send(text),
   );
-  app.get('/docs', (_request, reply) => {
-    page ??= docsPage(api, settings);
-    return sendPage(reply, 200, page);
-  });
+  app.get('/docs', async (_request, reply) => sendPage(reply, 200, await page()));
   app.get('/docs/', (_request, reply) => reply.redirect('/docs'));
   return app;
 }
