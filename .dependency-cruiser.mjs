@@ -90,7 +90,7 @@ export const MAY_IMPORT = {
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
 
   // What is written about the API for its clients: the OpenAPI document and the page made of it.
-  description: ['contract/schemas', 'auth', 'html', 'domain'],
+  description: ['contract/schemas', 'auth', 'html', 'domain', 'runtime'],
   // Clients come in here. `read-models` in the API: what /readyz shows of them.
   api: [
     'commands',

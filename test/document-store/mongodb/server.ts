@@ -124,7 +124,7 @@ async function startJava(): Promise<{ child: ChildProcess; port: number }> {
     await promisify(execFile)('mvn', goal, { timeout: 120_000 });
     await rename(downloaded, jars).catch(() => rm(downloaded, { recursive: true }));
   }
-  const jvm = ['-Xmx512m', '-XX:+UseSerialGC'];
+  const jvm = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
   // It exits when its standard input closes, and so with this process, even after a kill.
   const child = spawn('java', [...jvm, '-cp', `${jars}/*`, `${folder}Serve.java`], { stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '';
