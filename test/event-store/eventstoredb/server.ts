@@ -89,6 +89,8 @@ const PASSWORD_CHECK_MS = 10;
 export class EventStoreDbServer {
   /** Faults of the next appends, in order. */
   readonly appendFaults: AppendFault[] = [];
+  /** Milliseconds by which `acknowledged late` is late. */
+  lateMs = 300;
   /** Cuts every connection when the next acknowledgement arrives, before applying it. */
   dropOnNextAck = false;
   /** How many events the checkpoints of filtered subscriptions lag behind. */
@@ -382,7 +384,7 @@ export class EventStoreDbServer {
       if (fault === 'connection lost after storing') this.dropConnections();
       else if (fault === 'server killed after storing') end(KILLED);
       else if (fault === 'stored, timed out') timeOut();
-      else if (fault === 'acknowledged late') setTimeout(answer, 300, outcome);
+      else if (fault === 'acknowledged late') setTimeout(answer, this.lateMs, outcome);
       else if (fault !== 'stored, not acknowledged') answer(outcome);
     }
   }
