@@ -71,6 +71,8 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     unstubEnvs: true,
+    // Vitest would clear the mocks of tests that run concurrently whenever one of them starts.
+    clearMocks: false,
     // oidc-provider recognises LTS releases by their code name, which Node 26 does not report.
     onConsoleLog: (text) => !text.includes('oidc-provider WARNING: Unsupported runtime'),
     // Three times what the longest of those without a limit of their own take on a quiet machine.

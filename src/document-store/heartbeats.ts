@@ -53,7 +53,7 @@ export async function startHeartbeats<S extends object>(deps: {
   readonly documents: DocumentStore;
   /** The first status of this process. */
   readonly status: S;
-  /** How long a process may be silent before others consider it dead, in milliseconds. Default 3 s. */
+  /** How long a process may be silent before others consider it dead, in milliseconds. Default 4 s. */
   readonly silenceMs?: number;
 }): Promise<Heartbeats<S>> {
   const { silenceMs = SILENCE_MS } = deps;

@@ -37,6 +37,7 @@ const ends: (() => Promise<void>)[] = [];
 const readers: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
+  vi.clearAllMocks();
   folder = await mkdtemp(join(tmpdir(), 'venue-projector-'));
   events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
 });
