@@ -8,8 +8,7 @@ import type { DocumentsElsewhere } from './document-store/sqlite/document-store.
 import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
-import type { OutageOptions } from './event-store/outage.ts';
-import type { AppendsElsewhere } from './event-store/sqlite/event-store.ts';
+import type { SqliteEventStoreOptions } from './event-store/sqlite/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
 import type { Link } from './runtime/link.ts';
 import { isThisMachine } from './runtime/machine.ts';
@@ -54,18 +53,21 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
-  { elsewhere, onSuspected }: { readonly elsewhere?: AppendsElsewhere } & Pick<OutageOptions, 'onSuspected'> = {},
+  options: EventOptions = {},
 ): Promise<OperatedEventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere, onSuspected }) });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...options });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
+  const { onSuspected } = options;
   return openEventStoreDb({ url: eventStoreUrl, ...names, logger, ...defined({ onSuspected }) }).catch(
     inOneLine('EVENTSTORE_URL'),
   );
 }
+
+type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone' | 'onSuspected'>;
 
 type Expiry = {
   /** The clock for removing expired documents. */
@@ -133,6 +135,8 @@ type StoresOptions = {
   readonly log?: LogClient;
   /** Main thread and worker exchange projection progress over it. */
   readonly link?: Link;
+  /** Whether this process is the only one that uses the stores, as far as it knows. */
+  readonly isAlone?: () => boolean;
 };
 
 /**
@@ -142,7 +146,7 @@ type StoresOptions = {
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { inThread = false, log, link, ...expiry }: Expiry & StoresOptions = {},
+  { inThread = false, log, link, isAlone, ...expiry }: Expiry & StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
   const isThreaded = inThread && isEmbedded(config);
@@ -150,7 +154,7 @@ export async function openStores(
   // Only the main thread reports outages.
   const topic = link?.open<string>('outage of the log', (reason) => events.outage.suspect(reason));
   const events = await openEvents(config, logger, {
-    ...defined({ elsewhere: writer?.appends, onSuspected: log && topic?.send }),
+    ...defined({ elsewhere: writer?.appends, onSuspected: log && topic?.send, isAlone }),
   });
   try {
     const documents = await openDocuments(config, logger, {

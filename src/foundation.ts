@@ -74,7 +74,8 @@ export async function openFoundation(
   const { clock = systemClock(config.clockShift), inThread, link, log } = options;
   let foundation: Foundation | undefined;
   const isClockTrusted = async () => foundation !== undefined && (await foundation.clockWatch.check()) === undefined;
-  const stores = await openStores(config, logger, { clock, isClockTrusted, ...defined({ inThread, link, log }) });
+  const isAlone = () => foundation !== undefined && foundation.heartbeats.isAlone();
+  const stores = await openStores(config, logger, { clock, isClockTrusted, isAlone, ...defined({ inThread, link, log }) });
   try {
     foundation = await buildFoundation(config, logger, clock, options, stores);
     return foundation;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
+import { isKnownDead, isThisProcess, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
@@ -27,6 +27,8 @@ export type Heartbeats<S extends object> = {
   living(): Promise<readonly Living<S>[]>;
   /** The same as of the last beat, without a read. */
   lastSeen(): readonly Living<S>[];
+  /** Whether no other process was alive at the last beat. The threads of this one do not count. */
+  isAlone(): boolean;
   /** Calls `listener` after every stored beat with the longest silence that other processes may have seen. */
   onBeat(listener: (silentMs: number) => void): void;
   /** Marks another thread of this process as ended, so that other processes need not wait for the timeout. */
@@ -101,7 +103,7 @@ export async function startHeartbeats<S extends object>(deps: {
       const since = known?.version === version ? known.since : now;
       const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
       if (isGone) await heartbeats.delete(key, version);
-      else found.set(key, { version, since, status: document.status });
+      else found.set(key, { version, since, status: document.status, isOurs: isThisProcess(document) });
     }
     seen = found;
     readAt = now;
@@ -145,6 +147,7 @@ export async function startHeartbeats<S extends object>(deps: {
       return lastSeen();
     },
     lastSeen,
+    isAlone: () => [...seen.values()].every((each) => each.isOurs || silence(each) >= silenceMs),
     onBeat: (listener) => void listeners.push(listener),
     markDead: async (ended) => void (await heartbeats.delete(ended)),
     async stop() {
@@ -161,6 +164,8 @@ type Seen<S> = {
   /** When this process first saw that version (monotonic). */
   readonly since: number;
   readonly status: S;
+  /** Whether it is another thread of this process, or this one. */
+  readonly isOurs: boolean;
 };
 
 /** Stored with the read models: a power failure that loses the last beats also ends the processes. */

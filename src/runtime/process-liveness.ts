@@ -18,11 +18,13 @@ export const THIS_PROCESS: ProcessIdentity = {
   ...(startedAt !== undefined && { startedAt }),
 };
 
+export const isThisProcess = ({ pidNamespace, pid, startedAt: start }: ProcessIdentity): boolean =>
+  pidNamespace === THIS_PROCESS.pidNamespace && pid === process.pid && start === startedAt;
+
 /** Whether a process has certainly ended. False if unknown, as for a process on another machine or in another container. */
 export function isKnownDead(identity: ProcessIdentity): boolean {
   const { pidNamespace, pid } = identity;
-  if (pidNamespace !== THIS_PROCESS.pidNamespace) return false;
-  if (pid === process.pid && identity.startedAt === startedAt) return false;
+  if (pidNamespace !== THIS_PROCESS.pidNamespace || isThisProcess(identity)) return false;
   if (!isRunning(pid)) return true;
   const start = startOf(pid);
   if (start === undefined) return false;

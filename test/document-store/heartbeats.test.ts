@@ -42,6 +42,8 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     b.announce({ says: 'b again' });
     await b.beat();
     expect(await said(a)).toEqual(['a', 'b again']);
+    // They are threads of one process here.
+    expect(a.isAlone()).toBe(true);
     expect(await a.silentFor(b.session)).toBeLessThan(300);
     await b.stop();
     expect(await said(a)).toEqual(['a']);
@@ -57,7 +59,9 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     await left.insert('elsewhere', { pidNamespace: 'another machine', pid: 1, status: { says: 'elsewhere' } });
     expect(await a.silentFor('killed')).toBe(Number.POSITIVE_INFINITY);
     expect(await said(a)).toEqual(['a', 'elsewhere']);
+    expect(a.isAlone()).toBe(false);
     await eventually(async () => expect(await said(a)).toEqual(['a']));
+    expect(a.isAlone()).toBe(true);
   });
 
   test('a process learns how long others may have considered it dead', async () => {

@@ -57,6 +57,8 @@ export type SqliteEventStoreOptions = Pick<OutageOptions, 'onSuspected'> & {
   readonly leaseMs?: number;
   /** The thread that appends, so that this one never waits for the disk. */
   readonly elsewhere?: AppendsElsewhere;
+  /** Whether this process is the only one that uses the log, as far as it knows. Default: no. */
+  readonly isAlone?: () => boolean;
 };
 
 export type AppendsElsewhere = {
@@ -87,7 +89,7 @@ class SqliteEventStore implements OperatedEventStore {
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
     this.outage = watchOutage(() => this.ping(), this.#closing.signal, options);
-    this.#tail = new LogTail(database);
+    this.#tail = new LogTail(database, options.isAlone ?? (() => false));
     this.#writer = new LogWriter({ database, committed: (group) => this.#tail.take(group) });
     this.#elsewhere = options.elsewhere;
     this.#elsewhere?.onCommitted?.((group) => this.#tail.take(group));

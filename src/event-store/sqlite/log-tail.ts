@@ -10,9 +10,10 @@ import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
 const WINDOW = 8_192;
 /** Events that the tail reads at once. It holds at most twice as many. */
 export const TAIL_PAGE = 512;
-/** How often to poll for commits of other processes: shortly after one, and otherwise. A poll takes about 3 µs. */
+/** How often to poll for commits of other processes: shortly after one, otherwise, and while there are no other processes. */
 const POLL_BUSY_MS = 5;
 const POLL_IDLE_MS = 250;
+const POLL_ALONE_MS = 1_000;
 const BUSY_FOR_MS = 2_000;
 
 export type ReadEvent = { readonly position: number; readonly event: StoredEvent };
@@ -29,6 +30,7 @@ type Held = { after: number; end: number; readonly events: ReadEvent[] };
  */
 export class LogTail {
   readonly #database: DatabaseSync;
+  readonly #isAlone: () => boolean;
   readonly #version: DataVersion;
   readonly #next: StatementSync;
   readonly #last: StatementSync;
@@ -43,8 +45,10 @@ export class LogTail {
   #busyUntil = Number.NEGATIVE_INFINITY;
   #isWaking = false;
 
-  constructor(database: DatabaseSync) {
+  /** @param isAlone whether this process is the only one that uses the log, as far as it knows */
+  constructor(database: DatabaseSync, isAlone: () => boolean) {
     this.#database = database;
+    this.#isAlone = isAlone;
     this.#version = new DataVersion(database);
     this.#next = database.prepare(
       `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ${TAIL_PAGE}`,
@@ -155,7 +159,8 @@ export class LogTail {
 
   #pollLater(): void {
     const isBusy = performance.now() < this.#busyUntil;
-    this.#stopPoll = atNext(isBusy ? POLL_BUSY_MS : POLL_IDLE_MS, () => this.#checkFile());
+    const idleMs = this.#isAlone() ? POLL_ALONE_MS : POLL_IDLE_MS;
+    this.#stopPoll = atNext(isBusy ? POLL_BUSY_MS : idleMs, () => this.#checkFile());
   }
 
   #checkFile(): void {

@@ -211,6 +211,16 @@ describe('SQLite event log', () => {
     expect(attempts).toBe(1);
   });
 
+  test('a process that takes itself for the only one still notices the events of another', async () => {
+    const alone = await openSqliteEventStore({ path, isAlone: () => true });
+    stores.push(alone);
+    const handled: unknown[] = [];
+    await alone.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    const other = await open();
+    await other.append('thing', [made(0)], { expectedRevision: 'none' });
+    await eventually(() => expect(handled).toEqual([0]));
+  });
+
   test('on a full disk, appends fail and no acknowledged append is lost', async () => {
     // The file-size limit makes the kernel refuse further writes; the signal that it sends by default is ignored.
     const { child, lines } = start('fill', 'thing', "trap '' XFSZ; ulimit -f 2000");
