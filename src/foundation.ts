@@ -75,7 +75,12 @@ export async function openFoundation(
   let foundation: Foundation | undefined;
   const isClockTrusted = async () => foundation !== undefined && (await foundation.clockWatch.check()) === undefined;
   const isAlone = () => foundation !== undefined && foundation.heartbeats.isAlone();
-  const stores = await openStores(config, logger, { clock, isClockTrusted, isAlone, ...defined({ inThread, link, log }) });
+  const stores = await openStores(config, logger, {
+    clock,
+    isClockTrusted,
+    isAlone,
+    ...defined({ inThread, link, log }),
+  });
   try {
     foundation = await buildFoundation(config, logger, clock, options, stores);
     return foundation;
@@ -104,7 +109,8 @@ async function buildFoundation(
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
-  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
+  // The worker holds the leases, so it beats for both threads.
+  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, mayRest: ended === undefined });
   for (const session of ended ?? []) await heartbeats.markDead(session);
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },

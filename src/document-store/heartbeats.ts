@@ -6,8 +6,9 @@ import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
 /**
- * One heartbeat per process: a document whose version grows with every beat. A process judges another by how long its document has
- * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
+ * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
+ * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md). A process with two threads that open
+ * the store has two documents, of which one may rest.
  * @template S the status that each process publishes with every beat
  */
 export type Heartbeats<S extends object> = {
@@ -21,6 +22,8 @@ export type Heartbeats<S extends object> = {
   announce(status: S): void;
   /** Beats immediately. Rejects if the store fails. */
   beat(): Promise<void>;
+  /** This thread does not rest while `isNeeded` returns true. */
+  beatWhile(isNeeded: () => boolean): void;
   /** How long a process has been silent, in milliseconds, as seen by this one. `Infinity` if it has ended or never existed. */
   silentFor(session: string): Promise<number>;
   /** The live processes, including this one, with the last status of each. */
@@ -45,6 +48,8 @@ type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 const BEATS_PER_SILENCE = 4;
 /** A beat each second, at the same wake-ups as the other periodic jobs. */
 const SILENCE_MS = 4_000;
+/** A thread rests while another one has beaten within this many periods. */
+const REST_FOR_BEATS = 2;
 /** A silence is measured to this many milliseconds. */
 const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
@@ -57,12 +62,16 @@ export async function startHeartbeats<S extends object>(deps: {
   readonly status: S;
   /** How long a process may be silent before others consider it dead, in milliseconds. Default 4 s. */
   readonly silenceMs?: number;
+  /** Whether this thread rests while another one of its process beats and this one holds no lease. Default: no. */
+  readonly mayRest?: boolean;
 }): Promise<Heartbeats<S>> {
-  const { silenceMs = SILENCE_MS } = deps;
+  const { silenceMs = SILENCE_MS, mayRest = false } = deps;
+  const periodMs = silenceMs / BEATS_PER_SILENCE;
   const session = randomUUID();
   const heartbeats = await deps.documents.open(collection<S>());
   const stopping = new AbortController();
   const listeners: ((silentMs: number) => void)[] = [];
+  const needs: (() => boolean)[] = [];
   let seen = new Map<string, Seen<S>>();
   let readAt = Number.NEGATIVE_INFINITY;
   let status = deps.status;
@@ -85,6 +94,21 @@ export async function startHeartbeats<S extends object>(deps: {
     lastBeat = startedAt;
     await readOthers();
     for (const listener of listeners) listener(silentMs);
+  }
+
+  /** Counts the beats of the other threads of this process as its own. @returns whether this thread need not beat */
+  async function canRest(): Promise<boolean> {
+    if (!mayRest || needs.some((isNeeded) => isNeeded())) return false;
+    const readBefore = readAt;
+    await readOthers();
+    const threads = [...seen].filter(([key, { isOurs }]) => isOurs && key !== session).map(([, each]) => each);
+    if (threads.some(({ since }) => since === readAt)) {
+      const silentMs = readAt - lastBeat;
+      // That beat came at any time since the read before.
+      lastBeat = readBefore;
+      for (const listener of listeners) listener(silentMs);
+    }
+    return threads.some((each) => silence(each) < REST_FOR_BEATS * periodMs);
   }
 
   /** Records which processes have beaten since the last call. */
@@ -116,9 +140,11 @@ export async function startHeartbeats<S extends object>(deps: {
     return next;
   }
 
+  const round = async () => (await canRest()) || (await beat());
+
   await beat();
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
-  const running = inRounds(silenceMs / BEATS_PER_SILENCE, stopping.signal, () => beat().catch(() => {}));
+  const running = inRounds(periodMs, stopping.signal, () => round().catch(() => {}));
 
   /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
   const silence = ({ since }: Seen<S>): number => readAt - since;
@@ -136,6 +162,7 @@ export async function startHeartbeats<S extends object>(deps: {
       status = next;
     },
     beat,
+    beatWhile: (isNeeded) => void needs.push(isNeeded),
     async silentFor(other) {
       if (other === session) return performance.now() - lastBeat;
       if (!seen.has(other) || performance.now() - readAt >= READ_AGAIN_MS) await readOthers();

@@ -9,8 +9,9 @@ let reached = 0;
  * @returns cancels it
  */
 export function atNext(periodMs: number, wake: () => void, { ref = true } = {}): () => void {
-  const at = (Math.floor(Math.max(performance.now(), reached) / periodMs) + 1) * periodMs;
-  const wakeUp = wakeUps.get(at) ?? { timer: setTimeout(fire, at - performance.now(), at).unref(), wakes: new Set() };
+  const now = performance.now();
+  const at = (Math.floor(Math.max(now, reached) / periodMs) + 1) * periodMs;
+  const wakeUp = wakeUps.get(at) ?? { timer: setTimeout(fire, at - now, at).unref(), wakes: new Set() };
   wakeUps.set(at, wakeUp);
   if (ref) wakeUp.timer.ref();
   // A function of its own, because a caller may pass the same one twice.

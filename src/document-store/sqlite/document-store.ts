@@ -27,7 +27,7 @@ import { quoted } from './table.ts';
 /** How often expired documents are removed. */
 const SWEEP_INTERVAL_MS = 60_000;
 /** How often to check for files that another process has removed. */
-const CLOSE_REMOVED_EVERY_MS = 1_000;
+const CLOSE_REMOVED_EVERY_MS = 10_000;
 
 /** The thread that writes single documents, so that this one never waits for the disk. */
 export type DocumentsElsewhere = {
