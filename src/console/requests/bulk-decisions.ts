@@ -14,7 +14,7 @@ import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit, Visit } from '../parts/visit.ts';
 import { listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
-import { inboxReads } from './inbox-reads.ts';
+import { recentReasons } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
@@ -49,7 +49,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     if (reason === '' || wrong !== undefined) {
       const missing = visit.form.all('reason').length > 0 ? { reason: 'Give a reason. The brands will see it.' } : {};
       const problems = wrong === undefined ? missing : problemOf(wrong, { reason: 'Reason' });
-      return declineAll(visit, picked, problems, await inboxReads(queries, visit.account).recentReasons());
+      return declineAll(visit, picked, problems, await recentReasons(queries, visit.account));
     }
     return decideAll(visit, picked, 'declined', ({ bookingId }) =>
       commands.bookings.cancel({ bookingId, by: visit.account, expected: 'Pending', reason }, visit.context),

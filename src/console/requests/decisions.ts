@@ -15,8 +15,8 @@ import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
-import { inboxReads } from './inbox-reads.ts';
-import { cursorOf, following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
+import { pendingIn } from './inbox-reads.ts';
+import { following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
@@ -190,7 +190,7 @@ async function nextRequestPath(
 ): Promise<string> {
   // An open page finds the next request itself.
   if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
-  const ordered = await inboxReads(queries, account).beside(list, cursorOf(list, answered), true);
+  const ordered = await pendingIn(queries, account, list);
   const next = following(list, ordered, answered);
   if (next === undefined) return inboxPath({ ...list, after: undefined });
   // Keeps the selection.

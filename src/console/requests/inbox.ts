@@ -29,8 +29,9 @@ import {
   reasonSuggestions,
   requestName,
 } from './decision-forms.ts';
-import { inboxReads } from './inbox-reads.ts';
+import { pendingIn, recentReasons } from './inbox-reads.ts';
 import {
+  addedTo,
   cursorBefore,
   hasRoomFor,
   inboxPath,
@@ -81,23 +82,20 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
 
   async function requestsPage(visit: CommunityVisit, list: RequestList): Promise<Html | undefined> {
     const isOpen = list.shown.length > 0 || list.since !== undefined;
-    const reads = inboxReads(queries, visit.account);
-    const ordered = await reads.beside(list, isOpen ? undefined : list.after);
+    const ordered = await pendingIn(queries, visit.account, list);
     const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
     const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    const [count, added, reasons, zone] = await Promise.all([
-      reads.count(list, ordered),
-      reads.added(list),
-      reads.recentReasons(),
+    const [reasons, zone] = await Promise.all([
+      recentReasons(queries, visit.account),
       queries.spaces.community(visit.account.id),
     ]);
-    return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}.${zone && ` All times are ${zoneName(zone.timeZone)}.`}</p>
-${bar(visit, list, rows, added)}${
+    return html`<p class="muted" id="request-count" data-live-region>${counted(ordered.length, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}.${zone && ` All times are ${zoneName(zone.timeZone)}.`}</p>
+${bar(visit, list, rows, addedTo(list, ordered))}${
   rows.length === 0
-    ? nothing(visit, list, count)
+    ? nothing(visit, list, ordered.length)
     : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
         (row) => html`<li>${rowView(visit, row, formPage, picked.has(String(row.request.bookingId)))}</li>`,
       )}</ol>${reasonSuggestions(reasons)}${isOpen ? pendingLink(list, ordered[0]) : pagesBeside(list, page)}`

@@ -9,7 +9,7 @@ import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
 /** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
-export const PER_PAGE = 12;
+const PER_PAGE = 12;
 /** Rows that an open page can keep. */
 const MAX_SHOWN = 24;
 
@@ -34,7 +34,7 @@ export type RequestList = Dates & {
 };
 
 /** Identifies a request in the list: the moment that it is sorted by, in milliseconds since the epoch, and the booking. */
-export type Cursor = { readonly at: number; readonly bookingId: number };
+type Cursor = { readonly at: number; readonly bookingId: number };
 
 /** Reads the address of the inbox. */
 export function requestList(query: Form): RequestList {
@@ -117,7 +117,7 @@ export const isFiltered = ({ typed }: RequestList): boolean =>
 
 type Request = Pick<BookingDocument, 'bookingId' | 'startsAt' | 'expiresAt'>;
 
-export const cursorOf = ({ sort }: Pick<RequestList, 'sort'>, { bookingId, startsAt, expiresAt }: Request): Cursor => ({
+const cursorOf = ({ sort }: Pick<RequestList, 'sort'>, { bookingId, startsAt, expiresAt }: Request): Cursor => ({
   at: Date.parse(sort === 'deadline' ? expiresAt : startsAt),
   bookingId,
 });
@@ -152,6 +152,20 @@ export type ListPage<R> = {
 
 /** A page beside this one: its cursor (undefined: the beginning of the list), and its first request. */
 type Neighbour = { readonly after: Cursor | undefined; readonly first: Request['bookingId'] };
+
+/** A request this much older than a page may be new to it, because read models may lag behind the log. */
+const LAG_MS = 5_000;
+
+/** The requests that came after the open page of a list was made. */
+export const addedTo = <R extends Request & Pick<BookingDocument, 'createdAt'>>(
+  { since, shown }: RequestList,
+  ordered: readonly R[],
+): R[] =>
+  since === undefined
+    ? []
+    : ordered.filter(
+        ({ bookingId, createdAt }) => Date.parse(createdAt) >= since - LAG_MS && !shown.includes(bookingId),
+      );
 
 /** One page of requests that are in order. */
 export function pageOf<R extends Request>(list: RequestList, ordered: readonly R[]): ListPage<R> {
