@@ -1,19 +1,19 @@
 import type { StoredEvent } from '../event-store/event-store.ts';
 import { loadOnce } from '../runtime/load-once.ts';
-import type { EventProofs } from './event-proofs.ts';
-import type { SealRecord } from './seal-records.ts';
-import type { Sealing, SealingDeps } from './sealing.ts';
+import { countSealed, type EventProofs, proveEvents } from './event-proofs.ts';
+import { forksIn, obtainSealKey, publishedKey } from './seal-key.ts';
+import { openSealRecords, type SealRecord } from './seal-records.ts';
+import { openSealing, type SealingDeps } from './sealing.ts';
+import { verifierKeyText } from './signed-note.ts';
 
 type OnProgress = (progress: { readonly done: number }) => void;
 
 export type Audit = ReturnType<typeof createAudit>;
 
-/** An auditor's operations on a store in use. Loads its dependencies on first use, to keep the start short. */
+/** An auditor's operations on a store in use. Opens its collections on first use, to keep the start short. */
 export function createAudit(deps: SealingDeps) {
-  const sealing = loadOnce(async (): Promise<Sealing> => (await import('./sealing.ts')).openSealing(deps));
-  const records = loadOnce(async () => (await import('./seal-records.ts')).openSealRecords(deps.documents));
-  const keys = () => import('./seal-key.ts');
-  const notes = () => import('./signed-note.ts');
+  const sealing = loadOnce(() => openSealing(deps));
+  const records = loadOnce(() => openSealRecords(deps.documents));
   return {
     /** Seals what is new, and waits for another process that is sealing. @returns the newest checkpoint; undefined for an empty log */
     async seal(onProgress?: OnProgress): Promise<SealRecord | undefined> {
@@ -22,16 +22,13 @@ export function createAudit(deps: SealingDeps) {
     /** The errors of publishing checkpoints, by setting. */
     copyProblems: async (): Promise<ReadonlyMap<string, string>> => (await sealing()).copyProblems,
     /** The public key for checking checkpoints. Created if there is none. */
-    async makeKey(): Promise<string> {
-      const key = await (await keys()).obtainSealKey(await records(), deps);
-      return (await notes()).verifierKeyText(key);
-    },
+    makeKey: async (): Promise<string> => verifierKeyText(await obtainSealKey(await records(), deps)),
     /** Signed notes about each fork of the log, the latest last. */
-    forks: async (): Promise<readonly string[]> => (await keys()).forksIn(await records()),
+    forks: async (): Promise<readonly string[]> => forksIn(await records()),
     /** As `makeKey`, but undefined if there is none. */
     async publishedKey(): Promise<string | undefined> {
-      const key = await (await keys()).publishedKey(await records());
-      return key && (await notes()).verifierKeyText(key);
+      const key = await publishedKey(await records());
+      return key && verifierKeyText(key);
     },
     /**
      * Proves that the events of a booking are in the log, as of the newest checkpoint.
@@ -42,9 +39,8 @@ export function createAudit(deps: SealingDeps) {
       id: number,
       streams: readonly string[],
     ): Promise<{ readonly proofs?: EventProofs; readonly unsealed: number }> {
-      const { countSealed, proveEvents } = await import('./event-proofs.ts');
       const known = await records();
-      const [key, head] = [await (await keys()).publishedKey(known), await known.head()];
+      const [key, head] = [await publishedKey(known), await known.head()];
       const all: StoredEvent[] = [];
       for (const stream of streams)
         for await (const event of deps.events.readStream(stream)) if (event.data.bookingId === id) all.push(event);

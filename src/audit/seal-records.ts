@@ -35,7 +35,7 @@ export type SealKeyRecord = {
 };
 
 /** The size of the last checkpoint sent to a receiver. */
-export type SentRecord = { readonly size: number };
+type SentRecord = { readonly size: number };
 
 const SEALS: Collection<SealRecord> = { name: 'seals', kind: 'record', indexes: [{ fields: ['size'] }] };
 const SEAL_TILES: Collection<TileRecord> = { name: 'sealTiles', kind: 'record', indexes: [] };

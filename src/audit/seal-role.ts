@@ -1,26 +1,23 @@
 import type { BaseLogger } from 'pino';
-import { type EventStore, LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
-import { loadOnce } from '../runtime/load-once.ts';
+import { LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
 import { inRounds } from '../runtime/rounds.ts';
-import type { Sealing, SealingDeps } from './sealing.ts';
+import { obtainSealKey } from './seal-key.ts';
+import { openSealRecords } from './seal-records.ts';
+import { openSealing, type Sealing, type SealingDeps } from './sealing.ts';
 
 const PERIOD_MS = 60_000;
 
-/**
- * Seals the log every minute with new events. Loads its dependencies on first use. The key is created at once, so that auditors can pin
- * it and every backup has it.
- */
+/** Seals the log every minute with new events. The key is created at once, so that auditors can pin it and every backup has it. */
 export function createSealRole(
-  deps: Omit<SealingDeps, 'events' | 'logger'> & {
-    readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+  deps: Omit<SealingDeps, 'logger'> & {
     readonly logger: Pick<BaseLogger, 'warn' | 'error' | 'info'>;
     /** Interval between two checks, in milliseconds. Default one minute. */
     readonly periodMs?: number;
   },
 ) {
   const { events, logger, periodMs = PERIOD_MS } = deps;
-  const sealing = loadOnce(async (): Promise<Sealing> => (await import('./sealing.ts')).openSealing(deps));
   const stopping = new AbortController();
+  let sealing: Sealing | undefined;
   let running: Promise<void> | undefined;
   /** The position up to which the log is sealed, as far as this process knows. */
   let sealedUpTo: Position = LOG_START;
@@ -29,9 +26,9 @@ export function createSealRole(
   async function sealNewEvents(): Promise<void> {
     // Read before sealing, so that later events trigger the next seal.
     const end = (await lastEvent(events))?.position ?? LOG_START;
-    const opened = await sealing.loaded();
-    if (end === sealedUpTo && (opened?.copyProblems.size ?? 0) === 0) return;
-    const { seal, copyProblems } = opened ?? (await sealing());
+    sealing ??= await openSealing(deps);
+    const { seal, copyProblems } = sealing;
+    if (end === sealedUpTo && copyProblems.size === 0) return;
     const head = await seal({ signal: stopping.signal });
     // Another process is sealing and will do so again.
     if (head !== undefined && copyProblems.size === 0) sealedUpTo = end;
@@ -50,13 +47,7 @@ export function createSealRole(
     }
   }
 
-  async function makeKey(): Promise<void> {
-    const [{ obtainSealKey }, { openSealRecords }] = await Promise.all([
-      import('./seal-key.ts'),
-      import('./seal-records.ts'),
-    ]);
-    await obtainSealKey(await openSealRecords(deps.documents), deps);
-  }
+  const makeKey = async () => obtainSealKey(await openSealRecords(deps.documents), deps);
 
   return {
     start() {
