@@ -50,9 +50,9 @@ export type Config = {
   readonly drainMs: number;
   /** The URL that receives every checkpoint of the log. */
   readonly sealWebhook: string | undefined;
-  /** The file that every checkpoint of the log is appended to. */
   /** The actor id of the operator's commands. */
   readonly operator: string;
+  /** The file that every checkpoint of the log is appended to. */
   readonly sealFile: string | undefined;
   /** Whether `sealFile` also gets the hash of every event. */
   readonly sealFileLeaves: boolean;
@@ -84,11 +84,12 @@ export function readConfig(env: Environment): Config {
     const text = env[name]?.trim();
     return text === '' ? undefined : text;
   };
-  const port = number(value, 'PORT', 3000, (n) => Number.isInteger(n) && n >= 1 && n <= 65_535, 'a port, 1 to 65535');
+  const port = count(value, 'PORT', 'a port, 1 to 65535', 65_535) ?? 3000;
   const dataDir = value('DATA_DIR') ?? DEFAULT_DATA_DIR;
   const eventStoreUrl = url(value, 'EVENTSTORE_URL', ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']);
   const mongoUrl = url(value, 'MONGODB_URL', ['mongodb:', 'mongodb+srv:']);
   const embedded = eventStoreUrl === undefined && mongoUrl === undefined;
+  const percentage = (text: string) => upTo(decimal(text), 100);
 
   return {
     port,
@@ -97,64 +98,85 @@ export function readConfig(env: Environment): Config {
     trustProxy: proxies(value('TRUST_PROXY')),
     dataDir,
     eventStoreUrl,
-    eventStorePrefix: eventStorePrefix(value('EVENTSTORE_PREFIX'), eventStoreUrl),
+    eventStorePrefix: eventStorePrefix(value, eventStoreUrl),
     mongoUrl,
     roles: roles(value('ROLES')),
-    serviceFeePercent: number(value, 'SERVICE_FEE_PERCENT', 15, (n) => n >= 0 && n <= 100, 'a percentage, 0 to 100'),
-    currency: currency(value('CURRENCY') ?? 'USD'),
-    pendingLimit: value('PENDING_LIMIT') === undefined ? undefined : count(value, 'PENDING_LIMIT', 1, 1_000),
-    approveConfirmAbove: amount(value, 'APPROVE_CONFIRM_ABOVE'),
+    serviceFeePercent: read(value, 'SERVICE_FEE_PERCENT', 'a percentage, 0 to 100', percentage) ?? 15,
+    currency:
+      read(value, 'CURRENCY', 'an ISO 4217 code such as USD', oneOf(Intl.supportedValuesOf('currency'))) ?? 'USD',
+    pendingLimit: count(value, 'PENDING_LIMIT', 'a whole number, 1 to 1000', 1_000),
+    approveConfirmAbove: read(value, 'APPROVE_CONFIRM_ABOVE', 'an amount such as 5000 or 5000.00', parseAmount),
     secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
-    webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE', false),
-    webhooksPerAccount: count(value, 'WEBHOOKS_PER_ACCOUNT', 100, 1_000),
-    demo: flag(value, 'DEMO', embedded),
-    logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
-    clockShift: clockShift(value('CLOCK_SHIFT')),
-    place: place(value('PLACE')),
-    drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
+    webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE') ?? false,
+    webhooksPerAccount: count(value, 'WEBHOOKS_PER_ACCOUNT', 'a whole number, 1 to 1000', 1_000) ?? 100,
+    demo: flag(value, 'DEMO') ?? embedded,
+    logLevel: read(value, 'LOG_LEVEL', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)) ?? 'info',
+    clockShift: read(value, 'CLOCK_SHIFT', 'an ISO 8601 duration such as PT36H or -P2D', milliseconds) ?? 0,
+    place: read(value, 'PLACE', '1 to 64 letters, digits or any of . : _ -', matching(/^[\w.:-]{1,64}$/)),
+    drainMs: duration(value, 'DRAIN', 'PT1M') ?? 1_000,
     sealWebhook: httpUrl(value, 'SEAL_WEBHOOK'),
-    operator: operatorId(value('VENUE_OPERATOR') ?? OPERATOR.id),
+    operator:
+      read(value, 'VENUE_OPERATOR', '1 to 64 of a-z, 0-9, ".", "_" and "-"', matching(/^[a-z0-9._-]{1,64}$/)) ??
+      OPERATOR.id,
     sealFile: value('SEAL_FILE'),
     sealFileLeaves: sealFileLeaves(value),
-    retireAfterMs: duration(value, 'RETIRE_AFTER', 'PT24H', 'PT8760H'),
+    retireAfterMs: duration(value, 'RETIRE_AFTER', 'PT8760H') ?? 24 * 3_600_000,
   };
 }
 
 type Value = (name: string) => string | undefined;
+/** Undefined if the text is not valid. */
+type Parse<T> = (text: string) => T | undefined;
 
-function number(value: Value, name: string, fallback: number, fits: (n: number) => boolean, rule: string): number {
+/** A setting; undefined if it is not set. */
+function read<T>(value: Value, name: string, rule: string, parse: Parse<T>): T | undefined {
   const text = value(name);
-  if (text === undefined) return fallback;
-  // Reject notations that only JavaScript accepts: 0x10, 1e3.
-  const parsed = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
+  if (text === undefined) return undefined;
+  const parsed = parse(text);
+  if (parsed === undefined) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
   return parsed;
 }
+
+const matching =
+  (pattern: RegExp): Parse<string> =>
+  (text) =>
+    pattern.test(text) ? text : undefined;
+
+const oneOf =
+  (allowed: readonly string[]): Parse<string> =>
+  (text) =>
+    allowed.includes(text) ? text : undefined;
+
+/** Refuses notations that only JavaScript accepts: 0x10, 1e3. */
+const decimal: Parse<number> = (text) => (/^\d+(?:\.\d+)?$/.test(text) ? Number(text) : undefined);
+
+const upTo = (number: number | undefined, most: number) => (number === undefined || number > most ? undefined : number);
 
 /** A whole number from 1. */
-const count = (value: Value, name: string, fallback: number, most: number): number =>
-  number(value, name, fallback, (n) => Number.isInteger(n) && n >= 1 && n <= most, `a whole number, 1 to ${most}`);
+const count = (value: Value, name: string, rule: string, most: number): number | undefined =>
+  read(value, name, rule, (text) => {
+    const parsed = upTo(decimal(text), most);
+    return Number.isInteger(parsed) && parsed !== 0 ? parsed : undefined;
+  });
 
-function amount(value: Value, name: string): Cents | undefined {
-  const text = value(name);
-  const parsed = text === undefined ? undefined : parseAmount(text);
-  if (text !== undefined && parsed === undefined)
-    throw new ConfigError(name, `must be an amount such as 5000 or 5000.00, got "${text}"`);
-  return parsed;
-}
+const flag = (value: Value, name: string): boolean | undefined =>
+  read(value, name, 'true or false', (text) => ({ true: true, false: false })[text]);
 
-function flag(value: Value, name: string, fallback: boolean): boolean {
-  const text = value(name);
-  if (text === undefined) return fallback;
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw new ConfigError(name, `must be true or false, got "${text}"`);
-}
+/** An ISO 8601 duration. A day is 24 hours here; months and years are refused because their length varies. */
+const milliseconds: Parse<number> = (text) => {
+  try {
+    return Temporal.Duration.from(text).total('milliseconds');
+  } catch {
+    return undefined;
+  }
+};
 
-function oneOf(value: Value, name: string, fallback: string, allowed: readonly string[]): string {
-  const text = value(name) ?? fallback;
-  if (allowed.includes(text)) return text;
-  throw new ConfigError(name, `must be one of ${allowed.join(', ')}, got "${text}"`);
-}
+/** From 0 seconds up to `longest`, in milliseconds. */
+const duration = (value: Value, name: string, longest: string): number | undefined =>
+  read(value, name, `an ISO 8601 duration, PT0S to ${longest}`, (text) => {
+    const parsed = milliseconds(text);
+    return parsed === undefined || parsed < 0 ? undefined : upTo(parsed, milliseconds(longest) ?? 0);
+  });
 
 function url(value: Value, name: string, protocols: readonly string[]): string | undefined {
   const text = value(name);
@@ -171,7 +193,7 @@ function httpUrl(value: Value, name: string): string | undefined {
 }
 
 function sealFileLeaves(value: Value): boolean {
-  const leaves = flag(value, 'SEAL_FILE_LEAVES', false);
+  const leaves = flag(value, 'SEAL_FILE_LEAVES') ?? false;
   if (leaves && value('SEAL_FILE') === undefined) throw new ConfigError('SEAL_FILE_LEAVES', 'requires SEAL_FILE');
   return leaves;
 }
@@ -204,16 +226,6 @@ function roles(text: string | undefined): ReadonlySet<Role> {
   const wrong = named.find((role) => !(ROLES as readonly string[]).includes(role));
   if (wrong !== undefined) throw new ConfigError('ROLES', `unknown role "${wrong}"; roles are ${ROLES.join(', ')}`);
   return new Set(named as Role[]);
-}
-
-function currency(text: string): string {
-  if (Intl.supportedValuesOf('currency').includes(text)) return text;
-  throw new ConfigError('CURRENCY', `must be an ISO 4217 code such as USD, got "${text}"`);
-}
-
-function operatorId(text: string): string {
-  if (/^[a-z0-9._-]{1,64}$/.test(text)) return text;
-  throw new ConfigError('VENUE_OPERATOR', `must be 1 to 64 of a-z, 0-9, ".", "_" and "-", got "${text}"`);
 }
 
 /** The file of the secret key; undefined if a setting holds the key. */
@@ -254,13 +266,11 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
   try {
     makeFolder(dataDir);
     const file = join(dataDir, SECRET_KEY_FILE);
-    if (!existsSync(file)) {
-      try {
-        writePrivate(file, randomBytes(32).toString('base64'), 'new');
-      } catch (error) {
-        // Another process may have created it.
-        if (!existsSync(file)) throw error;
-      }
+    try {
+      if (!existsSync(file)) writePrivate(file, randomBytes(32).toString('base64'), 'new');
+    } catch (error) {
+      // Another process may have created it.
+      if (!existsSync(file)) throw error;
     }
     const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
     if (key.length !== 32) throw new ConfigError('SECRET_KEY', `${file} does not contain 32 bytes in base64`);
@@ -271,39 +281,9 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
   }
 }
 
-function place(text: string | undefined): string | undefined {
-  if (text === undefined || /^[\w.:-]{1,64}$/.test(text)) return text;
-  throw new ConfigError('PLACE', `must be 1 to 64 letters, digits or any of . : _ -, got "${text}"`);
-}
-
-function eventStorePrefix(text: string | undefined, eventStoreUrl: string | undefined): string | undefined {
-  if (text !== undefined && eventStoreUrl === undefined)
+function eventStorePrefix(value: Value, eventStoreUrl: string | undefined): string | undefined {
+  if (value('EVENTSTORE_PREFIX') !== undefined && eventStoreUrl === undefined)
     throw new ConfigError('EVENTSTORE_PREFIX', 'requires EVENTSTORE_URL');
-  if (text === undefined || /^[A-Za-z0-9][\w-]{0,63}$/.test(text)) return text;
-  throw new ConfigError(
-    'EVENTSTORE_PREFIX',
-    `must be 1 to 64 letters, digits, _ or -, the first a letter or a digit, got "${text}"`,
-  );
-}
-
-function clockShift(text: string | undefined): number {
-  if (text === undefined) return 0;
-  try {
-    // A day is 24 hours here; months and years are refused because their length varies.
-    return Temporal.Duration.from(text).total('milliseconds');
-  } catch {
-    throw new ConfigError('CLOCK_SHIFT', `must be an ISO 8601 duration such as PT36H or -P2D, got "${text}"`);
-  }
-}
-
-/** A setting of 0 seconds up to `longest`, in milliseconds. */
-function duration(value: Value, name: string, fallback: string, longest: string): number {
-  const text = value(name) ?? fallback;
-  try {
-    const milliseconds = Temporal.Duration.from(text).total('milliseconds');
-    if (milliseconds >= 0 && milliseconds <= Temporal.Duration.from(longest).total('milliseconds')) return milliseconds;
-  } catch {
-    // Not a duration. Refused below.
-  }
-  throw new ConfigError(name, `must be an ISO 8601 duration, PT0S to ${longest}, got "${text}"`);
+  const rule = '1 to 64 letters, digits, _ or -, the first a letter or a digit';
+  return read(value, 'EVENTSTORE_PREFIX', rule, matching(/^[A-Za-z0-9][\w-]{0,63}$/));
 }
