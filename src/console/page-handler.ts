@@ -90,7 +90,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       params: stringsOf(request.params),
       query: new Form(request.query),
       form: new Form(request.body),
-      ...defined({ restored, via: listOpenedFrom(request, publicUrl) }),
+      ...defined({ restored, via: listOpenedFrom(request, publicUrl, restored) }),
       csrf,
       settings,
       now: clock(),

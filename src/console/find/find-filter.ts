@@ -4,9 +4,9 @@ import { defined } from '../../domain/defined.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
-import { queryOf } from '../parts/links.ts';
+import { addressOf } from '../parts/links.ts';
 import { readDate } from '../parts/typed-dates.ts';
-import { Form, type Problems } from '../parts/typed-form.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
 
 /** What a brand searches for. */
 export type FindFilter = {
@@ -60,9 +60,9 @@ export function readFilter(
   };
 }
 
-/** A filter as the query of an address. */
-export const findQuery = ({ date, hour, communityId, most, name, page }: FindFilter): string =>
-  queryOf({
+/** The page of a filter. */
+export const findPath = ({ date, hour, communityId, most, name, page }: FindFilter): string =>
+  addressOf('/console/find', {
     date,
     hour: hour?.toString(),
     community: communityId?.toString(),
@@ -70,14 +70,3 @@ export const findQuery = ({ date, hour, communityId, most, name, page }: FindFil
     name,
     page: page > 1 ? String(page) : undefined,
   });
-
-/** The page of a filter. */
-export const findPath = (filter: FindFilter): string => `/console/find?${findQuery(filter)}`;
-
-/** The list that a space was opened from. The query comes from an address, so only a filter in it is used. */
-export function backToResults(query: string, now: number, communities: readonly Community[]): string | undefined {
-  const form = Form.ofQuery(query);
-  if (form.text('date') === '') return undefined;
-  const { filter, problems } = readFilter(form, now, communities);
-  return 'date' in problems ? undefined : findPath(filter);
-}

@@ -17,7 +17,7 @@ import { ratingText } from '../parts/review-views.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { earliestDate, type FindFilter, findPath, findQuery, readFilter } from './find-filter.ts';
+import { earliestDate, type FindFilter, findPath, readFilter } from './find-filter.ts';
 import { spacePath } from './space-page.ts';
 import { nextFreeDay } from './start-times.ts';
 
@@ -167,7 +167,7 @@ function resultList(found: readonly Found[], { filter, communities }: Search, cu
   const pageZone = onlyZone(shown.map(({ space }) => space));
   const at = filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`;
   return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first, by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
-<ul class="finds">${shown.map((one) => row(one, byId.get(one.space.communityId), { ...filter, page }, { currency, pageZone }))}</ul>
+<ul class="finds">${shown.map((one) => row(one, byId.get(one.space.communityId), filter, { currency, pageZone }))}</ul>
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
@@ -181,8 +181,7 @@ function row(
   { currency, pageZone }: { readonly currency: string; readonly pageZone: string | undefined },
 ): Html {
   const { space, total, openHours, rating } = found;
-  const to = (start: number | undefined) =>
-    spacePath(space.spaceId, { date: filter.date, start, back: findQuery(filter) });
+  const to = (start: number | undefined) => spacePath(space.spaceId, { date: filter.date, start });
   return html`<li class="find${openHours.length === 0 && ' none'}">${initialOf(space)}
 <div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2><p class="muted small">${community && named(community.name)}${space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`}${rating && html` · ${ratingText(rating)}`}</p>
 ${

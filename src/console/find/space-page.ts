@@ -14,16 +14,16 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { hoursTopic } from '../live/live.ts';
 import { done, type Shown } from '../parts/answer.ts';
+import { backTo, viaField } from '../parts/back-link.ts';
 import { priceView } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../parts/formats.ts';
 import { csrfField, dateField, hiddenField, onceField, problemOf, textArea } from '../parts/forms.ts';
-import { addressOf, type Fields, linkItem, queryOf } from '../parts/links.ts';
+import { addressOf, type Fields, linkItem } from '../parts/links.ts';
 import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { BrandVisit } from '../parts/visit.ts';
-import { backToResults } from './find-filter.ts';
 import { CLOSED, isFree, nextFreeDay, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
 
 /** Days in the strip, each with its number of available start times. */
@@ -31,25 +31,21 @@ const DAYS_AHEAD = 7;
 /** How far ahead to search for a day on which a certain hour is free. */
 const LOOK_AHEAD_DAYS = 90;
 
-/** The origin of the page. Its links and its form keep this. */
-type Origin = {
+/** What the links and the forms of the page keep. */
+type Kept = {
   /** The start time that was chosen before. */
   readonly start?: number | undefined;
-  /** The query of the list of results. */
-  readonly back?: string | undefined;
   /** The booking to make once more. */
   readonly again?: number | undefined;
+  /** The list of results. */
+  readonly via?: string | undefined;
 };
 
-const fieldsOf = ({ start, back, again }: Origin): Fields => ({
-  start: start?.toString(),
-  back,
-  again: again?.toString(),
-});
+const fieldsOf = ({ start, again, via }: Kept): Fields => ({ start: start?.toString(), again: again?.toString(), via });
 
 /** The page of a space, for a brand. */
-export const spacePath = (spaceId: number, { date, ...origin }: Origin & { readonly date?: PlainDate }): string =>
-  addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(origin) });
+export const spacePath = (spaceId: number, { date, ...kept }: Kept & { readonly date?: PlainDate }): string =>
+  addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(kept) });
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -60,7 +56,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
     withSpace(async (visit, space) => {
       const { query, restored } = visit;
       if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
-      const before = await bookingToRepeat(queries, visit, space, query);
+      const before = await bookingToRepeat(queries, visit, space);
       const startHour = String(hourIn(query, 'start') ?? before?.startHour ?? '');
       const asked = query.text('date');
       const date = asked === '' && before ? await dayToRepeat(queries, visit, space, before) : asked;
@@ -100,9 +96,10 @@ const priceIn = ({ settings: { serviceFeePercent, currency } }: BrandVisit, { ev
   currency,
 });
 
-/** The booking of this space that the address asks to repeat. */
-async function bookingToRepeat({ bookings }: Queries, { account }: BrandVisit, space: Space, query: Form) {
-  const id = idOf(query.text('again'));
+/** The booking of this space that the address or the form asks to repeat. */
+async function bookingToRepeat({ bookings }: Queries, visit: BrandVisit, space: Space) {
+  const { account, query, form, restored } = visit;
+  const id = idOf((restored ?? form).text('again') || query.text('again'));
   const found = id === undefined ? undefined : await bookings.get(account, id);
   return found?.spaceId === space.spaceId ? found : undefined;
 }
@@ -162,25 +159,21 @@ async function spacePage(
   const { spaceId } = space;
   const today = localDate(now, space.timeZone);
   const { date, problem } = shownDate(asked, today);
-  // A form carries in a field what an address carries in its query.
-  const carried = (visit.restored ?? visit.form).text('origin');
-  const query = carried === '' ? visit.query : Form.ofQuery(carried);
   const [times, communities, before, free, rated] = await Promise.all([
     startTimes(queries, { account, spaceId, date }),
     queries.spaces.communities(),
-    bookingToRepeat(queries, visit, space, query),
+    bookingToRepeat(queries, visit, space),
     freeTimes(queries, visit, space, date),
     queries.spaceRatings.ofSpace(account, space),
   ]);
   const community = communities.find(({ communityId }) => communityId === space.communityId);
   const start = hourIn(typed, 'startHour');
-  const origin: Origin = { back: query.text('back'), again: before?.bookingId, start };
-  const to = (day: PlainDate) => spacePath(spaceId, { ...origin, date: day });
+  const kept: Kept = { start, again: before?.bookingId, via: visit.via };
+  const to = (day: PlainDate) => spacePath(spaceId, { ...kept, date: day });
   const isMissed = space.active && !problems.startHour && start !== undefined && !isFree(times, start);
   const next = isMissed
     ? await nextFreeDay(queries, { account, spaceIds: [spaceId], startHour: start }, date, LOOK_AHEAD_DAYS)
     : undefined;
-  const results = backToResults(query.text('back'), now, communities) ?? `/console/find?date=${date}`;
   const wrong = problem === undefined ? problems : { ...problems, date: problem };
   const typedDate = problem === undefined ? date : asked;
   const missed = isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) });
@@ -189,11 +182,11 @@ async function spacePage(
     lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`}`,
     back: before
       ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
-      : { href: results, label: 'Find a space' },
+      : backTo(visit, { href: `/console/find?date=${date}`, label: 'Find a space' }),
     problems: wrong,
     main: html`${before && repeatNotice(before)}
 <div class="split to-book"><div>
-${dayForm(space, origin, typedDate, today, wrong)}
+${dayForm(space, kept, typedDate, today, wrong)}
 <nav aria-label="Days"><ul class="days">${daysFrom(date).map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${missed}${
@@ -201,7 +194,7 @@ ${dayForm(space, origin, typedDate, today, wrong)}
         ? startTimeField(space, times, start, problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, space, origin, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
+${requestForm(visit, space, kept, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
 
@@ -258,22 +251,22 @@ const repeatNotice = ({ bookingId }: ReadableBooking): Html =>
   html`<div class="flash notice">${icon('info')}<p>The same as booking #${bookingId}, on a new date: choose a day, check the rest, and send the request.</p></div>`;
 
 /** The form that shows another day. */
-function dayForm({ spaceId }: Space, origin: Origin, value: string, earliest: PlainDate, problems: Problems): Html {
-  const hidden = Object.entries(fieldsOf(origin)).map(([name, value]) => value && hiddenField(name, value));
+function dayForm({ spaceId }: Space, kept: Kept, value: string, earliest: PlainDate, problems: Problems): Html {
+  const hidden = Object.entries(fieldsOf(kept)).map(([name, value]) => value && hiddenField(name, value));
   return html`<form class="card fields-row end" method="get" action="/console/find/${spaceId}">${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, problems, earliest })}<div><button class="button quiet">Show this day</button></div></form>`;
 }
 
 function requestForm(
   visit: BrandVisit,
   space: Space,
-  origin: Origin,
+  { again }: Kept,
   date: PlainDate,
   typed: Form,
   problems: Problems,
 ): Html {
   const { spaceId, active } = space;
   const price = priceIn(visit, space);
-  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${hiddenField('origin', queryOf(fieldsOf(origin)))}
+  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending a request is free.</p></form>`;

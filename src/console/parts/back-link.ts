@@ -8,17 +8,18 @@ import { Form } from './typed-form.ts';
 import type { Visit } from './visit.ts';
 
 /**
- * The link from the page of a booking back to the list or calendar that the reader came from, with its filter and page. The browser names
- * the page of a clicked link (`Referer`); forms and links of the page then carry it as `via`.
+ * The link from the page of a booking or space back to the list or calendar that the reader came from, with its filter and page. The
+ * browser names the page of a clicked link (`Referer`); forms and links of the page then carry it as `via`.
  */
 
 const FIELD = 'via';
 const LISTS =
-  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+]{0,500})?$/;
+  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]{0,500})?$/;
 
-/** Undefined if the reader came from another page. */
-export function listOpenedFrom(request: FastifyRequest, publicUrl: string): string | undefined {
-  const asked = new Form(request.query).text(FIELD) || new Form(request.body).text(FIELD);
+/** Undefined if the reader came from another page. @param restored the form that the page fills in again */
+export function listOpenedFrom(request: FastifyRequest, publicUrl: string, restored?: Form): string | undefined {
+  const form = restored ?? new Form(request.body);
+  const asked = new Form(request.query).text(FIELD) || form.text(FIELD);
   const { referer = '' } = request.headers;
   const path = asked || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
   return LISTS.test(path) ? path : undefined;

@@ -6,11 +6,6 @@ export class Form {
     this.#fields = typeof fields === 'object' && fields !== null ? { ...fields } : {};
   }
 
-  /** The fields of a query string. */
-  static ofQuery(query: string): Form {
-    return new Form(Object.fromEntries(new URLSearchParams(query)));
-  }
-
   /** The value of a field, trimmed; empty if absent. The first one if there are several. */
   text(name: string): string {
     return (this.all(name)[0] ?? '').trim();

@@ -69,7 +69,7 @@ function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm 
 
 /** Fields that are not typed, and those that must not be shown. */
 const NOT_TYPED =
-  /^(?:csrf|once|requestKey|list|shown|confirmed|id|was|picked|account|seen|price|origin|zone|to|booking|.*password.*)$/i;
+  /^(?:csrf|once|requestKey|list|shown|confirmed|id|was|picked|account|seen|price|again|via|zone|to|booking|.*password.*)$/i;
 
 function typedIn(body: unknown): RejectedForm['typed'] {
   const form = new Form(body);
