@@ -1,9 +1,7 @@
 import type { BaseLogger } from 'pino';
-import type { Stored } from '../document-store/document-store.ts';
 import type { Leases } from '../document-store/lease.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
-import type { DeliveryDocument } from './delivery.ts';
 import { createDuePoll } from './due-poll.ts';
 import { createPermits, type InFlightLimits } from './in-flight.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -25,15 +23,10 @@ export type Deliverer = {
   /** Starts no further attempts, waits for those in flight and releases the leases. */
   stop(): Promise<void>;
   /**
-   * Call when a registration may have a due delivery. Cheap if its worker is running, or its breaker is open.
+   * Call when a registration may have a due delivery. Only a hint: stored deliveries are sent in any case.
    * @param isAsked a user waits for it: an open breaker does not delay it
    */
   wake(webhookId: string, isAsked?: boolean): void;
-  /**
-   * Call when this thread has stored a delivery, unless an earlier one of its sequence may be pending: then call {@link wake}. Only a
-   * hint: stored deliveries are sent in any case.
-   */
-  offer(delivery: Stored<DeliveryDocument>): void;
 };
 
 export type DelivererDeps = Omit<
@@ -141,11 +134,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   return {
     wake,
-    offer(delivery) {
-      const worker = endpoints.get(delivery.document.webhookId)?.worker;
-      if (worker === undefined) wake(delivery.document.webhookId);
-      else worker.offer(delivery);
-    },
     start() {
       if (started) return;
       started = true;

@@ -1,19 +1,17 @@
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type DeliveryDocument, deliveryCollection } from './delivery.ts';
 
 export const dueOf = declareQuery(
   deliveryCollection,
-  (webhookId: string, limit: number, to: Timestamp, from?: Timestamp): Find<DeliveryDocument> => ({
-    where: { state: 'Pending', webhookId, due: { ...defined({ from }), to } },
+  (webhookId: string, limit: number, to: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { to } },
     sort: [{ field: 'due' }],
     limit,
   }),
   ['wh_1', 10, toTimestamp(1)],
-  ['wh_1', 10, toTimestamp(1), toTimestamp(0)],
 );
 
 /** The first pending deliveries of the first registrations after `webhookId`. */

@@ -3,18 +3,14 @@ import type { DeliveryDocument } from './delivery.ts';
 
 type Delivery = Stored<DeliveryDocument>;
 
-/** How many finished deliveries are remembered, so that a late hint does not send one again. */
-const REMEMBERED = 1_000;
-
 /**
- * The due deliveries of one registration that were read from the store or just stored: one queue per sequence, in log order. One delivery
+ * The due deliveries of one registration that were read from the store: one queue per sequence, in log order. One delivery
  * per sequence is in flight at a time, until its outcome is stored.
  */
 export class DueDeliveries {
   readonly #queues = new Map<string, Delivery[]>();
   readonly #inFlight = new Map<string, Delivery>();
   readonly #busy = new Set<string>();
-  readonly #finished = new Set<string>();
   #waiting = 0;
 
   /** Number of deliveries that are not in flight. */
@@ -37,7 +33,7 @@ export class DueDeliveries {
     this.#waiting = 0;
   }
 
-  /** Adds a delivery, unless it is queued already or was just finished. */
+  /** Adds a delivery, unless it is queued already or in flight. */
   add(delivery: Delivery): void {
     const { key, document } = delivery;
     if (this.#inFlight.has(key)) return;
@@ -47,11 +43,6 @@ export class DueDeliveries {
     const after = queue.findIndex((other) => isBefore(document, other.document));
     queue.splice(after === -1 ? queue.length : after, 0, delivery);
     this.#waiting += 1;
-  }
-
-  /** Adds a delivery that was just stored. A read of the store may have found it before, and it may have been sent since. */
-  addNew(delivery: Delivery): void {
-    if (!this.#finished.has(delivery.key)) this.add(delivery);
   }
 
   /**
@@ -78,8 +69,6 @@ export class DueDeliveries {
   finish({ key, document }: Delivery): void {
     this.#inFlight.delete(key);
     this.#busy.delete(document.sequence);
-    this.#finished.add(key);
-    if (this.#finished.size > REMEMBERED) this.#finished.delete(this.#finished.keys().next().value ?? '');
   }
 }
 

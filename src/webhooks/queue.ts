@@ -1,7 +1,5 @@
-import type { DeliveryState } from '../contract/delivery.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
@@ -55,38 +53,34 @@ export class DeliveryQueue {
   }
 
   /** Stores a pending delivery. @returns undefined if the registration already has one for that event */
-  async add(added: NewDelivery): Promise<Delivery | undefined> {
+  async add(added: NewDelivery): Promise<DeliveryDocument | undefined> {
     const document = newDelivery(added, this.#clock());
-    const key = document.deliveryId;
-    if (!(await this.#collection.insert(key, document))) return undefined;
+    if (!(await this.#collection.insert(document.deliveryId, document))) return undefined;
     this.#notify(document);
-    return { key, version: 1, document };
+    return document;
   }
 
-  /** The states of these deliveries, leaving out those that do not exist. */
-  async statesOf(deliveryIds: readonly string[]): Promise<ReadonlyMap<string, DeliveryState>> {
-    if (deliveryIds.length === 0) return new Map();
-    const found = await this.#collection.getMany(deliveryIds);
-    return new Map(found.map(({ key, document }) => [key, document.state]));
+  /** Those of these ids that have a delivery. */
+  async existing(deliveryIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (deliveryIds.length === 0) return new Set();
+    return new Set((await this.#collection.getMany(deliveryIds)).map(({ key }) => key));
   }
 
   /**
-   * The longest due deliveries of a registration, and the other due ones of the same sequences, in any order. `next`: where to continue;
-   * undefined if that was all.
+   * The longest due deliveries of a registration, and the other due ones of the same sequences, in any order. `hasMore`: whether the page
+   * was full.
    * @param inFlight keys of deliveries that are left out
-   * @param from only those that became due then or later
    */
   async due(
     webhookId: string,
     limit: number,
     inFlight: ReadonlySet<string>,
-    from?: Timestamp,
-  ): Promise<{ readonly found: readonly Delivery[]; readonly next: Timestamp | undefined }> {
+  ): Promise<{ readonly found: readonly Delivery[]; readonly hasMore: boolean }> {
     const now = toTimestamp(this.#clock());
     const most = limit + inFlight.size;
-    const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now, from)));
+    const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now)));
     const found = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
-    if (page.length < most) return { found: [...found.values()], next: undefined };
+    if (page.length < most) return { found: [...found.values()], hasMore: false };
     const sequences = new Set(Array.from(found.values(), ({ document }) => document.sequence));
     const ofSequences = pendingInSequences(webhookId, [...sequences]);
     // Usually there are no others; the index answers that without reading a delivery.
@@ -94,7 +88,7 @@ export class DeliveryQueue {
       for await (const stored of this.#collection.find(ofSequences))
         if (stored.document.due <= now && !inFlight.has(stored.key)) found.set(stored.key, stored);
     }
-    return { found: [...found.values()], next: page.at(-1)?.document.due };
+    return { found: [...found.values()], hasMore: true };
   }
 
   async isAnyDue(webhookId: string): Promise<boolean> {

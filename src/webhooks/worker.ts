@@ -1,7 +1,6 @@
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
-import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { AT_ONCE, type DeliveryDocument } from './delivery.ts';
@@ -28,8 +27,6 @@ type Delivery = Stored<DeliveryDocument>;
 
 /** Deliveries of a registration per read. */
 const PAGE = 128;
-/** How many deliveries may wait in memory; further ones are read from the store once those have been sent. */
-const MAX_WAITING = 256;
 /** How often a worker with nothing to send reads what other processes have stored. It ends when it has sent nothing since. */
 const READ_EVERY_MS = 50;
 
@@ -90,10 +87,8 @@ export class EndpointWorker {
   #window = FIRST_WINDOW;
   /** When the last attempt began, in milliseconds since the epoch. */
   #attemptedAt = Number.NEGATIVE_INFINITY;
-  /** Whether this thread has read every due delivery from the store, as far as it knows. */
-  #isComplete = false;
-  /** Every delivery due before this time is queued here or sent, so deliveries in flight are not read again. */
-  #dueFrom: Timestamp | undefined;
+  /** Whether the store may hold due deliveries beyond the page that was read last. */
+  #hasMore = true;
   /** Whether to read the store again: once the queue is exhausted, or at once. */
   #woken: 'no' | 'yes' | 'at once' = 'no';
   /** In monotonic milliseconds. */
@@ -112,18 +107,8 @@ export class EndpointWorker {
    * @param isAsked a user waits for it, so it goes first
    */
   wake(isAsked = false): void {
-    this.#isComplete = false;
     if (this.#woken !== 'at once') this.#woken = isAsked ? 'at once' : 'yes';
     this.#notify();
-  }
-
-  /** Call when this thread has stored a delivery, unless an earlier one of its sequence may be pending in the store only. */
-  offer(delivery: Delivery): void {
-    // If the store holds other due deliveries, they come first, and the next read finds this one.
-    if (this.#isComplete && this.#due.waiting < MAX_WAITING) {
-      this.#due.addNew(delivery);
-      this.#notify();
-    } else this.#isComplete = false;
   }
 
   /** Call when the process is about to stop. */
@@ -167,7 +152,7 @@ export class EndpointWorker {
     const delivery = this.#nextDelivery(health);
     if (delivery !== undefined) return { do: 'start', delivery };
     if (this.#woken === 'yes') return { do: 'read' };
-    if (this.#due.waiting === 0) return this.#isComplete ? this.#idleStep() : { do: 'read' };
+    if (this.#due.waiting === 0) return this.#hasMore ? { do: 'read' } : this.#idleStep();
     // The queued deliveries wait for the breaker, or for another delivery of their sequence.
     return health.breaker?.state === 'open' && this.#due.inFlight === 0 ? { do: 'end', why: 'open' } : { do: 'wait' };
   }
@@ -187,17 +172,14 @@ export class EndpointWorker {
   }
 
   async #read(): Promise<void> {
-    const from = this.#woken === 'no' ? this.#dueFrom : undefined;
     this.#woken = 'no';
-    this.#isComplete = true;
     this.#hasSentSinceRead = false;
     // The next read finds these again, after more urgent ones.
     this.#due.clear();
     // A snapshot from before the query: a delivery that ends meanwhile may still be found as pending.
-    const { found, next } = await this.#deps.queue.due(this.#endpoint.webhookId, PAGE, this.#due.inFlightKeys(), from);
+    const { found, hasMore } = await this.#deps.queue.due(this.#endpoint.webhookId, PAGE, this.#due.inFlightKeys());
     for (const delivery of found) this.#due.add(delivery);
-    this.#dueFrom = next;
-    if (next !== undefined) this.#isComplete = false;
+    this.#hasMore = hasMore;
     this.#readAt = performance.now();
   }
 

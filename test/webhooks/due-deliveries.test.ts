@@ -19,11 +19,11 @@ function delivery(position: number, bookingId: number): Delivery {
 
 const positionOf = ({ document }: Delivery) => Number(document.position);
 
-/** The steps of a worker: a poll or a hint adds a delivery, an attempt starts, or an attempt in flight ends. */
-const action = fc.oneof(
-  fc.record({ kind: fc.constantFrom('look' as const, 'hint' as const), at: fc.nat(99) }),
-  fc.record({ kind: fc.constantFrom('start' as const, 'finish' as const), at: fc.nat(99) }),
-);
+/** The steps of a worker: a read adds a delivery, an attempt starts, or an attempt in flight ends. */
+const action = fc.record({
+  kind: fc.constantFrom('look' as const, 'look' as const, 'start' as const, 'finish' as const),
+  at: fc.nat(99),
+});
 
 test('sends each delivery once, one per booking at a time, the lowest available position first', () => {
   const all = Array.from({ length: 12 }, (_, position) => delivery(position, position % 4));
@@ -38,12 +38,9 @@ test('sends each delivery once, one per booking at a time, the lowest available 
         const chosen = pick(at);
         if (chosen === undefined) continue;
         if (kind === 'look' && !sent.has(chosen)) {
-          // Unsent deliveries are pending in the store, and the poll leaves out those in flight.
+          // Unsent deliveries are pending in the store.
           due.add(chosen);
           if (!inFlight.includes(chosen)) here.add(chosen);
-        } else if (kind === 'hint') {
-          due.addNew(chosen);
-          if (!inFlight.includes(chosen) && !sent.has(chosen)) here.add(chosen);
         } else if (kind === 'start') {
           const next = due.next();
           const isFree = ({ document }: Delivery) =>

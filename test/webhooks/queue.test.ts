@@ -81,8 +81,8 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     await addFor('e1', 1);
     await addFor('e2', 1);
     const ids = async (limit: number, inFlight: readonly string[] = []) => {
-      const { found, next } = await queue.due('wh_a', limit, new Set(inFlight));
-      return [next === undefined, ...found.map(({ document }) => document.eventId)];
+      const { found, hasMore } = await queue.due('wh_a', limit, new Set(inFlight));
+      return [!hasMore, ...found.map(({ document }) => document.eventId)];
     };
     expect(await ids(1)).toEqual([false, 'e3', 'e1', 'e2']);
     expect(await ids(1, ['e3:wh_a'])).toEqual([false, 'e9']);

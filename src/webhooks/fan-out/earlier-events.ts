@@ -13,38 +13,29 @@ import { deliverable, readStream } from '../events.ts';
 /** Allowance for clock differences: an event this close to the age limit counts as older. */
 const MARGIN_MS = 24 * 3_600_000;
 
-/** The earlier events of the same booking. */
-export type EarlierEvents = {
-  /** The ids of all of them. Absent if unknown for now. */
-  readonly ids?: readonly string[];
-  /** The deliverable ones, in log order, as far back as deliveries are kept: whether an older event was delivered is unknown. */
-  readonly deliverable: readonly Recorded<DeliverableEvent>[];
-};
-
-const FIRST: EarlierEvents = { ids: [], deliverable: [] };
-
-/** @throws {Unavailable} if the log cannot be read */
+/**
+ * The earlier deliverable events of the same booking, in log order, as far back as deliveries are kept: whether an older event was
+ * delivered is unknown.
+ * @throws {Unavailable} if the log cannot be read
+ */
 export async function earlierEvents(
   deps: { readonly events: Pick<EventStore, 'readStream'>; readonly readModels: ReadModels; readonly clock: Clock },
   event: Recorded<DeliverableEvent>,
-): Promise<EarlierEvents> {
+): Promise<Recorded<DeliverableEvent>[]> {
   const { events, readModels, clock } = deps;
   // The booking has no earlier events, though the stream of its day may have some.
-  if (event.type === 'BookingRequested') return FIRST;
+  if (event.type === 'BookingRequested') return [];
   const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
-  if (stream === undefined) return { deliverable: [] };
-  if (stream === event.stream && event.revision === 0) return FIRST;
+  if (stream === undefined || (stream === event.stream && event.revision === 0)) return [];
   const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
-  const ids: string[] = [];
   const found: Recorded<DeliverableEvent>[] = [];
   for await (const stored of readStream(events, stream)) {
     if (stored.position >= event.position) break;
     if (stored.data.bookingId !== event.data.bookingId) continue;
-    ids.push(stored.id);
     const earlier = deliverable(stored);
     if (earlier !== undefined && earlier.metadata.at > oldest) found.push(earlier);
   }
-  return { ids, deliverable: found };
+  return found;
 
   /** A review has a stream of its own. It does not wait for the read model of bookings, which has long passed the booking. */
   async function bookingStream(): Promise<string | undefined> {

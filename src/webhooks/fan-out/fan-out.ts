@@ -37,8 +37,8 @@ export type FanOutDeps = {
   readonly documents: Pick<DocumentStore, 'ping'>;
   readonly readModels: ReadModels;
   readonly registrations: Pick<Registrations, 'matching' | 'ping'>;
-  readonly queue: Pick<DeliveryQueue, 'add' | 'statesOf'>;
-  readonly deliverer: Pick<Deliverer, 'offer' | 'wake'>;
+  readonly queue: Pick<DeliveryQueue, 'add' | 'existing'>;
+  readonly deliverer: Pick<Deliverer, 'wake'>;
   readonly failedEvents: FailedEvents;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;

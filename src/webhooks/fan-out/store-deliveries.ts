@@ -1,4 +1,3 @@
-import type { DeliveryState } from '../../contract/delivery.ts';
 import { type DeliverableEvent, type Notice, noticeOf } from '../../contract/webhook-payload.ts';
 import type { Recorded } from '../../domain/events.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
@@ -9,61 +8,51 @@ import type { Deliverer } from '../deliverer.ts';
 import { deliveryIdOf } from '../delivery.ts';
 import type { DeliveryQueue } from '../queue.ts';
 import { type Registrations, type Subscriber, wasDue } from '../registrations.ts';
-import { type EarlierEvents, earlierEvents } from './earlier-events.ts';
+import { earlierEvents } from './earlier-events.ts';
 
 type Deps = {
   readonly events: Pick<EventStore, 'readStream'>;
   readonly readModels: ReadModels;
   readonly registrations: Pick<Registrations, 'matching'>;
-  readonly queue: Pick<DeliveryQueue, 'add' | 'statesOf'>;
-  readonly deliverer: Pick<Deliverer, 'offer' | 'wake'>;
+  readonly queue: Pick<DeliveryQueue, 'add' | 'existing'>;
+  readonly deliverer: Pick<Deliverer, 'wake'>;
   readonly clock: Clock;
 };
 
 /**
- * Stores the deliveries of an event, one for each matching registration, and hands them to the deliverer of this thread.
+ * Stores the deliveries of an event, one for each matching registration, and wakes the deliverer of this thread. Earlier events of the
+ * booking come first, even if another process has yet to handle them.
  * @throws {Unavailable} if a dependency is unavailable
  */
 export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEvent>): Promise<void> {
-  const subscribers = await deps.registrations.matching(event);
+  const { registrations, queue, deliverer } = deps;
+  const subscribers = await registrations.matching(event);
   if (subscribers.length === 0) return;
   const earlier = await earlierEvents(deps, event);
-  const ids = subscribers.flatMap(({ webhook }) =>
-    (earlier.ids ?? []).map((id) => deliveryIdOf(id, webhook.webhookId)),
+  const existing = await queue.existing(
+    subscribers.flatMap(({ webhook }) => earlier.map(({ id }) => deliveryIdOf(id, webhook.webhookId))),
   );
-  const states = await deps.queue.statesOf(ids);
   const notice = noticeOf(event);
-  await Promise.all(subscribers.map((subscriber) => storeFor(subscriber, event, notice, earlier, states)));
+  await Promise.all(subscribers.map(storeFor));
 
-  /** Earlier events of the booking come first, even if another process has yet to handle them. */
-  async function storeFor(
-    subscriber: Subscriber,
-    event: Recorded<DeliverableEvent>,
-    notice: Notice,
-    { ids, deliverable }: EarlierEvents,
-    states: ReadonlyMap<string, DeliveryState>,
-  ): Promise<void> {
+  async function storeFor(subscriber: Subscriber): Promise<void> {
     const { webhookId } = subscriber.webhook;
-    const arePassed = ids?.every((id) => states.get(deliveryIdOf(id, webhookId)) !== 'Pending') ?? false;
-    for (const before of deliverable) {
-      if (states.has(deliveryIdOf(before.id, webhookId)) || !wasDue(subscriber, before, event)) continue;
+    for (const before of earlier) {
+      if (existing.has(deliveryIdOf(before.id, webhookId)) || !wasDue(subscriber, before, event)) continue;
       const missing = noticeIfAny(before);
-      if (missing !== undefined) await store(subscriber, before, missing, arePassed);
+      if (missing !== undefined) await store(subscriber, before, missing);
     }
-    await store(subscriber, event, notice, arePassed);
+    await store(subscriber, event, notice);
+    deliverer.wake(webhookId);
   }
 
-  /** @param isNext false if an earlier delivery of the booking may be pending that the deliverer does not know of */
   async function store(
     { webhook: { webhookId, account } }: Subscriber,
     { id: eventId, position }: Recorded<DeliverableEvent>,
     notice: Notice,
-    isNext: boolean,
   ): Promise<void> {
-    const added = await deps.queue.add({ webhookId, account, eventId, position, ...notice });
+    await queue.add({ webhookId, account, eventId, position, ...notice });
     faultPoint('worker: deliveries stored, not acknowledged');
-    if (added !== undefined && isNext) deps.deliverer.offer(added);
-    else deps.deliverer.wake(webhookId);
   }
 }
 

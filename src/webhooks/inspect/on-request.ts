@@ -67,8 +67,8 @@ export function createOnRequest(deps: Deps): OnRequest {
   }
 
   /** Undefined if the event already has a delivery. */
-  async function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
-    return (await queue.add({ ...added, isAsked: true }))?.document;
+  function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
+    return queue.add({ ...added, isAsked: true });
   }
 
   async function sendEvent(webhookId: string, booking: BookingReference, eventId: string) {
