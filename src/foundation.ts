@@ -74,7 +74,7 @@ export async function openFoundation(
   const { clock = systemClock(config.clockShift), inThread, link, log } = options;
   let foundation: Foundation | undefined;
   const isClockTrusted = async () => foundation !== undefined && (await foundation.clockWatch.check()) === undefined;
-  const isAlone = () => foundation !== undefined && foundation.heartbeats.isAlone();
+  const isAlone = () => foundation?.heartbeats.isAlone() ?? false;
   const stores = await openStores(config, logger, {
     clock,
     isClockTrusted,

@@ -75,7 +75,7 @@ export async function openVenue({
   let shift = 0;
   let downtime = 0;
   const clock = () => Date.now() + shift;
-  const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 }));
+  const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite') }));
   const client = createLogClient({ receivesCommits: false });
   const logThread = hasLogThread
     ? startLogThread({ client, data: { log: undefined, documents: folder }, logger })

@@ -25,6 +25,7 @@ import {
 } from '../event-store.ts';
 import { type Outage, type OutageOptions, watchOutage } from '../outage.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
+import { GroupConsumer } from './group-consumer.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
 import {
@@ -53,8 +54,6 @@ export type SqliteEventStoreOptions = Pick<OutageOptions, 'onSuspected'> & {
   readonly path: string;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** How long the claims of a killed consumer last, in milliseconds. Default 10 s. */
-  readonly leaseMs?: number;
   /** The thread that appends, so that this one never waits for the disk. */
   readonly elsewhere?: AppendsElsewhere;
   /** Whether this process is the only one that uses the log, as far as it knows. Default: no. */
@@ -83,7 +82,8 @@ class SqliteEventStore implements OperatedEventStore {
   readonly #closing = new AbortController();
   readonly outage: Outage;
   readonly #groups: ConsumerGroups;
-  readonly #onError: (error: unknown) => void;
+  readonly #consumers = new Set<GroupConsumer>();
+  readonly #logger: SqliteEventStoreOptions['logger'];
   readonly #statements;
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
@@ -93,15 +93,8 @@ class SqliteEventStore implements OperatedEventStore {
     this.#writer = new LogWriter({ database, committed: (group) => this.#tail.take(group) });
     this.#elsewhere = options.elsewhere;
     this.#elsewhere?.onCommitted?.((group) => this.#tail.take(group));
-    this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');
-    this.#groups = new ConsumerGroups({
-      database,
-      tail: this.#tail,
-      leaseMs: options.leaseMs ?? 10_000,
-      onError: this.#onError,
-      onLeave: (group, error) =>
-        options.logger?.warn({ err: error }, `Consumer group ${group}: the handler failed; leaving the group for now`),
-    });
+    this.#logger = options.logger;
+    this.#groups = new ConsumerGroups(database);
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
       load: database.prepare(
@@ -242,14 +235,14 @@ class SqliteEventStore implements OperatedEventStore {
     return Number(this.#statements.end.get()?.position ?? 0);
   }
 
-  async createGroup(group: string, options: CreateGroup): Promise<void> {
+  async createGroup(group: string, { after }: CreateGroup): Promise<void> {
     this.#checkOpen();
-    await this.#groups.create(group, options);
+    await this.#groups.create(group, after);
   }
 
-  async moveGroup(group: string, options: CreateGroup): Promise<void> {
+  async moveGroup(group: string, { after }: CreateGroup): Promise<void> {
     this.#checkOpen();
-    await this.#groups.move(group, options);
+    await this.#groups.move(group, after);
   }
 
   async groupPosition(group: string): Promise<Position | undefined> {
@@ -259,8 +252,23 @@ class SqliteEventStore implements OperatedEventStore {
 
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
-    return this.#groups.consume(group, options, handler);
+    await this.#groups.create(group, LOG_START);
+    const onLeave = (error: unknown) =>
+      this.#logger?.warn({ err: error }, `Consumer group ${group}: the handler failed; leaving the group for now`);
+    const deps = { group, groups: this.#groups, tail: this.#tail, onError: this.#onError, onLeave };
+    const consumer = new GroupConsumer(deps, options, handler);
+    this.#consumers.add(consumer);
+    return {
+      close: async () => {
+        await consumer.close();
+        this.#consumers.delete(consumer);
+      },
+    };
   }
+
+  readonly #onError = (error: unknown): void => {
+    this.#logger?.warn({ err: error }, 'Event log access failed; retrying');
+  };
 
   async now(): Promise<undefined> {
     this.#checkOpen();
@@ -274,7 +282,7 @@ class SqliteEventStore implements OperatedEventStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    await Promise.all([this.#writer.settled(), this.#groups.close()]);
+    await Promise.all([this.#writer.settled(), ...[...this.#consumers].map((consumer) => consumer.close())]);
     this.#database.close();
   }
 

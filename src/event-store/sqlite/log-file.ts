@@ -28,23 +28,19 @@ const TABLES = `
     checkpoint INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Events of a group that a consumer has claimed until they are due, or has left behind.
+  CREATE TABLE IF NOT EXISTS active_consumers (
+    group_name TEXT PRIMARY KEY,
+    consumer   TEXT NOT NULL,
+    beat       INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Events that a consumer of an earlier release has claimed. This release only reads and removes them.
   CREATE TABLE IF NOT EXISTS deliveries (
     group_name TEXT NOT NULL,
     position   INTEGER NOT NULL,
     consumer   TEXT,
     due        INTEGER NOT NULL,
     PRIMARY KEY (group_name, position)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (group_name, due);
-
-  -- The consumers that take part in a group.
-  CREATE TABLE IF NOT EXISTS members (
-    group_name TEXT NOT NULL,
-    consumer   TEXT NOT NULL,
-    until      INTEGER NOT NULL,
-    alone      INTEGER NOT NULL,
-    PRIMARY KEY (group_name, consumer)
   ) STRICT, WITHOUT ROWID;
 `;
 const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;

@@ -40,7 +40,6 @@ export class LogTail {
   #held: Held | undefined;
   /** Whether the file may have events that the tail has not read. */
   #mayHaveMore = true;
-  #changes = 0;
   #stopPoll: (() => void) | undefined;
   #busyUntil = Number.NEGATIVE_INFINITY;
   #isWaking = false;
@@ -57,11 +56,6 @@ export class LogTail {
     this.#last = database.prepare('SELECT max(position) AS position FROM events');
   }
 
-  /** Counts possible changes of the file besides the groups passed to `take`. */
-  get changes(): number {
-    return this.#changes;
-  }
-
   /** Adds a committed group if it follows the held events; otherwise the next read uses the file. */
   take({ before, rows }: CommittedGroup): void {
     const held = this.#held;
@@ -73,7 +67,6 @@ export class LogTail {
   /** The file has changed, or its readers have to check it for another reason. */
   changed(): void {
     this.#mayHaveMore = true;
-    this.#changes += 1;
     this.#wakeSoon();
   }
 
@@ -82,7 +75,6 @@ export class LogTail {
     this.#subscribers.add(wakeup);
     // Without subscribers, the tail was not polling.
     this.#mayHaveMore = true;
-    this.#changes += 1;
     if (this.#stopPoll === undefined) this.#pollLater();
     return wakeup;
   }

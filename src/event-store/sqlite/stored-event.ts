@@ -1,12 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import { LOG_START, type Position, type StoredEvent } from '../event-store.ts';
 
-export type Row = Record<string, SQLOutputValue>;
-
-/** @param row of the table `events` */
-export const storedEvent = ({ position, stream, revision, id, type, data, metadata }: Row): StoredEvent =>
-  eventOf(position, stream, revision, id, type, data, metadata);
-
 /** The columns that {@link eventsOf} expects, in order. */
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata';
 

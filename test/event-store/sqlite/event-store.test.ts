@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LOG_START, type OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
@@ -38,8 +39,8 @@ describe('SQLite event log', () => {
     await rm(folder, { recursive: true });
   });
 
-  const open = async (leaseMs = 1_000): Promise<OperatedEventStore> => {
-    const store = await openSqliteEventStore({ path, leaseMs });
+  const open = async (): Promise<OperatedEventStore> => {
+    const store = await openSqliteEventStore({ path });
     stores.push(store);
     return store;
   };
@@ -115,100 +116,70 @@ describe('SQLite event log', () => {
     expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an event claimed before the clock was set back is delivered again', async () => {
+  test('an event that a consumer of an earlier release has claimed is delivered again', async () => {
     const store = await open();
-    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
     await store.createGroup('group', { types: ['Made'], after: LOG_START });
-    // The state that a consumer leaves if it is killed before the clock is set back by an hour.
     const database = new DatabaseSync(path);
-    database.exec(`UPDATE groups SET checkpoint = 1;
+    database.exec(`UPDATE groups SET checkpoint = 3;
       INSERT INTO deliveries (group_name, position, consumer, due)
-      VALUES ('group', 1, 'killed', ${Date.now() + 3_600_000})`);
-    database.close();
+      VALUES ('group', 2, 'killed', ${Date.now() + 3_600_000})`);
+    expect(await store.groupPosition('group')).toBe('0000000000000001');
     const handled: unknown[] = [];
     await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
-    await eventually(() => expect(handled).toEqual([0]));
-  });
-
-  test('an exclusive consumer writes no claims, and a joining consumer receives none of its events', async () => {
-    const [store, other] = [await open(), await open()];
-    const claims = (): unknown => {
-      const database = new DatabaseSync(path);
-      const found = database.prepare('SELECT count(*) AS claims FROM deliveries').get()?.claims;
-      database.close();
-      return found;
-    };
-    const append = (n: number) => store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' });
-    const finish = Promise.withResolvers<void>();
-    const [here, there]: [unknown[], unknown[]] = [[], []];
-    await store.consume('group', { types: ['Made'] }, async ({ data }) => {
-      here.push(data.n);
-      await finish.promise;
-    });
-    for (const n of range(4)) await append(n);
-    await eventually(() => expect(here).toHaveLength(4));
-    expect(claims()).toBe(0);
-    await other.consume('group', { types: ['Made'] }, async ({ data }) => void there.push(data.n));
-    await eventually(() => expect(claims()).toBe(4));
-    let appended = 4;
-    await eventually(async () => {
-      await append(appended);
-      appended += 1;
-      expect(there.length).toBeGreaterThan(0);
-    });
-    finish.resolve();
-    const handled = () => [...here, ...there].map(Number).toSorted((a, b) => a - b);
-    await eventually(() => expect(handled()).toEqual(range(appended)));
-    await eventually(() => expect(claims()).toBe(0));
-  });
-
-  test('an exclusive consumer that disappears does not block the others', async () => {
-    const store = await open();
-    await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
-    await store.createGroup('group', { types: ['Made'], after: LOG_START });
-    const database = new DatabaseSync(path);
-    const members = () => database.prepare('SELECT consumer, alone FROM members').all();
-    database.exec(`INSERT INTO members (group_name, consumer, until, alone)
-      VALUES ('group', 'killed', ${Date.now() + 20_000}, 1)`);
-    const handled: unknown[] = [];
-    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
-    await eventually(() => expect(handled).toEqual([0, 1]));
-    expect(members()).toEqual([{ consumer: expect.not.stringMatching('killed'), alone: 1 }]);
+    await eventually(() => expect(handled).toEqual([1, 2]));
+    await eventually(async () => expect(await store.groupPosition('group')).toBe('0000000000000003'));
     database.close();
   });
 
-  test('a consumer takes over at once from an exclusive consumer whose process was killed', async () => {
+  test('takes over at once from a consumer whose process was killed', async () => {
     const store = await open();
-    await store.append('thing', [made(0)], { expectedRevision: 'none' });
-    const database = new DatabaseSync(path);
-    const exclusive = () => database.prepare('SELECT consumer FROM members WHERE alone = 1').all();
+    await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
     const { child, lines } = start('consume', 'group');
-    await eventually(() => expect([lines, exclusive()]).toEqual([['0'], [expect.anything()]]));
-    await kill(child);
-    // A waiting consumer first announces itself as not exclusive.
-    database.exec(`CREATE TABLE announced (alone INTEGER);
-      CREATE TRIGGER announce AFTER INSERT ON members BEGIN INSERT INTO announced VALUES (new.alone); END`);
+    await eventually(() => expect(lines).toHaveLength(3));
     const handled: unknown[] = [];
     await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
-    await eventually(() => expect(handled).toEqual([0]));
-    expect(database.prepare('SELECT alone FROM announced').all()).toEqual([{ alone: 1 }]);
-    database.close();
+    await kill(child);
+    await eventually(() => expect(handled).toEqual([0, 1, 2]));
   });
 
-  test('a consumer keeps an event whose handler outlasts the lease', async () => {
-    const [store, other] = [await open(600), await open(600)];
+  test('takes over from a consumer whose process is suspended, and loses nothing when it continues', async () => {
+    const store = await open();
+    await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
+    const { child, lines } = start('consume', 'group');
+    await eventually(() => expect(lines).toHaveLength(3));
+    child.kill('SIGSTOP');
+    const handled: unknown[] = [];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    await eventually(() => expect(handled).toEqual([0, 1, 2]));
+    child.kill('SIGCONT');
+    for (let n = 3; n < 30; n += 1) {
+      await store.append('thing', [made(n)], { expectedRevision: n - 1 });
+      await sleep(50);
+    }
+    await eventually(() => expect(handled).toEqual(range(30)));
+    // By now, the process has noticed that it is no longer active.
+    const before = lines.length;
+    await store.append('thing', [made(30)], { expectedRevision: 29 });
+    await eventually(() => expect(handled).toEqual(range(31)));
+    expect(lines).toHaveLength(before);
+  });
+
+  test('a waiting consumer leaves a group to the active one while its handlers run, and when it is idle', async () => {
+    const [store, other] = [await open(), await open()];
+    const elsewhere: unknown[] = [];
+    const handled: unknown[] = [];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => {
+      if (data.n === 0) await sleep(4_500);
+      handled.push(data.n);
+    });
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
-    let attempts = 0;
-    let ended = false;
-    const handler = async (): Promise<void> => {
-      attempts += 1;
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      ended = true;
-    };
-    await store.consume('group', { types: ['Made'] }, handler);
-    await other.consume('group', { types: ['Made'] }, handler);
-    await eventually(() => expect(ended).toBe(true));
-    expect(attempts).toBe(1);
+    await other.consume('group', { types: ['Made'] }, async ({ data }) => void elsewhere.push(data.n));
+    await eventually(() => expect(handled).toEqual([0]));
+    await sleep(4_000);
+    await store.append('thing', [made(1)], { expectedRevision: 0 });
+    await eventually(() => expect(handled).toEqual([0, 1]));
+    expect(elsewhere).toEqual([]);
   });
 
   test('a process that takes itself for the only one still notices the events of another', async () => {

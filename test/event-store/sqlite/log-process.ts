@@ -5,7 +5,7 @@
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 
 const [work, path = '', name = ''] = process.argv.slice(2);
-const store = await openSqliteEventStore({ path, leaseMs: 1_000 });
+const store = await openSqliteEventStore({ path });
 
 if (work === 'append') {
   const writer = async (stream: string): Promise<never> => {
