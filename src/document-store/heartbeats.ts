@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isKnownDead, isThisProcess, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import { inRounds } from '../runtime/rounds.ts';
-import type { Collection, DocumentStore, Stored } from './document-store.ts';
+import type { Collection, DocumentStore, Documents, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
 /**
@@ -48,8 +48,8 @@ type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 const BEATS_PER_SILENCE = 4;
 /** A beat each second, at the same wake-ups as the other periodic jobs. */
 const SILENCE_MS = 4_000;
-/** A thread rests while another one has beaten within this many periods. */
-const REST_FOR_BEATS = 2;
+/** A thread rests while another one has beaten within this many periods: the beats of two threads may come at the same time. */
+const REST_FOR_PERIODS = 1.5;
 /** A silence is measured to this many milliseconds. */
 const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
@@ -69,16 +69,14 @@ export async function startHeartbeats<S extends object>(deps: {
   const periodMs = silenceMs / BEATS_PER_SILENCE;
   const session = randomUUID();
   const heartbeats = await deps.documents.open(collection<S>());
+  const watch = watchHeartbeats(heartbeats, session);
   const stopping = new AbortController();
   const listeners: ((silentMs: number) => void)[] = [];
   const needs: (() => boolean)[] = [];
-  let seen = new Map<string, Seen<S>>();
-  let readAt = Number.NEGATIVE_INFINITY;
   let status = deps.status;
   let stored: Stored<HeartbeatDocument<S>> | undefined;
   let lastBeat = Number.NEGATIVE_INFINITY;
   let beating: Promise<void> | undefined;
-  let reading: Promise<void> | undefined;
 
   async function write(): Promise<void> {
     const startedAt = performance.now();
@@ -92,45 +90,22 @@ export async function startHeartbeats<S extends object>(deps: {
     ({ stored } = await heartbeats.update(session, change, { stored }));
     const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
     lastBeat = startedAt;
-    await readOthers();
+    await watch.read();
     for (const listener of listeners) listener(silentMs);
   }
 
   /** Counts the beats of the other threads of this process as its own. @returns whether this thread need not beat */
   async function canRest(): Promise<boolean> {
     if (!mayRest || needs.some((isNeeded) => isNeeded())) return false;
-    const readBefore = readAt;
-    await readOthers();
-    const threads = [...seen].filter(([key, { isOurs }]) => isOurs && key !== session).map(([, each]) => each);
-    if (threads.some(({ since }) => since === readAt)) {
-      const silentMs = readAt - lastBeat;
-      // That beat came at any time since the read before.
-      lastBeat = readBefore;
+    await watch.read();
+    const threads = watch.seen().filter(({ key, isOurs }) => isOurs && key !== session);
+    const beatAt = Math.max(...threads.map(({ after }) => after));
+    if (beatAt > lastBeat) {
+      const silentMs = performance.now() - lastBeat;
+      lastBeat = beatAt;
       for (const listener of listeners) listener(silentMs);
     }
-    return threads.some((each) => silence(each) < REST_FOR_BEATS * periodMs);
-  }
-
-  /** Records which processes have beaten since the last call. */
-  function readOthers(): Promise<void> {
-    reading ??= readNow().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }
-
-  async function readNow(): Promise<void> {
-    const now = performance.now();
-    const found = new Map<string, Seen<S>>();
-    for await (const { key, version, document } of heartbeats.find(everyDocument())) {
-      const known = seen.get(key);
-      const since = known?.version === version ? known.since : now;
-      const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
-      if (isGone) await heartbeats.delete(key, version);
-      else found.set(key, { version, since, status: document.status, isOurs: isThisProcess(document) });
-    }
-    seen = found;
-    readAt = now;
+    return threads.some(({ silentMs }) => silentMs < REST_FOR_PERIODS * periodMs);
   }
 
   /** One beat at a time, because each builds on the version of the one before. */
@@ -146,13 +121,11 @@ export async function startHeartbeats<S extends object>(deps: {
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
   const running = inRounds(periodMs, stopping.signal, () => round().catch(() => {}));
 
-  /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
-  const silence = ({ since }: Seen<S>): number => readAt - since;
-
   const lastSeen = (): Living<S>[] =>
-    [...seen]
-      .filter(([key, each]) => key === session || silence(each) < silenceMs)
-      .map(([key, each]) => ({ session: key, status: key === session ? status : each.status }));
+    watch
+      .seen()
+      .filter(({ key, silentMs }) => key === session || silentMs < silenceMs)
+      .map((each) => ({ session: each.key, status: each.key === session ? status : each.status }));
 
   return {
     session,
@@ -163,18 +136,13 @@ export async function startHeartbeats<S extends object>(deps: {
     },
     beat,
     beatWhile: (isNeeded) => void needs.push(isNeeded),
-    async silentFor(other) {
-      if (other === session) return performance.now() - lastBeat;
-      if (!seen.has(other) || performance.now() - readAt >= READ_AGAIN_MS) await readOthers();
-      const known = seen.get(other);
-      return known === undefined ? Number.POSITIVE_INFINITY : silence(known);
-    },
+    silentFor: async (other) => (other === session ? performance.now() - lastBeat : await watch.silentFor(other)),
     async living() {
-      await readOthers();
+      await watch.read();
       return lastSeen();
     },
     lastSeen,
-    isAlone: () => [...seen.values()].every((each) => each.isOurs || silence(each) >= silenceMs),
+    isAlone: () => watch.seen().every(({ isOurs, silentMs }) => isOurs || silentMs >= silenceMs),
     onBeat: (listener) => void listeners.push(listener),
     markDead: async (ended) => void (await heartbeats.delete(ended)),
     async stop() {
@@ -187,13 +155,59 @@ export async function startHeartbeats<S extends object>(deps: {
 }
 
 type Seen<S> = {
+  readonly key: string;
   readonly version: number;
-  /** When this process first saw that version (monotonic). */
+  /** When this process first saw that version, and when it last saw an earlier one: the beat came in between (monotonic). */
   readonly since: number;
+  readonly after: number;
   readonly status: S;
   /** Whether it is another thread of this process, or this one. */
   readonly isOurs: boolean;
 };
+
+/** Remembers since when each heartbeat has been as it is. Removes those of processes that have ended. */
+function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocument<S>>, session: string) {
+  let seen = new Map<string, Seen<S>>();
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function readNow(): Promise<void> {
+    const now = performance.now();
+    const found = new Map<string, Seen<S>>();
+    for await (const { key, version, document } of heartbeats.find(everyDocument())) {
+      const before = seen.get(key);
+      const { since, after } = before?.version === version ? before : { since: now, after: readAt };
+      const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
+      if (isGone) await heartbeats.delete(key, version);
+      else found.set(key, { key, version, since, after, status: document.status, isOurs: isThisProcess(document) });
+    }
+    seen = found;
+    readAt = now;
+  }
+
+  /** Sees which processes have beaten since the last call. */
+  function read(): Promise<void> {
+    reading ??= readNow().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
+  const silence = ({ since }: Seen<S>): number => readAt - since;
+
+  return {
+    read,
+    /** All heartbeats as of the last read, with how long each process had been silent, in milliseconds. */
+    seen: () => Array.from(seen.values(), (each) => ({ ...each, silentMs: silence(each) })),
+    /** Infinite if the process has ended or never existed. Reads again unless the last read was a moment ago. */
+    async silentFor(other: string): Promise<number> {
+      if (!seen.has(other) || performance.now() - readAt >= READ_AGAIN_MS) await read();
+      const known = seen.get(other);
+      return known === undefined ? Number.POSITIVE_INFINITY : silence(known);
+    },
+  };
+}
 
 /** Stored with the read models: a power failure that loses the last beats also ends the processes. */
 const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbeats', kind: 'readModel', indexes: [] });

@@ -80,9 +80,13 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
       return (await beatsOf(a)) > ofA;
     }
     await eventually(async () => expect(await beats()).toBe(false));
-    // The beats of the other thread count as its own.
-    await eventually(() => expect(a.sinceLastBeat()).toBeLessThan(800));
-    expect(silences.length).toBeGreaterThanOrEqual(4);
+    // The beats of the other thread count as its own, even if something else reads them first.
+    silences.length = 0;
+    await eventually(async () => {
+      await a.living();
+      expect(silences.length).toBeGreaterThanOrEqual(4);
+    });
+    expect(await beats()).toBe(false);
     expect(silences.filter((silentMs) => silentMs === Number.POSITIVE_INFINITY)).toEqual([]);
 
     const leases = await openLeases({
