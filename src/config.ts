@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { OPERATOR } from './domain/account.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
+import { ConfigError } from './runtime/config-error.ts';
 import { makeFolder } from './runtime/make-folder.ts';
 import { writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
@@ -59,14 +60,6 @@ export type Config = {
   /** How long an unused read model is kept, such as one of an earlier release, in milliseconds. */
   readonly retireAfterMs: number;
 };
-
-/** A setting is missing or invalid. The message is one line and starts with the variable's name. */
-export class ConfigError extends Error {
-  constructor(variable: string, problem: string) {
-    super(`${variable}: ${problem}`);
-    this.name = 'ConfigError';
-  }
-}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -10,7 +10,6 @@ import {
   type CommandParts,
   type Foundation,
   type FoundationOptions,
-  inOneLine,
   openCommands,
   openFoundation,
 } from './foundation.ts';
@@ -47,7 +46,7 @@ export async function openCore(config: Config, logger: Logger, options?: Foundat
     return await assemble(foundation);
   } catch (error) {
     await foundation.close();
-    throw inOneLine(error);
+    throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { createUsers, type Users } from './auth/users.ts';
 import { createRevocation, type Revocation } from './authorization-server/revocation.ts';
 import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
-import { type Config, ConfigError } from './config.ts';
+import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
@@ -20,7 +20,6 @@ import type { NodeStatus } from './read-models/node-status.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import type { Link } from './runtime/link.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
-import { WrongSecretKey } from './store-identity/store-check.ts';
 import type { StoreIdentity } from './store-identity/store-identity.ts';
 import type { LogClient } from './threads/log-client.ts';
 import type { LogThread } from './threads/start-log-thread.ts';
@@ -86,13 +85,9 @@ export async function openFoundation(
     return foundation;
   } catch (error) {
     await closeStores(stores);
-    throw inOneLine(error);
+    throw error;
   }
 }
-
-/** Names the setting of a wrong secret key. */
-export const inOneLine = (error: unknown): unknown =>
-  error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
 
 async function buildFoundation(
   given: Config,

@@ -1,8 +1,9 @@
 import { flushCompileCache } from 'node:module';
 import { type Service, startService } from './app.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 import { createLogger } from './logger.ts';
+import { ConfigError } from './runtime/config-error.ts';
 import { FIRST_ACCOUNT } from './runtime/first-account.ts';
 import { collectAtRest } from './runtime/rest.ts';
 import { Unavailable } from './runtime/unavailable.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config.ts';
+import { ConfigError } from '../src/runtime/config-error.ts';
 import { keysIn } from '../src/secrets/secret-key.ts';
 
 const KEY = Buffer.alloc(32, 7);

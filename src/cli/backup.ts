@@ -12,7 +12,7 @@ import { adoptStore, finish } from '../backup/finish.ts';
 import { type Manifest, readManifest } from '../backup/manifest.ts';
 import { lostSince, restore } from '../backup/restore.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
-import { type Config, ConfigError, secretKeyFile } from '../config.ts';
+import { type Config, secretKeyFile } from '../config.ts';
 import { operatorOf } from '../domain/account.ts';
 import {
   checkStopped,
@@ -24,6 +24,7 @@ import {
   setStoreAside,
 } from '../engines.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
+import { ConfigError } from '../runtime/config-error.ts';
 import { makeFolder } from '../runtime/make-folder.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';

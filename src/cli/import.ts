@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
-import { type Config, ConfigError, secretKeyFile } from '../config.ts';
+import { type Config, secretKeyFile } from '../config.ts';
 import { checkStopped, locationsOf } from '../engines.ts';
 import { openFoundation } from '../foundation.ts';
+import { ConfigError } from '../runtime/config-error.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
 import { checkImportable, importStore } from '../transfer/import-store.ts';
 import { readWholeExport } from '../transfer/read-export.ts';

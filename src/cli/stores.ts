@@ -1,26 +1,20 @@
 import { type Logger, pino } from 'pino';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import { closeStores, openStores, type Stores } from '../engines.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { WrongSecretKey } from '../store-identity/store-check.ts';
 import { type Invoked, tell } from './operation.ts';
 import { progressBar } from './progress.ts';
 
 /** Dependencies of work on the bare stores. */
 export type Ambient = { readonly clock: Clock; readonly logger: Pick<Logger, 'warn'> };
 
-/**
- * Works on the stores directly, without the service.
- * @throws {ConfigError} if the secret key is not that of the store
- */
+/** Works on the stores directly, without the service. */
 export async function onStores<R>(config: Config, work: (stores: Stores, ambient: Ambient) => Promise<R>): Promise<R> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
   const clock = systemClock(config.clockShift);
   const stores = await openStores(config, logger, { clock });
   try {
     return await work(stores, { logger, clock });
-  } catch (error) {
-    throw error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
   } finally {
     await closeStores(stores);
   }

@@ -2,7 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import manifest from '../../package.json' with { type: 'json' };
 import { NotAsSealed } from '../audit/not-as-sealed.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../runtime/config-error.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { auditCommand } from './audit.ts';

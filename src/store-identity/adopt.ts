@@ -1,9 +1,9 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type EventStore, lastEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { ConfigError } from '../runtime/config-error.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { ensureLogId } from './log-id.ts';
-import { WrongSecretKey } from './store-check.ts';
 import { checkFormat } from './store-format.ts';
 import {
   isKeyOf,
@@ -25,7 +25,7 @@ type AdoptDeps = {
 /**
  * Reads the records' memory of their log.
  * @throws {UnusableStore} if the records are in another format than this release reads
- * @throws {WrongSecretKey} if their secrets are sealed with another key
+ * @throws {ConfigError} if their secrets are sealed with another key
  */
 export async function readMemory({
   documents,
@@ -35,7 +35,7 @@ export async function readMemory({
   if (memory === undefined) return undefined;
   checkFormat('The record store', memory.format);
   if (!isKeyOf(memory, secretKey))
-    throw new WrongSecretKey('is not the key that the secrets in the records are sealed with');
+    throw new ConfigError('SECRET_KEY', 'is not the key that the secrets in the records are sealed with');
   return memory;
 }
 

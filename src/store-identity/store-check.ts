@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { streamOf } from '../domain/streams.ts';
 import { type EventStore, lastEvent, logEnd, type Position } from '../event-store/event-store.ts';
+import { ConfigError } from '../runtime/config-error.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { readLogId } from './log-id.ts';
@@ -24,9 +25,6 @@ const ASK_AGAIN_MS = 250;
 const ADOPT = 'run: venue restore --adopt';
 const CHECK_SETTINGS = 'Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL';
 
-/** The secret key is not the one that the store was made with. */
-export class WrongSecretKey extends Error {}
-
 /** The names of the stores in messages: a file, or the engine's setting. */
 export type StoreLocations = { readonly log: string; readonly records: string; readonly readModels: string };
 
@@ -45,7 +43,7 @@ export type CheckDeps = {
  * Checks that log, records and read models belong together. Changes nothing.
  * @param fenced whether to accept a fenced store, for reading only
  * @throws {UnusableStore} if records or read models belong to another log, or have seen events that the log lacks
- * @throws {WrongSecretKey} if the records are sealed with another key
+ * @throws {ConfigError} if the records are sealed with another key
  */
 export async function checkStoresMatch(deps: CheckDeps, fenced: boolean): Promise<void> {
   const { events, documents, settleMs } = deps;
@@ -72,7 +70,7 @@ async function checkRecords(
   if (standstill !== undefined && !(fenced && standstill.kind === 'fence'))
     throw new UnusableStore(standstillProblem(standstill, deps.locations));
   if (!isKeyOf(known, deps.secretKey))
-    throw new WrongSecretKey(`is not the key that the secrets in ${records} are sealed with`);
+    throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${records} are sealed with`);
   if (logId !== known.logId)
     throw new UnusableStore(
       `The event log in ${log} is not the one that the records in ${records} belong to: ${idText(logId)} instead of ${known.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,

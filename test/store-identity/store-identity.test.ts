@@ -6,11 +6,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { ConfigError } from '../../src/runtime/config-error.ts';
 import { UnusableStore } from '../../src/runtime/unusable-store.ts';
 import { readMemory } from '../../src/store-identity/adopt.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { fence, liftFence } from '../../src/store-identity/standstill.ts';
-import { WrongSecretKey } from '../../src/store-identity/store-check.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import { READ_MODELS_MEMORY, RECORDS_MEMORY, type RecordsMemory } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
@@ -229,7 +229,7 @@ describe.each([
     test('is not opened with another secret key', async () => {
       const { events, documents } = await (await stores(await createLog(), createDatabase))();
       await run(events, documents);
-      await expect(run(events, documents, randomBytes(32))).rejects.toThrow(WrongSecretKey);
+      await expect(run(events, documents, randomBytes(32))).rejects.toThrow(ConfigError);
       await run(events, documents);
     });
   });
