@@ -3,7 +3,7 @@ import { defined } from '../domain/defined.ts';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { type Checkpoint, openSealed, signCheckpoint } from './checkpoint.ts';
-import { type Hash, rootHash } from './merkle-tree.ts';
+import { rootHash } from './merkle-tree.ts';
 import { NotAsSealed } from './not-as-sealed.ts';
 import { leafHash, portableEvent } from './portable-event.ts';
 import type { EventName, SealRecord, SealRecords } from './seal-records.ts';
@@ -45,13 +45,10 @@ class Unsealable extends NotAsSealed {
  * @throws {Unsealable} if the log or the stored tree contradicts the last checkpoint or `SEAL_FILE`
  */
 export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
-  const { events, records, key, onProgress, signal } = deps;
+  const { events, records, key, kept, onProgress, signal } = deps;
   const head = await records.head();
   const tree = await treeAt(head, deps);
-  const kept = createKeptComparison(deps.kept);
-  if (deps.kept !== undefined && deps.kept.size <= tree.size())
-    kept.compare(await rootHash(deps.kept.size, nodesOf(records.tile)));
-  const limit = Math.max(EVENTS_PER_CHECKPOINT, (deps.kept?.size ?? 0) - tree.size());
+  const limit = Math.max(EVENTS_PER_CHECKPOINT, (kept?.size ?? 0) - tree.size());
   const after = head === undefined ? LOG_START : await positionOf(events, head.last);
   let last: EventName | undefined;
   /** The events of the first leaves of the tiles that are not kept yet. */
@@ -67,44 +64,32 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     last = { stream: event.stream, revision: event.revision, eventId: event.id };
     if (tree.size() % TILE_WIDTH === 0) firsts.set(tree.size() / TILE_WIDTH, last);
     full.push(...tree.add(leafHash(portableEvent(event))));
-    if (tree.size() === deps.kept?.size) kept.compare(await tree.root());
     if (tree.size() % TELL_EVERY === 0) onProgress?.({ done: tree.size() });
     if (tree.size() % TURN === 0) await nextTurn();
     if (full.length < KEEP_AT_ONCE) continue;
     await keep(full);
     full = [];
   }
-  kept.end();
-  if (last === undefined) return undefined;
-  onProgress?.({ done: tree.size() });
-  await keep([...full, ...tree.unfinished()]);
   const size = tree.size();
+  if (last !== undefined) {
+    onProgress?.({ done: size });
+    await keep([...full, ...tree.unfinished()]);
+  }
+  if (kept !== undefined) await checkKept(kept, size, records);
+  if (last === undefined) return undefined;
   const sealed: SealRecord = { size, note: signCheckpoint(size, await tree.root(), key), last };
   // Another process may have written it first. It wrote the same.
   await records.add(sealed);
   return sealed;
 }
 
-/** Compares the log with the checkpoint in `SEAL_FILE`. @throws {Unsealable} if the log does not begin with it */
-function createKeptComparison(kept: Checkpoint | undefined) {
-  let isConfirmed = kept === undefined;
-  const refuse = (size: number): never => {
-    throw new Unsealable(
-      `SEAL_FILE holds a checkpoint of ${size} events that this log does not begin with`,
-      'Find out more with: venue verify --against FILE. If the store is a restored copy, give it another origin with: venue restore --adopt',
-    );
-  };
-  return {
-    /** @param root of as many events */
-    compare(root: Hash): void {
-      if (kept !== undefined && !root.equals(kept.root)) refuse(kept.size);
-      isConfirmed = true;
-    },
-    /** Call after the last event. */
-    end(): void {
-      if (kept !== undefined && !isConfirmed) refuse(kept.size);
-    },
-  };
+/** @throws {Unsealable} unless the log, which has `size` events by now, begins with the checkpoint in `SEAL_FILE` */
+async function checkKept(kept: Checkpoint, size: number, records: SealRecords): Promise<void> {
+  if (kept.size <= size && (await rootHash(kept.size, nodesOf(records.tile))).equals(kept.root)) return;
+  throw new Unsealable(
+    `SEAL_FILE holds a checkpoint of ${kept.size} events that this log does not begin with`,
+    'Find out more with: venue verify --against FILE. If the store is a restored copy, give it another origin with: venue restore --adopt',
+  );
 }
 
 /** The tree as it was sealed last. */
