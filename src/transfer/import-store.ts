@@ -66,7 +66,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
   const refusal = `There are records in ${locations.records} already. ${otherwise}`;
   await beginFilling(documents, { logId, probe, standstill: { kind: 'import', copy: trailer.sha256 } }, refusal);
 
-  const groups = await groupsIn(file);
+  const groups = whole.groups.map((line) => new GroupToMake(line));
   const positions = new Map<string, Position>();
   await fillLog<PortableEvent>({
     ...{ events, source: eventsIn(file), total: trailer.events, place: locations.log, onProgress },
@@ -103,15 +103,6 @@ export async function importStore(deps: ImportStore): Promise<void> {
 async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string): Promise<boolean> {
   const memory = await memoryOfRecords(documents);
   return memory?.imported === sha256 && memory.standstill === undefined;
-}
-
-async function groupsIn(file: string): Promise<GroupToMake[]> {
-  const groups: GroupToMake[] = [];
-  for await (const { line } of linesOf(file)) {
-    if ('group' in line) groups.push(new GroupToMake(line.group));
-    else if ('record' in line) break;
-  }
-  return groups;
 }
 
 /** Finds the position for a group: the highest before its first unhandled event. */

@@ -5,7 +5,7 @@ import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { isObject } from '../domain/is-object.ts';
 import { type TextLine, textLines } from '../runtime/text-lines.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
-import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
+import { FORMAT, type GroupLine, type Header, isEvent, type Line, type Trailer } from './format.ts';
 import { positionsIn } from './record-kinds.ts';
 
 /** A complete export with a correct digest. */
@@ -14,6 +14,7 @@ export type WholeExport = {
   readonly trailer: Trailer;
   /** Of the events alone, as hex. */
   readonly eventsSha256: string;
+  readonly groups: readonly GroupLine[];
   /** The events that groups and records refer to, by their ids. */
   readonly referredTo: ReadonlySet<string>;
 };
@@ -32,7 +33,8 @@ const ORDER = ['export', 'id', 'group', 'record', 'trailer'] as const;
 export async function readWholeExport(file: string): Promise<WholeExport> {
   const hash = createHash('sha256');
   const ofEvents = createHash('sha256');
-  const counts: { -readonly [K in keyof Counts]: Counts[K] } = { events: 0, groups: 0, records: 0 };
+  const found = { events: 0, records: 0 };
+  const groups: GroupLine[] = [];
   const referredTo = new Set<string>();
   let passed = 0;
   let header: Header | undefined;
@@ -50,13 +52,13 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
     }
     hash.update(text).update('\n');
     if (isEvent(line)) {
-      counts.events += 1;
+      found.events += 1;
       ofEvents.update(text).update('\n');
     } else if ('group' in line) {
-      counts.groups += 1;
+      groups.push(line.group);
       if (line.group.lastEvent !== null) referredTo.add(line.group.lastEvent);
     } else if ('record' in line) {
-      counts.records += 1;
+      found.records += 1;
       for (const id of positionsIn(line.record.collection, line.record.document)) referredTo.add(id);
     }
   }
@@ -65,14 +67,14 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
     throw new UnusableCopy(
       `${file} is cut off: its last line, with the count and the digest, is missing. Run venue export again, or copy the file again`,
     );
-  const { events, groups, records, sha256 } = trailer;
-  if (events !== counts.events || groups !== counts.groups || records !== counts.records)
+  const { events, records, sha256 } = trailer;
+  if (events !== found.events || trailer.groups !== groups.length || records !== found.records)
     throw new UnusableCopy(
-      `${file} is damaged: it holds ${counts.events} events and ${counts.records} records instead of ${events} and ${records}`,
+      `${file} is damaged: it holds ${found.events} events and ${found.records} records instead of ${events} and ${records}`,
     );
   if (hash.digest('hex') !== sha256)
     throw new UnusableCopy(`${file} was changed: its SHA-256 is not that of its last line`);
-  return { header, trailer, eventsSha256: ofEvents.digest('hex'), referredTo };
+  return { header, trailer, eventsSha256: ofEvents.digest('hex'), groups, referredTo };
 }
 
 /** The events of an export that was verified before. */
