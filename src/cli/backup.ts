@@ -35,7 +35,8 @@ import type { LostDelivery } from '../webhooks/inspect/lost-deliveries.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';
-import { onStores, progressBarOf, tellCount } from './stores.ts';
+import { tellCount, withProgressBar } from './progress.ts';
+import { onStores } from './stores.ts';
 import { subcommand } from './subcommand.ts';
 
 /** How many ids of each kind a restore skips: more than a service assigns between two backups. */
@@ -153,10 +154,10 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
   const { lost, aside } = overwrite ? await replaceStore(config, dir, manifest) : { lost: [], aside: undefined };
   const locations = locationsOf(config);
   const fork = await onStores(config, async (stores, deps) => {
-    const bar = progressBarOf(command);
     await checkFillable(fillingOf(config, dir, manifest, stores.events));
-    const groups = await restore({ ...stores, folder: dir, manifest, locations, onProgress: bar.show });
-    bar.end();
+    const groups = await withProgressBar(command, (onProgress) =>
+      restore({ ...stores, folder: dir, manifest, locations, onProgress }),
+    );
     return finish({ ...stores, ...deps, ...finishingOf(config, options) }, groups);
   });
   return {

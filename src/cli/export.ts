@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import type { Config } from '../config.ts';
@@ -15,8 +14,9 @@ import { FORMAT, type Header, type Trailer } from '../transfer/format.ts';
 import { createLines, nothingWritten } from '../transfer/lines.ts';
 import { fanOutStandings } from '../webhooks/fan-out/positions.ts';
 import { moment } from './arguments.ts';
-import { type Invoked, operatorConfig, printAnswer, refusedError } from './operation.ts';
-import { type Ambient, onStores, tellCount } from './stores.ts';
+import { type Invoked, operatorConfig, printAnswer, refusedError, writerOf } from './operation.ts';
+import { tellCount } from './progress.ts';
+import { type Ambient, onStores } from './stores.ts';
 import { subcommand } from './subcommand.ts';
 
 export function exportCommands(venue: Command): void {
@@ -155,13 +155,11 @@ async function exists({ events }: Stores, stream: string): Promise<boolean> {
 /** The output of an export without a file. */
 function stdout(command: Invoked, isPrivate: boolean): ExportFile {
   const { fd } = process.stdout;
+  const write = writerOf(command);
   if (isPrivate && fstatSync(fd).isFile()) fchmodSync(fd, OWNER_ONLY);
   return {
     ...{ written: nothingWritten(), begun: undefined },
-    async write(chunk) {
-      command.configureOutput().writeOut?.(chunk.toString());
-      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
-    },
+    write: (chunk) => write(chunk.toString()),
     async close() {},
   };
 }

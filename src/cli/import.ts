@@ -9,7 +9,8 @@ import { isKeyOf } from '../store-identity/store-memory.ts';
 import { checkImportable, importStore } from '../transfer/import-store.ts';
 import { readWholeExport } from '../transfer/read-export.ts';
 import { type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
-import { onStores, progressBarOf } from './stores.ts';
+import { withProgressBar } from './progress.ts';
+import { onStores } from './stores.ts';
 import { subcommand } from './subcommand.ts';
 
 /** Poll interval for the read models being built. */
@@ -41,16 +42,12 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
         throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
       await checkStopped(config);
-      await onStores(config, async (stores, { clock }) => {
-        const bar = progressBarOf(command);
-        await importStore({
-          ...{ ...stores, clock, file, whole, locations: locationsOf(config), onProgress: bar.show },
-          onStep(what) {
-            bar.end();
-            onStep(what);
-          },
-        });
-      });
+      await onStores(config, (stores, { clock }) =>
+        importStore({
+          ...{ ...stores, clock, file, whole, locations: locationsOf(config), onStep },
+          withProgress: (work) => withProgressBar(command, work),
+        }),
+      );
       const { events, records } = trailer;
       onStep('Building the read models');
       await buildReadModels(config, events, command);
@@ -71,17 +68,17 @@ async function buildReadModels(config: Config, total: number, command: Invoked):
   const { projector, close } = await openFoundation(config, logger, { kind: 'tool' });
   projector.start();
   try {
-    const bar = progressBarOf(command);
-    for (let isBuilt = false; !isBuilt; ) {
-      isBuilt = await projector.readable(LOOK_EVERY_MS);
-      const { problems } = await projector.status(1);
-      const failing = problems.find((problem) => problem.state === 'failing');
-      if (failing !== undefined)
-        throw new Error(`The read model ${failing.readModel} cannot be built: ${failing.message}`);
-      const left = problems.flatMap((problem) => (problem.state === 'building' ? [problem.done] : []));
-      bar.show({ done: Math.min(total, ...left), total });
-    }
-    bar.end();
+    await withProgressBar(command, async (show) => {
+      for (let isBuilt = false; !isBuilt; ) {
+        isBuilt = await projector.readable(LOOK_EVERY_MS);
+        const { problems } = await projector.status(1);
+        const failing = problems.find((problem) => problem.state === 'failing');
+        if (failing !== undefined)
+          throw new Error(`The read model ${failing.readModel} cannot be built: ${failing.message}`);
+        const left = problems.flatMap((problem) => (problem.state === 'building' ? [problem.done] : []));
+        show({ done: Math.min(total, ...left), total });
+      }
+    });
   } finally {
     await projector.stop();
     await close();

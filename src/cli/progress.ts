@@ -1,42 +1,47 @@
 import { createEstimate, timeLeft } from '../runtime/estimate.ts';
+import { type Invoked, tell } from './operation.ts';
 
 type Progress = { readonly done: number; readonly total?: number };
 
 const WIDTH = 30;
 
+/** Shows progress without a known total: one line each time. */
+export const tellCount =
+  (command: Invoked, what: string) =>
+  ({ done }: { readonly done: number }): void =>
+    tell(command, `${done.toLocaleString('en')} ${what}`);
+
 /**
- * Shows the progress of a long operation: a bar redrawn in place on a terminal, otherwise a line for every 10 %.
- * @param write must not write to the result stream
+ * Runs a long operation, and shows its progress on stderr: a bar redrawn in place on a terminal, otherwise a line for every 10 %.
+ * @param work calls `show` from time to time
  */
-export function progressBar(
-  write: (text: string) => void,
-  isTerminal: boolean,
-): { show(progress: Progress): void; end(): void } {
+export async function withProgressBar<R>(
+  command: Invoked,
+  work: (show: (progress: Progress) => void) => Promise<R>,
+): Promise<R> {
+  const write = (text: string) => command.configureOutput().writeErr?.(text);
+  const isTerminal = process.stderr.isTTY === true;
+  const estimate = createEstimate();
   let drawn = '';
   let tenths = 0;
-  const estimate = createEstimate();
-  return {
-    show({ done, total = done }) {
-      // Events may have been added since the total was counted.
-      const all = Math.max(done, total, 1);
-      estimate.note(done);
-      const left = timeLeft(estimate.secondsLeft(total));
-      const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events${left}`;
-      if (isTerminal) {
-        const filled = Math.floor((done / all) * WIDTH);
-        // Overwrite the previous line completely.
-        drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${events}`.padEnd(drawn.length);
-        write(drawn);
-        return;
-      }
-      const reached = Math.floor((done / all) * 10);
-      if (reached <= tenths) return;
-      tenths = reached;
-      write(`${events}\n`);
-    },
-    end() {
-      if (drawn !== '') write('\n');
-      drawn = '';
-    },
-  };
+  const result = await work(({ done, total = done }) => {
+    // Events may have been added since the total was counted.
+    const all = Math.max(done, total, 1);
+    estimate.note(done);
+    const left = timeLeft(estimate.secondsLeft(total));
+    const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events${left}`;
+    if (isTerminal) {
+      const filled = Math.floor((done / all) * WIDTH);
+      // Overwrite the previous line completely.
+      drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${events}`.padEnd(drawn.length);
+      write(drawn);
+      return;
+    }
+    const reached = Math.floor((done / all) * 10);
+    if (reached <= tenths) return;
+    tenths = reached;
+    write(`${events}\n`);
+  });
+  if (drawn !== '') write('\n');
+  return result;
 }

@@ -5,7 +5,7 @@ import { picked } from '../domain/picked.ts';
 import { discardReadModels } from '../engines.ts';
 import { type OperatorCore, operate, operatorConfig } from './operation.ts';
 import { fields, table } from './print.ts';
-import { progressBarOf } from './stores.ts';
+import { withProgressBar } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
 export function readModelCommands(venue: Command): void {
@@ -20,10 +20,8 @@ export function readModelCommands(venue: Command): void {
       if (fromNothing && name !== undefined) command.error('--from-nothing rebuilds all read models: name none');
       if (fromNothing) await discardReadModels(operatorConfig());
       await operate(command, async ({ maintenance }) => {
-        const bar = progressBarOf(command);
         const names = name === undefined ? projections.map((each) => each.name) : [name];
-        await maintenance.rebuild({ names, onProgress: bar.show });
-        bar.end();
+        await withProgressBar(command, (show) => maintenance.rebuild({ names, onProgress: show }));
         return { json: { rebuilt: names }, text: `Rebuilt: ${names.join(', ')}.` };
       });
     });

@@ -3,7 +3,7 @@ import { refuse } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
-import { tellCount } from './stores.ts';
+import { tellCount } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
 export function sealCommands(venue: Command): void {

@@ -2,8 +2,6 @@ import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 import { closeStores, openStores, type Stores } from '../engines.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { type Invoked, tell } from './operation.ts';
-import { progressBar } from './progress.ts';
 
 /** Dependencies of work on the bare stores. */
 export type Ambient = { readonly clock: Clock; readonly logger: Pick<Logger, 'warn'> };
@@ -19,12 +17,3 @@ export async function onStores<R>(config: Config, work: (stores: Stores, ambient
     await closeStores(stores);
   }
 }
-
-/** Shows progress without a known total. */
-export const tellCount =
-  (command: Invoked, what: string) =>
-  ({ done }: { readonly done: number }): void =>
-    tell(command, `${done.toLocaleString('en')} ${what}`);
-
-export const progressBarOf = (command: Invoked) =>
-  progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { picked } from '../domain/picked.ts';
-import { type Answer, type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
+import { type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';
-import { progressBarOf } from './stores.ts';
+import { withProgressBar } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
 export function verifyCommand(venue: Command): void {
@@ -40,25 +40,23 @@ extends it according to the output of --against … --json. See docs/guides/audi
           return command.error('--proof needs --key, and goes with nothing else but --against');
         return printAnswer(command, await verify.verifyProof(proof, key, against ?? []));
       }
-      const bar = progressBarOf(command);
-      const kept = { against: against ?? [], key, onProgress: bar.show };
-      let answer: Answer;
-      if (file === undefined) answer = await verify.verifyStore(operatorConfig(), { ...kept, seals: seals === true });
-      else {
-        if (seals !== undefined) return command.error('--seals is for a store, and not for an export');
-        if (against === undefined) return command.error('An export is compared with something: name it with --against');
-        answer = await verify.verifyExport(file, kept);
-      }
-      bar.end();
+      if (file !== undefined && seals !== undefined)
+        return command.error('--seals is for a store, and not for an export');
+      if (file !== undefined && against === undefined)
+        return command.error('An export is compared with something: name it with --against');
+      const answer = await withProgressBar(command, (onProgress) => {
+        const kept = { against: against ?? [], key, onProgress };
+        return file === undefined
+          ? verify.verifyStore(operatorConfig(), { ...kept, seals: seals === true })
+          : verify.verifyExport(file, kept);
+      });
       printAnswer(command, answer);
     });
 }
 
 const verifyReadModels = (command: Invoked): Promise<void> =>
   operate(command, async ({ maintenance }) => {
-    const bar = progressBarOf(command);
-    const found = await maintenance.verify({ onProgress: bar.show });
-    bar.end();
+    const found = await withProgressBar(command, (show) => maintenance.verify({ onProgress: show }));
     const { differences, notVerified } = found;
     const summary = `${found.documents} documents compared after ${found.events} events.`;
     const left =

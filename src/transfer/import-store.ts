@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
-import { checkFillable, fillLog } from '../backup/fill-log.ts';
+import { checkFillable, type FillLog, fillLog } from '../backup/fill-log.ts';
 import { beginFilling, openFilling } from '../backup/fill-records.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
@@ -31,7 +31,8 @@ export type ImportStore = {
   readonly whole: WholeExport;
   /** How messages name the parts of the store. */
   readonly locations: { readonly log: string; readonly records: string };
-  readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
+  /** Runs the work that takes longest, and shows its progress. */
+  readonly withProgress: (work: (show: FillLog<PortableEvent>['onProgress']) => Promise<void>) => Promise<void>;
   /** Called with the next step, without a full stop. */
   readonly onStep: (what: string) => void;
 };
@@ -56,7 +57,7 @@ export function checkImportable(file: string, { header }: Pick<WholeExport, 'hea
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function importStore(deps: ImportStore): Promise<void> {
-  const { events, documents, file, whole, locations, onProgress, onStep } = deps;
+  const { events, documents, file, whole, locations, withProgress, onStep } = deps;
   const { header, trailer, referredTo } = whole;
   const { logId, probe } = header;
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
@@ -68,13 +69,15 @@ export async function importStore(deps: ImportStore): Promise<void> {
 
   const groups = whole.groups.map((line) => new GroupToMake(line));
   const positions = new Map<string, Position>();
-  await fillLog<PortableEvent>({
-    ...{ events, source: eventsIn(file), total: trailer.events, place: locations.log, onProgress },
-    stored(event, position) {
-      if (referredTo.has(event.id)) positions.set(event.id, position);
-      for (const group of groups) group.pass(event, position);
-    },
-  });
+  await withProgress((onProgress) =>
+    fillLog<PortableEvent>({
+      ...{ events, source: eventsIn(file), total: trailer.events, place: locations.log, onProgress },
+      stored(event, position) {
+        if (referredTo.has(event.id)) positions.set(event.id, position);
+        for (const group of groups) group.pass(event, position);
+      },
+    }),
+  );
   onStep('Reading the log back');
   await compareLog(events, whole, locations.log);
   const positionOf = (id: string): Position => {
