@@ -37,16 +37,11 @@ export type SealKeyRecord = {
 /** The size of the last checkpoint sent to a receiver. */
 type SentRecord = { readonly size: number };
 
+// None holds a position, so they move to other engines unchanged. A move that leaves some behind ends the seals of the store.
 const SEALS: Collection<SealRecord> = { name: 'seals', kind: 'record', indexes: [{ fields: ['size'] }] };
 const SEAL_TILES: Collection<TileRecord> = { name: 'sealTiles', kind: 'record', indexes: [] };
 export const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'record', indexes: [] };
 const SEALS_SENT: Collection<SentRecord> = { name: 'sealsSent', kind: 'record', indexes: [] };
-
-/**
- * All seal records. None holds a position, so they move to other engines unchanged. A move that leaves some behind ends the seals of the
- * store.
- */
-export const SEAL_COLLECTIONS: readonly string[] = [SEALS, SEAL_TILES, SEAL_KEYS, SEALS_SENT].map(({ name }) => name);
 
 /** The records that become void when the log gets another origin. */
 export const SEALS_OF_AN_ORIGIN: readonly string[] = [SEALS, SEAL_TILES, SEALS_SENT].map(({ name }) => name);

@@ -41,13 +41,8 @@ export async function continueTree(size: number, read: ReadTile): Promise<Growin
   let leaves = size;
 
   const indexOf = (level: number): number => Math.floor(leaves / TILE_WIDTH ** (level + 1));
-  /** The unfinished tiles of a tree are enough to compute its root. */
-  const node: ReadNode = async (level, at) => {
-    const tile = Math.floor(level / TILE_HEIGHT);
-    const found = subtreeIn(levels[tile] ?? [], level % TILE_HEIGHT, at, indexOf(tile));
-    if (found === undefined) throw new MissingHashes(tile, indexOf(tile));
-    return found;
-  };
+  /** These tiles are enough to compute the root. */
+  const unfinishedTile: ReadTile = async (level) => levels[level] ?? [];
   return {
     size: () => leaves,
     add(leaf) {
@@ -68,7 +63,7 @@ export async function continueTree(size: number, read: ReadTile): Promise<Growin
       levels.flatMap((hashes, level) =>
         hashes.length === 0 ? [] : [{ level, index: indexOf(level), hashes: [...hashes] }],
       ),
-    root: () => rootHash(leaves, node),
+    root: () => rootHash(leaves, nodesOf(unfinishedTile)),
   };
 }
 
