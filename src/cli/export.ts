@@ -49,9 +49,7 @@ its log continues where the export is imported. To undo that, see: venue unfence
       const config = operatorConfig();
       if (withRecords) {
         await checkStopped(config);
-        // An unusable file name must not leave the store fenced.
-        if (file !== undefined) await onStores(config, (stores, ambient) => tryFile({ config, stores, ambient, file }));
-        await fenceStore(config);
+        await fenceStore(config, file);
       }
       const part = defined({ from, to, stream });
       const trailer = await onStores(config, (stores, ambient) =>
@@ -86,13 +84,16 @@ its log continues where the export is imported. To undo that, see: venue unfence
     });
 }
 
-/** Fences a store, so that no process uses it. @throws {StoreInUse} if a process uses it; the store then stays as it was */
-async function fenceStore(config: Config): Promise<void> {
-  const isNew = await onStores(config, async (stores, { logger, clock }) => {
-    const identity = await openIdentity(config, stores, logger, clock);
-    await identity.check({ fenced: true });
-    if (await isFenced(stores.documents)) return false;
-    await identity.confirm();
+/**
+ * Fences a store, so that no process uses it. After an error, the store is as it was.
+ * @throws {StoreInUse} if a process uses it
+ * @throws {UnusableCopy} if the export cannot be written to the file
+ */
+async function fenceStore(config: Config, file: string | undefined): Promise<void> {
+  const isNew = await onStores(config, async (stores, ambient) => {
+    const header = await headerOf({ config, stores, ambient, part: {}, withRecords: true });
+    // An unusable file must not leave the store fenced.
+    if (file !== undefined) await (await openExportFile(file, header)).close();
     return fence(stores.documents);
   });
   try {
@@ -112,12 +113,6 @@ type WriteExport = {
   readonly withRecords: boolean;
   readonly file: string | undefined;
 };
-
-/** @throws {UnusableCopy} if the file can neither start nor continue an export of the whole store */
-async function tryFile(deps: Pick<WriteExport, 'config' | 'stores' | 'ambient'> & { readonly file: string }) {
-  const { close } = await openExportFile(deps.file, await headerOf({ ...deps, part: {}, withRecords: true }));
-  await close();
-}
 
 async function headerOf({ config, stores, ambient, part, withRecords }: Omit<WriteExport, 'file'>): Promise<Header> {
   const identity = await openIdentity(config, stores, ambient.logger, ambient.clock);
