@@ -153,7 +153,10 @@ const count = (value: Value, name: string, rule: string, most: number): number |
   });
 
 const flag = (value: Value, name: string): boolean | undefined =>
-  read(value, name, 'true or false', (text) => ({ true: true, false: false })[text]);
+  read(value, name, 'true or false', (text) => {
+    if (text === 'true') return true;
+    return text === 'false' ? false : undefined;
+  });
 
 /** An ISO 8601 duration. A day is 24 hours here; months and years are refused because their length varies. */
 const milliseconds: Parse<number> = (text) => {

@@ -57,6 +57,7 @@ test.each([
   ['ROLES', 'api,worker', 'unknown role "worker"; roles are api, projector, webhooks, scheduler'],
   ['TRUST_PROXY', '10.0.0.0/8, proxy', 'must list IP addresses or networks such as 10.0.0.0/8, got "proxy"'],
   ['DEMO', 'yes', 'must be true or false, got "yes"'],
+  ['DEMO', 'constructor', 'must be true or false, got "constructor"'],
   ['PORT', 'http', 'must be a port, 1 to 65535, got "http"'],
   ['SEAL_WEBHOOK', 'ftp://user:password@host', 'must start with https:// or http://'],
   ['SEAL_WEBHOOK', 'https://user:password@', 'must be an absolute URL'],
