@@ -1,20 +1,12 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
-import type { Condition, Find, Query, Stored } from '../document-store/document-store.ts';
+import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { endOf } from '../domain/booking-moments.ts';
 import { FIRST_ZONE, isPlainDate, LAST_ZONE, localDate } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  type BookingId,
-  brandId,
-  communityId,
-  type PlainDate,
-  spaceId,
-  bookingId as toBookingId,
-} from '../domain/ids.ts';
+import { brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import { merged } from '../runtime/merged.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** Pages of long lists of bookings, in the order of all lists: date, start hour, id (docs/decisions/bookings.md). */
@@ -48,12 +40,13 @@ export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDa
 export const rangeOf = ({ startDate: from, endDate: to }: Dates) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 
-/** Filter of a list by fields other than the date. One of the first three equals a value. */
+/** What an account's list is limited to, besides dates. */
 export type BookingList = {
-  readonly communityId?: Condition;
-  readonly brandId?: Condition;
-  readonly spaceId?: Condition;
   readonly status?: BookingStatus;
+  /** Spaces or parties, by id. */
+  readonly spaceId?: { readonly in: readonly number[] };
+  readonly brandId?: { readonly in: readonly number[] };
+  readonly communityId?: { readonly in: readonly number[] };
 };
 
 /** Before its end by the clock of its space a booking is upcoming, then past. */
@@ -62,74 +55,32 @@ type Period = 'upcoming' | 'past';
 /** A booking's place in the order. */
 type Place = Pick<BookingDocument, 'date' | 'startHour' | 'bookingId'>;
 
-/** The ranges after a cursor: the rest of its hour, the later hours of its day, the later days. */
-type Part = {
-  readonly date?: PlainDate | { readonly above?: PlainDate; readonly below?: PlainDate };
-  readonly startHour?: number | { readonly above?: number; readonly below?: number };
-  readonly bookingId?: { readonly above?: BookingId; readonly below?: BookingId };
-};
+export const ownedBy = (account: Account) =>
+  account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
-const ORDER = ['date', 'startHour', 'bookingId'] as const;
-
+const BRAND: Account = { kind: 'Brand', id: brandId(1) };
+const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const DATE = '2026-12-01' as PlainDate;
-const LISTS: readonly BookingList[] = [
-  { brandId: brandId(1) },
-  { communityId: communityId(1), status: 'Pending' },
-  { communityId: communityId(1), brandId: { in: [1, 2] } },
-  { communityId: communityId(1), spaceId: { in: [1, 2] }, brandId: { in: [1, 2] } },
-  { communityId: communityId(1), spaceId: { in: [1, 2] }, status: 'Approved' },
-  { brandId: brandId(1), spaceId: { in: [1, 2] }, status: 'Approved' },
-  { brandId: brandId(1), communityId: { in: [1, 2] } },
-  { brandId: brandId(1), communityId: communityId(1), status: 'Approved' },
-  { brandId: brandId(1), communityId: communityId(1), status: 'Approved', spaceId: spaceId(1) },
-  { spaceId: spaceId(1) },
-  { spaceId: spaceId(1), status: 'Pending' },
-];
-const DIRECTIONS = ['ascending', 'descending'] as const;
-const PLACE: Place = { date: DATE, startHour: 10, bookingId: toBookingId(7) };
 const RANGE: Dates = { startDate: DATE, endDate: DATE };
+const SOME = { in: [1, 2] };
 
 const inOrder = declareQuery(
   bookings,
-  (list: BookingList, dates: Dates, direction: Direction, part: Part, limit: number): Find<BookingDocument> => {
-    const { startDate: from, endDate: to } = dates;
-    const ofDay = typeof part.date === 'string';
-    const range = ofDay ? part.date : { ...defined({ from, to }), ...part.date };
-    const hasRange = ofDay || Object.keys(range ?? {}).length > 0;
-    return {
-      where: { ...list, ...part, ...defined({ date: hasRange ? range : undefined }) },
-      sort: ORDER.map((field) => ({ field, direction })),
-      limit,
-    };
-  },
-  [{ communityId: communityId(1) }, {}, 'ascending', {}, 1],
-  // Both directions of the two most common lists. An index serves both directions.
-  ...LISTS.flatMap((list, at) =>
-    DIRECTIONS.filter((_, which) => at < 2 || at % 2 === which).flatMap((direction) =>
-      [{}, ...partsAfter(PLACE, direction)].map((part): [BookingList, Dates, Direction, Part, number] => [
-        list,
-        RANGE,
-        direction,
-        part,
-        1,
-      ]),
-    ),
-  ),
+  (account: Account, list: BookingList, dates: Dates, direction: Direction): Find<BookingDocument> => ({
+    where: { ...list, ...ownedBy(account), ...defined({ date: rangeOf(dates) }) },
+    sort: (['date', 'startHour', 'bookingId'] as const).map((field) => ({ field, direction })),
+  }),
+  [COMMUNITY, {}, {}, 'ascending'],
+  [BRAND, {}, {}, 'descending'],
+  [COMMUNITY, {}, RANGE, 'descending'],
+  [BRAND, {}, RANGE, 'ascending'],
+  [COMMUNITY, { status: 'Pending' }, RANGE, 'ascending'],
+  [BRAND, { status: 'Pending' }, RANGE, 'descending'],
+  [COMMUNITY, { spaceId: SOME }, RANGE, 'descending'],
+  [COMMUNITY, { brandId: SOME, status: 'Approved' }, RANGE, 'ascending'],
+  [BRAND, { spaceId: SOME, status: 'Approved' }, RANGE, 'descending'],
+  [BRAND, { communityId: SOME }, RANGE, 'ascending'],
 );
-
-function partsAfter({ date, startHour, bookingId }: Place, direction: Direction): readonly Part[] {
-  return direction === 'ascending'
-    ? [
-        { date, startHour, bookingId: { above: bookingId } },
-        { date, startHour: { above: startHour } },
-        { date: { above: date } },
-      ]
-    : [
-        { date, startHour, bookingId: { below: bookingId } },
-        { date, startHour: { below: startHour } },
-        { date: { below: date } },
-      ];
-}
 
 export type BookingPart = {
   readonly bookings: readonly BookingDocument[];
@@ -142,6 +93,8 @@ export type BookingPart = {
 };
 
 export type PartQuery = Dates & {
+  /** Default: all bookings of the account. */
+  readonly list?: BookingList;
   readonly direction: Direction;
   readonly limit: number;
   readonly after?: BookingCursor;
@@ -160,42 +113,12 @@ export type PartQuery = Dates & {
   readonly holds?: (booking: BookingDocument) => boolean;
 };
 
-/** From this many lists on, each is read in small steps, because most of a large first step would not fit on the page. */
-const MANY_LISTS = 4;
-const SMALL_STEP = 8;
-
-/** The bookings of one list after a cursor, read `step` at a time. */
-async function* bookingsOf(
-  find: (query: Query<BookingDocument>) => AsyncIterable<Stored<BookingDocument>>,
-  list: BookingList,
-  { dates, direction, from, step }: { dates: Dates; direction: Direction; from: Place | undefined; step: number },
-) {
-  let place = from;
-  for (;;) {
-    let last: BookingDocument | undefined;
-    for (const part of place === undefined ? [{}] : partsAfter(place, direction)) {
-      let read = 0;
-      for await (const { document } of find(inOrder(list, dates, direction, part, step))) {
-        read += 1;
-        last = document;
-        yield document;
-      }
-      // This list may have more. The next round continues after its last booking.
-      if (read === step) break;
-      last = undefined;
-    }
-    if (last === undefined) return;
-    place = last;
-  }
-}
-
 /**
- * Reads a page of several lists merged: in order, each booking once. Reads little more than it returns, on any page. A booking that
- * arrives meanwhile is on its page; none is shown twice or skipped.
+ * Reads a page of an account's bookings, in order. Begins at the day of the cursor. A booking that arrives meanwhile is on its page; none is
+ * shown twice or skipped.
  */
 export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>) {
   const documents = readModels.collection(bookings);
-  const find = (query: Query<BookingDocument>) => documents.find(query);
 
   async function placeOf(account: Account, cursor: BookingCursor | undefined): Promise<Place | undefined> {
     if (cursor === undefined) return undefined;
@@ -207,33 +130,39 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     return { date, startHour: isPlace ? found.startHour : 0, bookingId };
   }
 
-  async function count(account: Account, lists: readonly BookingList[], query: PartQuery): Promise<number | undefined> {
-    const { countUpTo: limit, after: _, before: __, ...whole } = query;
-    return limit === undefined ? undefined : (await page(account, lists, { ...whole, limit })).bookings.length;
+  /** The bookings after a place. */
+  async function* bookingsAfter(
+    place: Place | undefined,
+    account: Account,
+    { list = {}, dates, direction }: { list: BookingList | undefined; dates: Dates; direction: Direction },
+  ): AsyncGenerator<BookingDocument> {
+    if (place !== undefined && !isWithin(place.date, dates)) return;
+    const begin = place && { [direction === 'ascending' ? 'startDate' : 'endDate']: place.date };
+    for await (const { document } of documents.find(inOrder(account, list, { ...dates, ...begin }, direction)))
+      if (place === undefined || compare(place, document, direction) < 0) yield document;
   }
 
-  /** @param lists bookings that the account may see */
-  async function page(account: Account, lists: readonly BookingList[], query: PartQuery): Promise<BookingPart> {
-    const { limit, after, before, holds = () => true } = query;
+  async function count(account: Account, query: PartQuery): Promise<number | undefined> {
+    const { countUpTo: limit, after: _, before: __, ...whole } = query;
+    return limit === undefined ? undefined : (await page(account, { ...whole, limit })).bookings.length;
+  }
+
+  async function page(account: Account, query: PartQuery): Promise<BookingPart> {
+    const { limit, after, before, list, holds = () => true } = query;
     const backwards = before !== undefined;
     const direction = backwards ? opposite(query.direction) : query.direction;
-    const dates = datesOf(query);
     const place = await placeOf(account, before ?? after);
     const found: BookingDocument[] = [];
-    if (place === undefined || isWithin(place.date, dates)) {
-      const step = lists.length < MANY_LISTS ? limit + 1 : Math.min(SMALL_STEP, limit + 1);
-      const streams = lists.map((list) => bookingsOf(find, list, { dates, direction, from: place, step }));
-      for await (const booking of merged(streams, (a, b) => compare(a, b, direction))) {
-        if (!holds(booking) || !isIn(query.period, booking)) continue;
-        found.push(booking);
-        if (found.length > limit) break;
-      }
+    for await (const booking of bookingsAfter(place, account, { list, dates: datesOf(query), direction })) {
+      if (!holds(booking) || !isIn(query.period, booking)) continue;
+      found.push(booking);
+      if (found.length > limit) break;
     }
     const more = found.length > limit;
     // Near the beginning a page read backwards would be short, and the last page may have become empty.
     if (backwards ? !more : after !== undefined && found.length === 0) {
       const { before: _, after: __, ...first } = query;
-      return page(account, lists, first);
+      return page(account, first);
     }
     const shown = found.slice(0, limit);
     if (backwards) shown.reverse();
@@ -242,7 +171,7 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
       bookings: shown,
       previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
       next: last && (backwards || more) ? cursorAt(last) : undefined,
-      ...defined({ count: await count(account, lists, query) }),
+      ...defined({ count: await count(account, query) }),
     };
   }
 

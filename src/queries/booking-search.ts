@@ -4,9 +4,8 @@ import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId, communityId, spaceId } from '../domain/ids.ts';
 import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
-import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
+import type { BookingStatus } from '../domain/space-day.ts';
 import { brandsById } from './accounts.ts';
 import {
   type BookingList,
@@ -16,6 +15,7 @@ import {
   isVisibleBooking,
   type PartQuery,
 } from './booking-pages.ts';
+import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { communitiesById, spacesById } from './spaces.ts';
 
@@ -34,8 +34,9 @@ export type SearchedPage = Omit<BookingPart, 'bookings'> & {
   readonly isName: boolean;
 };
 
-/** A space or an account, with all its names, folded. */
-type Named = { readonly id: number; readonly names: readonly string[]; readonly communityId?: number };
+/** All names of each space or account, folded, by its id. */
+type Names = ReadonlyMap<number, readonly string[]>;
+const NO_NAMES: Names = new Map();
 
 /**
  * The number that a text may mean, without leading zeros. Full-width digits count, which Japanese keyboards write. `isMarked`: `#` marks
@@ -46,9 +47,6 @@ export function numberIn(text: string): { readonly digits: string; readonly isMa
   return digits === undefined ? undefined : { digits, isMarked: mark !== '' };
 }
 
-/** Above this number of lists the engine scans the bookings of the account instead. */
-const MAX_LISTS = 24;
-
 /**
  * Finds bookings by number or by name (docs/decisions/bookings.md). Looks names up in the read models of spaces, brands and communities,
  * then bookings by those ids, under any name they ever had.
@@ -56,26 +54,21 @@ const MAX_LISTS = 24;
 export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   const parts = createBookingPages({ readModels });
 
-  /** The spaces and counterparties that the account's bookings may have. */
-  async function named(account: Account): Promise<Found> {
+  /** The names of the spaces that the account's bookings may have. */
+  async function spaceNames(account: Account): Promise<Names> {
     const own = account.kind === 'Community' ? account.id : undefined;
-    const [ownSpaces, others] = await Promise.all([
-      Array.fromAsync(readModels.collection(spaces).find(spacesById(own)), ({ document }) => ({
-        id: document.spaceId,
-        communityId: document.communityId,
-        names: [document.name, ...(document.formerNames ?? [])].map(folded),
-      })),
-      account.kind === 'Community'
-        ? Array.fromAsync(readModels.collection(brands).find(brandsById()), ({ document }) => ({
-            id: document.brandId,
-            names: [folded(document.name)],
-          }))
-        : Array.fromAsync(readModels.collection(communities).find(communitiesById()), ({ document }) => ({
-            id: document.communityId,
-            names: [folded(document.name)],
-          })),
-    ]);
-    return { spaces: ownSpaces, others };
+    const found = await documentsOf(readModels.collection(spaces).find(spacesById(own)));
+    return new Map(found.map(({ spaceId, name, formerNames = [] }) => [spaceId, [name, ...formerNames].map(folded)]));
+  }
+
+  /** The names of the other parties that the account's bookings may have. */
+  async function partyNames(account: Account): Promise<Names> {
+    if (account.kind === 'Community') {
+      const found = await documentsOf(readModels.collection(brands).find(brandsById()));
+      return new Map(found.map(({ brandId, name }) => [brandId, [folded(name)]]));
+    }
+    const found = await documentsOf(readModels.collection(communities).find(communitiesById()));
+    return new Map(found.map(({ communityId, name }) => [communityId, [folded(name)]]));
   }
 
   async function byNumber(account: Account, text: string): Promise<BookingDocument | undefined> {
@@ -89,15 +82,19 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
     /** One page of the bookings that the account may see and that a text finds. */
     async page(account: Account, { text, status, holds = () => true, ...query }: SearchQuery): Promise<SearchedPage> {
       const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
-      const [numbered, names] = await Promise.all([
+      const [numbered, ofSpaces, ofParties] = await Promise.all([
         byNumber(account, text),
-        words.length === 0 ? { spaces: [], others: [] } : named(account),
+        words.length === 0 ? NO_NAMES : spaceNames(account),
+        words.length === 0 ? NO_NAMES : partyNames(account),
       ]);
-      const found = resolved(account, words, names, status);
-      const part = await parts.page(account, found.lists, {
-        ...query,
-        holds: (booking) => booking.bookingId !== numbered?.bookingId && found.holds(booking) && holds(booking),
-      });
+      const found = searched(account, words, ofSpaces, ofParties);
+      const part: BookingPart = found.isName
+        ? await parts.page(account, {
+            ...query,
+            list: { ...found.list, ...defined({ status }) },
+            holds: (booking) => booking.bookingId !== numbered?.bookingId && found.holds(booking) && holds(booking),
+          })
+        : { bookings: [], previous: undefined, next: undefined, ...(query.countUpTo !== undefined && { count: 0 }) };
       const [first, ...rest] = await personalData.openBookings([...(numbered ? [numbered] : []), ...part.bookings]);
       const shown = numbered || first === undefined ? rest : [first, ...rest];
       const isAsked =
@@ -115,92 +112,27 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   };
 }
 
-type Resolved = {
-  readonly lists: readonly BookingList[];
-  readonly holds: (booking: BookingDocument) => boolean;
-  readonly isName: boolean;
-};
+/** Those with some of the words in their names. */
+const withAny = (names: Names, words: readonly string[]): Names =>
+  new Map([...names].filter(([, own]) => words.some((word) => isCalled(own, [word]))));
 
-/** Above this number all words must be in one name: a bit mask records which words a name has. */
-const MAX_MIXED_WORDS = 30;
-
-/**
- * The lists whose bookings have every word in the name of the space or of the counterparty. A list with all words needs no further check;
- * in the others, each name must have some of the words.
- */
-function resolved(
-  account: Account,
-  words: readonly string[],
-  { spaces, others }: Found,
-  status: BookingStatus | undefined,
-): Resolved {
-  const wholly = ({ names }: Named) => isCalled(names, words);
-  const found = { spaces: spaces.filter(wholly), others: others.filter(wholly) };
-  const lists = narrowLists(account, found, status) ?? broadLists(account, found, status);
-  const isName = found.spaces.length + found.others.length > 0;
-  if (words.length < 2 || words.length > MAX_MIXED_WORDS) return { lists, holds: () => true, isName };
-
-  // Some words in one name, the rest in the other.
-  const all = 2 ** words.length - 1;
-  const bitsOf = ({ names }: Named) =>
-    words.reduce((bits, word, index) => (isCalled(names, [word]) ? bits | (1 << index) : bits), 0);
-  const bits = (list: readonly Named[]) => new Map(list.map((one) => [one.id, bitsOf(one)]));
-  const [bitsOfSpaces, bitsOfOthers] = [bits(spaces), bits(others)];
-  const [spaceMasks, otherMasks] = [new Set(bitsOfSpaces.values()), new Set(bitsOfOthers.values())];
-  const partner = (mine: number, theirs: ReadonlySet<number>) =>
-    mine !== 0 && mine !== all && [...theirs].some((other) => other !== all && (mine | other) === all);
-  const mixed = {
-    spaces: spaces.filter(({ id }) => partner(bitsOfSpaces.get(id) ?? 0, otherMasks)),
-    others: others.filter(({ id }) => partner(bitsOfOthers.get(id) ?? 0, spaceMasks)),
+/** Finds the bookings that have every word in the names of the space or of the other party. */
+function searched(account: Account, words: readonly string[], ofSpaces: Names, ofParties: Names) {
+  const [spaces, parties] = [withAny(ofSpaces, words), withAny(ofParties, words)];
+  const isFound = (space: readonly string[] = [], party: readonly string[] = []) =>
+    isCalled([...space, ...party], words);
+  const party = account.kind === 'Community' ? 'brandId' : 'communityId';
+  // If only the spaces, or only the parties, have any of the words, the engine selects the bookings by them.
+  const list: BookingList = {
+    ...(parties.size === 0 && { spaceId: { in: [...spaces.keys()] } }),
+    ...(spaces.size === 0 && { [party]: { in: [...parties.keys()] } }),
   };
-  if (mixed.spaces.length === 0) return { lists, holds: () => true, isName };
   return {
-    lists: [...lists, { ...broad(account, mixed.others, status), spaceId: { in: idsOf(mixed.spaces) } }],
-    holds: ({ spaceId: space, brandId: brand, communityId: community }) =>
-      ((bitsOfSpaces.get(space) ?? 0) | (bitsOfOthers.get(account.kind === 'Community' ? brand : community) ?? 0)) ===
-      all,
-    isName: true,
-  };
-}
-
-type Found = { readonly spaces: readonly Named[]; readonly others: readonly Named[] };
-
-const idsOf = (list: readonly Named[]): number[] => list.map(({ id }) => id);
-
-/** One list per space and account. Undefined if there are too many. */
-function narrowLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] | undefined {
-  const statuses = status === undefined ? BOOKING_STATUSES : [status];
-  const isCommunity = account.kind === 'Community';
-  const listsPerSpace = isCommunity ? 1 : statuses.length;
-  if (found.spaces.length * listsPerSpace + found.others.length * statuses.length > MAX_LISTS) return undefined;
-  const between = (one: Named): BookingList =>
-    isCommunity
-      ? { brandId: brandId(one.id), communityId: account.id }
-      : { brandId: account.id, communityId: communityId(one.communityId ?? one.id) };
-  const withStatus = (list: BookingList): BookingList[] => statuses.map((each) => ({ ...list, status: each }));
-  return [
-    ...found.others.flatMap((other) => withStatus(between(other))),
-    ...found.spaces.flatMap((space): BookingList[] =>
-      isCommunity
-        ? [{ spaceId: spaceId(space.id), ...defined({ status }) }]
-        : withStatus({ ...between(space), spaceId: spaceId(space.id) }),
+    list,
+    holds: (booking: BookingDocument) => isFound(spaces.get(booking.spaceId), parties.get(booking[party])),
+    /** Whether a space or a party, or both together, have all the words. */
+    isName: [undefined, ...spaces.values()].some((space) =>
+      [undefined, ...parties.values()].some((other) => isFound(space, other)),
     ),
-  ];
-}
-
-/** The bookings of the account, filtered by id in the engine. */
-function broadLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] {
-  return [
-    ...(found.others.length > 0 ? [broad(account, found.others, status)] : []),
-    ...(found.spaces.length > 0
-      ? [{ ...broad(account, undefined, status), spaceId: { in: idsOf(found.spaces) } }]
-      : []),
-  ];
-}
-
-function broad(account: Account, others: readonly Named[] | undefined, status: BookingStatus | undefined): BookingList {
-  const among = others && { in: idsOf(others) };
-  return account.kind === 'Community'
-    ? { communityId: account.id, ...defined({ brandId: among, status }) }
-    : { brandId: account.id, ...defined({ communityId: among, status }) };
+  };
 }

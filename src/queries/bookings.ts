@@ -13,6 +13,7 @@ import {
   createBookingPages,
   type Dates,
   isVisibleBooking,
+  ownedBy,
   type PartQuery,
   rangeOf,
   visibleByHour,
@@ -39,9 +40,6 @@ export type BrandRecord = {
   /** Requests that expired unanswered. */
   readonly expired: number;
 };
-
-export const ownedBy = (account: Account) =>
-  account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
 const BRAND: Account = { kind: 'Brand', id: brandId(1) };
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
@@ -130,7 +128,7 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     /** One page of the bookings the account may see, in the order of lists, with their texts opened. */
     async page(account: Account, query: PartQuery & { readonly status?: BookingStatus }): Promise<BookingPage> {
       const { status, ...part } = query;
-      const found = await parts.page(account, [{ ...ownedBy(account), ...defined({ status }) }], part);
+      const found = await parts.page(account, { ...part, list: defined({ status }) });
       return { ...found, bookings: await personalData.openBookings(found.bookings) };
     },
 

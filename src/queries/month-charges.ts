@@ -3,7 +3,7 @@ import type { Account } from '../domain/account.ts';
 import type { Cents, PlainDate } from '../domain/ids.ts';
 import { cents } from '../domain/ids.ts';
 import { type BookingPart, createBookingPages, type PartQuery } from './booking-pages.ts';
-import { byDate, ownedBy } from './bookings.ts';
+import { byDate } from './bookings.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** The money of several bookings, in one currency. Currencies are never added. */
@@ -34,7 +34,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
 
     /** A page of those that were charged, in the order of lists. Their texts stay sealed. */
     async page(account: Account, query: PartQuery): Promise<Omit<BookingPart, 'bookings'> & { bookings: Charged[] }> {
-      const part = await parts.page(account, [ownedBy(account)], { ...query, holds: isCharged });
+      const part = await parts.page(account, { ...query, holds: isCharged });
       return { ...part, bookings: part.bookings.filter(isCharged) };
     },
   };
