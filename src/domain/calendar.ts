@@ -2,21 +2,17 @@ import type { PlainDate, Timestamp } from './ids.ts';
 
 /** Dates and hours of a community are wall-clock times in its IANA zone (docs/decisions/time.md). */
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Whether the text is a real calendar date in the form YYYY-MM-DD; 2026-02-30 is not. */
 export function isPlainDate(text: string): text is PlainDate {
-  const match = DATE.exec(text);
-  if (match === null) return false;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const days = month === 2 && isLeap ? 29 : (DAYS_IN_MONTH[month - 1] ?? 0);
-  return day >= 1 && day <= days;
+  if (!DATE.test(text)) return false;
+  try {
+    return Temporal.PlainDate.from(text).toString() === text;
+  } catch {
+    return false;
+  }
 }
 
 export const isTimeZone = (zone: string): boolean => {
@@ -32,26 +28,8 @@ export const isTimeZone = (zone: string): boolean => {
 const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Timestamps are compared as text, so they are capped at the end of 9999. */
-export function toTimestamp(milliseconds: number): Timestamp {
-  const moment = Math.trunc(Math.min(milliseconds, LAST_MOMENT_MS));
-  const day = Math.floor(moment / DAY_MS);
-  const time = moment - day * DAY_MS;
-  const [hour, minute] = [Math.floor(time / HOUR_MS), Math.floor(time / MINUTE_MS) % 60];
-  const [second, rest] = [Math.floor(time / SECOND_MS) % 60, time % SECOND_MS];
-  return `${beginningOf(day)}${DIGITS[hour]}:${DIGITS[minute]}:${DIGITS[second]}.${String(rest).padStart(3, '0')}Z` as Timestamp;
-}
-
-/** The date prefix of timestamps (since 1970, in UTC), cached: bookings cover few days, and `Date` takes four times as long. */
-function beginningOf(day: number): string {
-  const known = beginnings.get(day);
-  if (known !== undefined) return known;
-  const beginning = new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length);
-  if (beginnings.size >= CACHED_DAYS) beginnings.clear();
-  beginnings.set(day, beginning);
-  return beginning;
-}
-
-const DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+export const toTimestamp = (milliseconds: number): Timestamp =>
+  new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
@@ -102,7 +80,6 @@ export type WallDay = {
  */
 const CACHED_DAYS = 20_000;
 const days = new Map<string, WallDay>();
-const beginnings = new Map<number, string>();
 const todays = new Map<string, WallDay>();
 
 /** The day `date` in `zone`. It has 24 hours, except when the clocks change. */
