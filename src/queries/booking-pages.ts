@@ -17,10 +17,6 @@ export type Direction = 'ascending' | 'descending';
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
 
-/** Those of the bookings that the account may see, by start hour. */
-export const visibleByHour = (account: Account, found: readonly BookingDocument[]): BookingDocument[] =>
-  found.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
-
 /** Where a page ends. The hour is looked up: it never changes. */
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
 

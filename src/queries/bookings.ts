@@ -4,7 +4,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
-import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
+import { brandId, communityId, type PlainDate, type SpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import type { Page } from '../read-models/reader.ts';
 import { inPages } from '../runtime/in-pages.ts';
@@ -16,9 +16,7 @@ import {
   ownedBy,
   type PartQuery,
   rangeOf,
-  visibleByHour,
 } from './booking-pages.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 export type BookingFilter = Dates & { readonly status?: BookingStatus };
@@ -58,20 +56,6 @@ export const byDate = declareQuery(
   [COMMUNITY, { startDate: FROM }],
   [COMMUNITY, { status: 'Pending' }],
   [COMMUNITY, { status: 'Pending', startDate: FROM, endDate: TO }],
-);
-
-const onSpaceDay = declareQuery(
-  bookings,
-  (spaceId: SpaceId, date: PlainDate): Find<BookingDocument> => ({ where: { spaceId, date } }),
-  [toSpaceId(1), FROM],
-);
-
-const onSpaceDays = declareQuery(
-  bookings,
-  (spaceId: SpaceId, from: PlainDate, to: PlainDate): Find<BookingDocument> => ({
-    where: { spaceId, date: { from, to } },
-  }),
-  [toSpaceId(1), FROM, TO],
 );
 
 const inState = declareQuery(
@@ -132,23 +116,13 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
       return { ...found, bookings: await personalData.openBookings(found.bookings) };
     },
 
-    /** The bookings of a space on one day that the account may see, by start hour. Their texts stay sealed. */
-    async onDay(account: Account, spaceId: number, date: PlainDate): Promise<BookingDocument[]> {
-      const day = await documentsOf(readModels.collection(bookings).find(onSpaceDay(toSpaceId(spaceId), date)));
-      return visibleByHour(account, day);
-    },
-
     /**
-     * The bookings between two days that the account may see, of all its spaces or of one, unordered. Texts stay sealed. For a few weeks
-     * at most, because all are in memory.
+     * The bookings between two days that the account may see, in all spaces or in one, in the order of lists. Texts stay sealed. For a
+     * few weeks at most, because all are in memory.
      */
     async between(account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) {
-      const query =
-        spaceId === undefined ? byDate(account, { startDate, endDate }) : onSpaceDays(spaceId, startDate, endDate);
-      const found: BookingDocument[] = [];
-      for await (const { rows } of readModels.collection(bookings).pages(query))
-        for (const row of rows) found.push(row.read());
-      return found.filter((booking) => isVisibleBooking(account, booking));
+      const found = await Array.fromAsync(this.list(account, { startDate, endDate }));
+      return spaceId === undefined ? found : found.filter((booking) => booking.spaceId === spaceId);
     },
 
     /** How many of the bookings the account may see are in this state. */

@@ -4,7 +4,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
-import { type Dates, isVisibleBooking, rangeOf, visibleByHour } from './booking-pages.ts';
+import { type Dates, isVisibleBooking, rangeOf } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -62,7 +62,8 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
       const spaces = [...new Set(of.map(({ spaceId }) => spaceId))];
       const dates = [...new Set(of.map(({ date }) => date))];
       const found = await documentsOf(readModels.collection(bookings).find(onDays(spaces, dates)));
-      return visibleByHour(account, found);
+      const visible = found.filter((booking) => isVisibleBooking(account, booking));
+      return visible.sort((a, b) => a.startHour - b.startHour);
     },
   };
 }

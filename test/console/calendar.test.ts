@@ -87,7 +87,8 @@ test('up to five spaces have tabs, more have a list; the chosen space is kept', 
   expect(month.text).toContain(`href="${day.url.pathname}${day.url.search}"`);
   expect(linksIn(day, 'Day').filter((href) => !href.includes(`space=${space}`))).toEqual([]);
   expect(day.text).toContain(`href="/console/calendar?month=${MONTH}&amp;space=${space}"`);
-  const own = await running.service.core.queries.bookings.onDay({ kind: 'Community', id: HARBOUR }, space ?? 0, FULL);
+  const all = await running.service.core.queries.bookings.between({ kind: 'Community', id: HARBOUR }, FULL, FULL);
+  const own = all.filter(({ spaceId }) => spaceId === space);
   expect(bookingsOn(day)).toEqual(own.map(({ bookingId }) => String(bookingId)));
 
   const tabs = await few.open('/console/calendar');
@@ -108,7 +109,7 @@ test('a month counts approved and pending bookings and shows pending ones first'
 
   const [, space] = spaceIds;
   const { bookings } = running.service.core.queries;
-  const own = await bookings.onDay({ kind: 'Community', id: HARBOUR }, space ?? 0, FULL);
+  const own = await bookings.between({ kind: 'Community', id: HARBOUR }, FULL, FULL, space);
   const waiting = own.filter(({ status }) => status === 'Pending');
   const others = own.filter(({ status }) => status !== 'Pending');
   const ofSpace = await community.open(`/console/calendar?month=${MONTH}&space=${space}`);
@@ -184,10 +185,11 @@ test('cancelled bookings are listed below the schedule of the day and not counte
   const [spaceId] = spaceIds;
   if (spaceId === undefined) throw new Error('There is no space');
   await fillDay(running.service.core, { communityId: HARBOUR, spaceIds: [spaceId], date }, 3);
-  const [booking] = await running.service.core.queries.bookings.onDay(
+  const [booking] = await running.service.core.queries.bookings.between(
     { kind: 'Community', id: HARBOUR },
-    spaceId,
     date,
+    date,
+    spaceId,
   );
   if (booking === undefined) throw new Error('There is no booking');
   const by = { kind: 'Community', id: HARBOUR } as const;

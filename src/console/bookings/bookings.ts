@@ -80,7 +80,7 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
   async function factsFor(account: Account, booking: ReadableBooking): Promise<Facts> {
     const [record, onDay] = await Promise.all([
       queries.bookings.record(booking),
-      queries.bookings.onDay(account, booking.spaceId, booking.date),
+      queries.bookings.between(account, booking.date, booking.date, booking.spaceId),
     ]);
     return { record, sameDay: onDay.filter(({ bookingId }) => bookingId !== booking.bookingId) };
   }
