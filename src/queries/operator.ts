@@ -5,9 +5,9 @@ import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Brand } from '../domain/brand.ts';
-import { brandId, communityId as toCommunityId } from '../domain/ids.ts';
+import { communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -15,30 +15,16 @@ import { brandsById } from './accounts.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { spacesById } from './spaces.ts';
-
-const ofAccount = (account: Account | undefined) =>
-  account === undefined ? {} : { where: { account: accountKey(account) } };
-
-const BRAND: Account = { kind: 'Brand', id: brandId(1) };
+import { webhooksByAccount } from './webhooks.ts';
 
 const keysByAccount = declareQuery(
   apiKeys,
-  (account: Account | undefined): Find<ApiKeyDocument> => ({
-    ...ofAccount(account),
+  (account: AccountKey | undefined): Find<ApiKeyDocument> => ({
+    ...(account !== undefined && { where: { account } }),
     sort: [{ field: 'account' }, { field: 'issuedAt' }],
   }),
   [undefined],
-  [BRAND],
-);
-
-const webhooksByAccount = declareQuery(
-  webhooks,
-  (account: Account | undefined): Find<WebhookDocument> => ({
-    ...ofAccount(account),
-    sort: [{ field: 'account' }, { field: 'createdAt' }],
-  }),
-  [undefined],
-  [BRAND],
+  ['Brand:1'],
 );
 
 /**
@@ -78,10 +64,10 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
 
     /** Every API key, or those of one account, including revoked ones; by account, oldest first. */
     apiKeys: (account?: Account): Promise<ApiKeyDocument[]> =>
-      documentsOf(readModels.collection(apiKeys).find(keysByAccount(account))),
+      documentsOf(readModels.collection(apiKeys).find(keysByAccount(account && accountKey(account)))),
 
     /** Every webhook registration, or those of one account; by account, oldest first. */
     webhooks: (account?: Account): Promise<WebhookDocument[]> =>
-      documentsOf(readModels.collection(webhooks).find(webhooksByAccount(account))),
+      documentsOf(readModels.collection(webhooks).find(webhooksByAccount(account && accountKey(account)))),
   };
 }

@@ -15,9 +15,14 @@ const oldestOfCredential = declareQuery(
   ['apiKey:key_1', 'Brand:1'],
 );
 
-const oldestOf = declareQuery(
+/** Registrations of one account, or all of them; by account, oldest first. */
+export const webhooksByAccount = declareQuery(
   webhooks,
-  (account: AccountKey): Find<WebhookDocument> => ({ where: { account }, sort: [{ field: 'createdAt' }] }),
+  (account: AccountKey | undefined): Find<WebhookDocument> => ({
+    ...(account !== undefined && { where: { account } }),
+    sort: [{ field: 'account' }, { field: 'createdAt' }],
+  }),
+  [undefined],
   ['Brand:1'],
 );
 
@@ -35,6 +40,6 @@ export function createWebhookQueries({ readModels }: QueryDeps) {
 
     /** Every registration of an account, across its credentials, oldest first. For the console. */
     listOfAccount: (account: Account): Promise<WebhookDocument[]> =>
-      documentsOf(readModels.collection(webhooks).find(oldestOf(accountKey(account)))),
+      documentsOf(readModels.collection(webhooks).find(webhooksByAccount(accountKey(account)))),
   };
 }
