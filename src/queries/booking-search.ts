@@ -30,7 +30,7 @@ export type SearchedPage = Omit<BookingPart, 'bookings'> & {
   readonly bookings: readonly ReadableBooking[];
   /** The booking with that number, and whether it matches status, dates and period. */
   readonly numbered: { readonly booking: ReadableBooking; readonly isAsked: boolean } | undefined;
-  /** Whether a space or account visible to this account has that name. */
+  /** Whether each word is in the name of a space or account visible to this account. */
   readonly isName: boolean;
 };
 
@@ -130,9 +130,6 @@ function searched(account: Account, words: readonly string[], ofSpaces: Names, o
   return {
     list,
     holds: (booking: BookingDocument) => isFound(spaces.get(booking.spaceId), parties.get(booking[party])),
-    /** Whether a space or a party, or both together, have all the words. */
-    isName: [undefined, ...spaces.values()].some((space) =>
-      [undefined, ...parties.values()].some((other) => isFound(space, other)),
-    ),
+    isName: isCalled([...spaces.values(), ...parties.values()].flat(), words),
   };
 }
