@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { DocumentStore, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import type { Recorded } from '../../src/domain/events.ts';
 import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
 import { collectionOf } from '../../src/read-models/catalogue.ts';
@@ -10,7 +10,7 @@ import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails
 
 describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
   let database: TestDatabase;
-  let stores: DocumentStore[];
+  let stores: OperatedDocumentStore[];
   let run = 0;
 
   beforeEach(async () => {
@@ -33,8 +33,14 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     createTarget(trails(), await store.open(collectionOf(trails(), `${prefix}-trails`))),
     createTarget(counts, await store.open(collectionOf(counts, `${prefix}-counts`))),
   ];
-  const forget = (targets: readonly Target[]) =>
-    targets.map(({ projection, documents }) => createTarget(projection, documents));
+  /** Continues the work of another process: forgets what it knows, and reads the checkpoint. */
+  const takeOver = async (
+    store: OperatedDocumentStore | undefined,
+    targets: readonly Target[] = [],
+  ): Promise<Target[]> => {
+    await store?.checkpoints();
+    return targets.map(({ projection, documents }) => createTarget(projection, documents));
+  };
 
   async function expectToHold(store: DocumentStore, prefix: string, events: readonly Recorded[]): Promise<void> {
     const found = async (name: string) => {
@@ -58,7 +64,8 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
           // A projector may go back but never skips events.
           const start = Math.min(from, reached);
           // A process that continues the work of another must not rely on its own cache.
-          if (forgets || start > (until[process] ?? 0)) targets[process] = forget(targets[process] ?? []);
+          if (forgets || start > (until[process] ?? 0))
+            targets[process] = await takeOver(stores[process], targets[process]);
           until[process] = Math.min(start + length, events.length);
           const pass = fold(targets[process] ?? [], events.slice(start, start + length));
           if (together && start + length <= reached) work.push(pass);
@@ -66,7 +73,7 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
           reached = Math.max(reached, Math.min(start + length, events.length));
         }
         await Promise.all(work);
-        await fold(forget(targets[0] ?? []), events.slice(reached));
+        await fold(await takeOver(stores[0], targets[0]), events.slice(reached));
         for (const store of stores) await expectToHold(store, prefix, events);
       }),
       { numRuns: 25 },
