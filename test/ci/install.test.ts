@@ -48,7 +48,9 @@ const outcomes = (ended: readonly { code: number; isThere: boolean }[]) =>
   ended.map(({ code, isThere }) => ({ code, isThere }));
 
 test('one of several scripts installs, and the others wait for it', async () => {
-  const ended = await Promise.all([install(), install(), install(), install()]);
+  // Long enough for all of them to start meanwhile, also on a busy machine.
+  const slowly = { NPM_TAKES_MS: '2000' };
+  const ended = await Promise.all(Array.from({ length: 4 }, () => install([], slowly)));
   expect(outcomes(ended)).toEqual(Array(4).fill({ code: 0, isThere: true }));
   expect(await calls()).toEqual(['ci --omit=dev']);
   expect(ended.filter(({ stderr }) => /waiting/i.test(stderr))).toHaveLength(3);
