@@ -28,6 +28,7 @@ const TABLES = `
     checkpoint INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
+  -- The consumer that handles the events of a group. The beat grows whenever it stores its checkpoint.
   CREATE TABLE IF NOT EXISTS active_consumers (
     group_name TEXT PRIMARY KEY,
     consumer   TEXT NOT NULL,
