@@ -508,7 +508,7 @@ test('a test delivery is sent once and marked as a test', async () => {
   expect(request?.headers['x-service-signature']).toBe(plainSignature(signingSecret, request?.body ?? ''));
 });
 
-test('deliveries are listed newest first, by state, page by page', async () => {
+test('deliveries are listed newest first, by state', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   await venue.register(BRAND, receiver.url);
@@ -531,9 +531,6 @@ test('deliveries are listed newest first, by state, page by page', async () => {
     deliveries.map(({ body }) => JSON.parse(body).data.bookingId);
   const firstPage = await webhooks.listDeliveries({ webhookId, limit: 2 });
   expect(bookings(firstPage)).toEqual([4, 3]);
-  const before = firstPage.at(-1)?.createdAt;
-  if (before === undefined) throw new Error('no page');
-  expect(bookings(await webhooks.listDeliveries({ webhookId, before }))).toEqual([2, 1, 0]);
   expect(bookings(await webhooks.listDeliveries({ webhookId, state: 'Failed' }))).toEqual([2]);
   expect(bookings(await webhooks.listDeliveries({ webhookId, state: 'Delivered', limit: 3 }))).toEqual([4, 3, 1]);
   expect(await webhooks.listDeliveries({ webhookId, state: 'Cancelled' })).toEqual([]);

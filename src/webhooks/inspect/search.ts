@@ -21,8 +21,6 @@ export type DeliveryCursor = Pick<DeliveryDocument, 'createdAt' | 'deliveryId'>;
 export type ListDeliveries = {
   readonly webhookId: string;
   readonly state?: DeliveryState;
-  /** Only deliveries created before then, for paging. */
-  readonly before?: Timestamp;
   /** Default 100. */
   readonly limit?: number;
 };
@@ -150,16 +148,11 @@ export async function openDeliverySearch(deps: {
     return merged(sources, (a, b) => compare(a, b, direction));
   }
 
-  async function list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
-    const from = before && { createdAt: before, deliveryId: '' };
+  async function list({ webhookId, state, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
     const found: DeliveryDocument[] = [];
     if (limit === 0) return found;
-    for await (const delivery of inStates(
-      { webhookIds: [webhookId], ...defined({ state }) },
-      'descending',
-      from,
-      limit,
-    ))
+    const which = { webhookIds: [webhookId], ...defined({ state }) };
+    for await (const delivery of inStates(which, 'descending', undefined, limit))
       if (found.push(delivery) === limit) break;
     return found;
   }
