@@ -4,7 +4,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
-import { brandId, communityId, type PlainDate, type SpaceId } from '../domain/ids.ts';
+import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import type { Page } from '../read-models/reader.ts';
 import { inPages } from '../runtime/in-pages.ts';
@@ -19,7 +19,7 @@ import {
 } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 
-export type BookingFilter = Dates & { readonly status?: BookingStatus };
+export type BookingFilter = Dates & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
 
 /** A part of a long list. */
 export type BookingRows = Page<BookingDocument>;
@@ -46,8 +46,8 @@ const TO = '2026-12-31' as PlainDate;
 
 export const byDate = declareQuery(
   bookings,
-  (account: Account, { status, ...dates }: BookingFilter): Find<BookingDocument> => ({
-    where: { ...ownedBy(account), ...defined({ status, date: rangeOf(dates) }) },
+  (account: Account, { status, spaceId, ...dates }: BookingFilter): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), ...defined({ status, spaceId, date: rangeOf(dates) }) },
     sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
   }),
   [BRAND, {}],
@@ -56,6 +56,8 @@ export const byDate = declareQuery(
   [COMMUNITY, { startDate: FROM }],
   [COMMUNITY, { status: 'Pending' }],
   [COMMUNITY, { status: 'Pending', startDate: FROM, endDate: TO }],
+  [COMMUNITY, { spaceId: toSpaceId(1), startDate: FROM, endDate: TO }],
+  [BRAND, { spaceId: toSpaceId(1), startDate: FROM, endDate: FROM }],
 );
 
 const inState = declareQuery(
@@ -120,9 +122,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
      * The bookings between two days that the account may see, in all spaces or in one, in the order of lists. Texts stay sealed. For a
      * few weeks at most, because all are in memory.
      */
-    async between(account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) {
-      const found = await Array.fromAsync(this.list(account, { startDate, endDate }));
-      return spaceId === undefined ? found : found.filter((booking) => booking.spaceId === spaceId);
+    between(account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) {
+      return Array.fromAsync(this.list(account, { startDate, endDate, ...defined({ spaceId }) }));
     },
 
     /** How many of the bookings the account may see are in this state. */
