@@ -110,6 +110,10 @@ async function expectToEqualTheLog<D extends object>(readModels: ReadModels, pro
   expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
 }
 
+/** On a busy machine, a process that misses heartbeats counts as dead for a moment, and its read models as unattended. */
+const expectToBeHealthy = (readModels: LiveReadModels) =>
+  eventually(async () => expect(await readModels.status()).toEqual({ lag: 0, caughtUp: true, problems: [] }));
+
 /** A projection that rejects the events of a stream while `isBroken` returns true. */
 const fragile = (isBroken: () => boolean, stream = 'space-3'): AnyProjection => ({
   ...counts,
@@ -146,13 +150,16 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await readable(10_000)).toBe(true);
     for (let round = 0; round < 5; round++) {
       const position = await appendMany(20);
-      expect(await Promise.all([readModels.waitFor(position), elsewhere.waitFor(position)])).toEqual([true, true]);
+      const reached = await Promise.all(
+        [readModels, elsewhere].map((reader) => reader.waitFor(position, { timeoutMs: 20_000 })),
+      );
+      expect(reached).toEqual([true, true]);
       for (const reader of [readModels, elsewhere]) {
         await expectToEqualTheLog(reader, trails());
         await expectToEqualTheLog(reader, counts);
       }
     }
-    expect(await elsewhere.status()).toEqual({ lag: 0, caughtUp: true, problems: [] });
+    await expectToBeHealthy(elsewhere);
     expect(logger.error).not.toHaveBeenCalled();
   });
 
@@ -263,7 +270,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
 
     broken = false;
     expect(await elsewhere.waitFor(position, { projections: [counts], timeoutMs: 10_000 })).toBe(true);
-    expect(await elsewhere.status()).toEqual({ lag: 0, caughtUp: true, problems: [] });
+    await expectToBeHealthy(elsewhere);
     await expectToEqualTheLog(elsewhere, counts);
   });
 
