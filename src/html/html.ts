@@ -110,9 +110,9 @@ function siteAfter(before: string): Site {
   };
   if (/<!--(?!.*-->)/s.test(before)) refuse('inside a comment');
   if (/<(script|style)\b[^>]*>(?!.*<\/\1)/is.test(before)) refuse('inside a script or a style');
-  const tag = openTag(before);
-  if (tag === undefined) return /<(title|textarea|option)\b(?!.*<\/\1)/is.test(before) ? 'plain' : 'text';
-  const attribute = /([^\s"'=<>/]+)=(?:"[^"]*|'[^']*)$/.exec(withoutClosedValues(tag));
+  const tag = before.replace(CLOSED_MARKUP, '');
+  if (tag === '') return /<(title|textarea|option)\b(?!.*<\/\1)/is.test(before) ? 'plain' : 'text';
+  const attribute = /([^\s"'=<>/]+)=(?:"[^"]*|'[^']*)$/.exec(tag.replaceAll(CLOSED_VALUE, ''));
   if (attribute === null) {
     if (/[=\s]*=\s*$/.test(tag)) refuse('an attribute without quotes');
     return 'attribute';
@@ -122,27 +122,11 @@ function siteAfter(before: string): Site {
   return URL_ATTRIBUTES.test(name) && /=["']$/.test(tag) ? 'url' : 'attribute';
 }
 
-/** The tag left open at the end of `before`; undefined between tags. */
-function openTag(before: string): string | undefined {
-  let start: number | undefined;
-  let quote: string | undefined;
-  for (let index = 0; index < before.length; index += 1) {
-    const character = before[index];
-    if (start === undefined) {
-      if (character === '<' && /[a-z/]/i.test(before[index + 1] ?? '')) start = index;
-    } else if (quote !== undefined) {
-      if (character === quote) quote = undefined;
-    } else if (character === '"' || character === "'") {
-      quote = character;
-    } else if (character === '>') {
-      start = undefined;
-    }
-  }
-  return start === undefined ? undefined : before.slice(start);
-}
+/** Texts and complete tags, up to the tag that is left open at the end, if there is one. */
+const CLOSED_MARKUP = /^(?:[^<]|<(?![a-z/])|<[a-z/](?:[^"'>]|"[^"]*"|'[^']*')*>)*/i;
 
-/** Drops complete attribute values, so that a quote that remains belongs to the value still open. */
-const withoutClosedValues = (tag: string): string => tag.replace(/=(?:"[^"]*"|'[^']*')/g, '=""').replace(/=""/g, '');
+/** A complete attribute value. Without them, a quote that remains belongs to the value still open. */
+const CLOSED_VALUE = /=(?:"[^"]*"|'[^']*')/g;
 
 /**
  * A user-chosen name or short text, isolated from the text around it, so that neither changes the direction of the other (Unicode
