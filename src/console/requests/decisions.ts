@@ -16,7 +16,7 @@ import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
 import { pendingIn } from './inbox-reads.ts';
-import { following, inboxPath, listOfForm, pageWith, type RequestList } from './request-list.ts';
+import { following, inboxPath, listOfForm, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
@@ -191,9 +191,12 @@ async function nextRequestPath(
   // An open page finds the next request itself.
   if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
   const ordered = await pendingIn(queries, account, list);
-  const next = following(list, ordered, answered);
-  if (next === undefined) return inboxPath({ ...list, after: undefined });
+  // Without the answered request, the one that follows it is on the same page. After the last one, the list begins again.
+  const later = following(list, ordered, answered);
+  const page = later === undefined ? { ...list, after: undefined } : list;
+  const next = later ?? ordered[0];
+  if (next === undefined) return inboxPath(page);
   // Keeps the selection.
   const picked = form.all('id').filter((id) => id !== String(answered.bookingId));
-  return `${inboxPath(pageWith(list, ordered, next), { picked })}#request-${next.bookingId}`;
+  return `${inboxPath(page, { picked })}#request-${next.bookingId}`;
 }

@@ -184,22 +184,14 @@ export function pageOf<R extends Request>(list: RequestList, ordered: readonly R
   };
 }
 
-/** The request to go on to after one was answered: the one that follows it in the list, or else the first. */
-export const following = <R extends Request>(
+/** The request that follows one that was answered. */
+export function following<R extends Request>(
   list: RequestList,
   ordered: readonly R[],
   answered: Request,
-): R | undefined => {
+): R | undefined {
   const cursor = cursorOf(list, answered);
-  return ordered.find((request) => comesAfter(cursorOf(list, request), cursor)) ?? ordered[0];
-};
-
-/** The page of the list on which a request is found. */
-export function pageWith<R extends Request>(list: RequestList, ordered: readonly R[], request: R): RequestList {
-  const index = ordered.indexOf(request);
-  const onPage = pageOf(list, ordered).rows.includes(request);
-  const before = ordered[index - 1];
-  return onPage ? list : { ...list, after: before === undefined ? undefined : cursorOf(list, before) };
+  return ordered.find((request) => comesAfter(cursorOf(list, request), cursor));
 }
 
 /** Whether an open page has room for more rows. */
