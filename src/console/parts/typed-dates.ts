@@ -9,14 +9,16 @@ import { monthName, pad, shortDate } from './formats.ts';
  * would follow the browser's language and show 11/12/2026 to one reader and 12/11/2026 to another.
  */
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\\s+)?';
-/** `20 Nov 2026`, `Friday, 20 November 2026`. */
-const IN_WORDS = new RegExp(`^${WEEKDAY}(\\d{1,2})\\.?\\s+([a-z]{3,9})\\.?,?\\s+(\\d{4})$`, 'i');
-/** In dates with points the day always comes first. */
-const WITH_POINTS = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$/;
-/** Unambiguous, because the year comes first. */
-const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/;
+const FORMATS = [
+  // Unambiguous, because the year comes first.
+  /^(?<year>\d{4})[-/](?<month>\d{1,2})[-/](?<day>\d{1,2})$/,
+  // With points the day always comes first.
+  /^(?<day>\d{1,2})\.\s?(?<month>\d{1,2})\.\s?(?<year>\d{4})$/,
+  // `20 Nov 2026`, `Friday, 20 November 2026`.
+  new RegExp(`^${WEEKDAY}(?<day>\\d{1,2})\\.?\\s+(?<month>[a-z]{3,9})\\.?,?\\s+(?<year>\\d{4})$`, 'i'),
+];
 const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
 
 /**
@@ -47,24 +49,17 @@ export function readDate(text: string): Parsed<{ readonly date: PlainDate }> {
 }
 
 function partsOf(typed: string): { year: string; month: number; day: number } | undefined {
-  const [, isoYear, isoMonth, isoDay] = ISO.exec(typed) ?? [];
-  if (isoYear !== undefined) return { year: isoYear, month: Number(isoMonth), day: Number(isoDay) };
-  const [, pointDay, pointMonth, pointYear] = WITH_POINTS.exec(typed) ?? [];
-  if (pointYear !== undefined) return { year: pointYear, month: Number(pointMonth), day: Number(pointDay) };
-  const [, day, word = '', year] = IN_WORDS.exec(typed) ?? [];
-  const month = monthOf(word);
-  return year === undefined || month === undefined ? undefined : { year, month, day: Number(day) };
+  const parts = FORMATS.map((format) => format.exec(typed)?.groups).find((groups) => groups !== undefined);
+  const { year = '', month: word = '', day } = parts ?? {};
+  const month = /^\d/.test(word) ? Number(word) : monthOf(word);
+  return month === undefined ? undefined : { year, month, day: Number(day) };
 }
 
 /** 1 to 12: `Nov`, `November`, and `Sept`. */
 function monthOf(word: string): number | undefined {
   const letters = word.toLowerCase();
-  const number = MONTHS.indexOf(letters.slice(0, 3)) + 1;
-  if (number === 0) return undefined;
-  const [long = ''] = monthName(`2026-${pad(number)}`)
-    .toLowerCase()
-    .split(' ');
-  return [long, long.slice(0, 3), long.slice(0, 4)].includes(letters) ? number : undefined;
+  const index = MONTHS.findIndex((name) => [name, name.slice(0, 3), name.slice(0, 4)].includes(letters));
+  return index === -1 ? undefined : index + 1;
 }
 
 /**
