@@ -77,16 +77,16 @@ export function createPageHandler(deps: PageHandlerDeps) {
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply, current: CurrentSession): Promise<Visit> {
     const { user, session } = current;
-    const { account } = session;
+    const zone = readerZone(request.cookies[ZONE_COOKIE]);
+    const visited = await renderer.visitedAccount(session.account, zone);
     const csrf = sessions.csrfToken(current);
     const [owner, owners] = [sessions.ownerOf(csrf), sessions.ownersOf(current)];
     const takesNone = request.method === 'POST' || isRefresh(request);
     const restored = takesNone ? undefined : takeSavedForm(cookies, request, reply, owner, owners);
     return {
       user,
-      account,
-      accountName: await renderer.nameOf(account),
-      context: { actor: { kind: 'user', id: user.id, account }, correlationId: request.id },
+      ...visited,
+      context: { actor: { kind: 'user', id: user.id, account: session.account }, correlationId: request.id },
       params: stringsOf(request.params),
       query: new Form(request.query),
       form: new Form(request.body),
@@ -94,7 +94,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       csrf,
       settings,
       now: clock(),
-      zone: readerZone(request.cookies[ZONE_COOKIE]),
+      zone,
     };
   }
 
@@ -111,8 +111,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
     if (!('missing' in answer)) return answer;
     const elsewhere: NamedAccount[] = [];
     for (const other of await renderer.othersOf(visit)) {
-      const { account, name } = other;
-      if ('main' in (await handler({ ...visit, account, accountName: name }))) elsewhere.push(other);
+      const visited = await renderer.visitedAccount(other.account, visit.zone);
+      if ('main' in (await handler({ ...visit, ...visited }))) elsewhere.push(other);
     }
     return elsewhere.length === 0 ? answer : switchPage(visit, elsewhere, url);
   }

@@ -10,12 +10,20 @@ import { contentOf, type NamedAccount, printedHead, rail } from './parts/frame.t
 import type { PageDeps } from './parts/routes.ts';
 import type { Visit } from './parts/visit.ts';
 
+type VisitedAccount = Pick<Visit, 'account' | 'accountName' | 'accountZone'>;
+
 export type PageRenderer = ReturnType<typeof createPageRenderer>;
 
 /** Renders the page of a handler in the frame with the account and its menu. */
 export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const nameOf = async (account: Account): Promise<string> =>
     (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
+
+  /** What a visit holds of the account that it is for. */
+  async function visitedAccount(account: Account, zone: string): Promise<VisitedAccount> {
+    const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
+    return { account, accountName: await nameOf(account), accountZone: community?.timeZone ?? zone };
+  }
 
   /** The user's other accounts. */
   const othersOf = ({ user, account }: Visit): Promise<NamedAccount[]> =>
@@ -37,7 +45,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   }
 
   return {
-    nameOf,
+    visitedAccount,
     othersOf,
 
     /** @param live the page's mark in the live feed; undefined for one that does not update itself */
@@ -48,17 +56,13 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       shown: Shown,
       live: string | undefined,
     ): Promise<FastifyReply> {
-      const { account, accountName, now } = visit;
+      const { account, accountName, accountZone, now } = visit;
       const status = shown.status ?? (hasProblems(shown.problems ?? {}) ? 422 : 200);
-      const [community, others, pending] = await Promise.all([
-        account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
-        othersOf(visit),
-        pendingOf(account),
-      ]);
+      const [others, pending] = await Promise.all([othersOf(visit), pendingOf(account)]);
       const frame = rail(visit, { others, pending, path: url });
       const counted = shown.isCounted && pending ? `(${pending}) ${shown.title}` : shown.title;
       const title = status === 422 ? `Error: ${shown.title}` : counted;
-      const main = html`${printedHead(accountName, now, community?.timeZone ?? visit.zone)}${contentOf(shown)}`;
+      const main = html`${printedHead(accountName, now, accountZone)}${contentOf(shown)}`;
       return sendPage(reply, status, page({ title, main, rail: frame, ...defined({ flash: shown.flash, live }) }));
     },
   };

@@ -45,21 +45,17 @@ export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic })
 /** The changes of the account: its spaces and fees, keys, webhooks, members and apps, with times and actors. */
 export function historyPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async (visit) => {
-    const { account, accountName, query, zone: readers, via } = visit;
+    const { account, accountName, query, accountZone: zone, via } = visit;
     const offered = TOPICS.filter(({ only }) => only === undefined || only === account.kind);
     const of = query.text('of') || undefined;
     const topic = of === undefined ? offered.find((one) => one.topic === query.text('topic'))?.topic : undefined;
-    const [community, cursors] = await Promise.all([
-      account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
-      cursorsIn(account, query),
-    ]);
+    const cursors = await cursorsIn(account, query);
     const filter = defined({ topic, of });
     const { changes, ...beside } = await queries.accountHistory.page(account, {
       ...filter,
       ...cursors,
       limit: PER_PAGE,
     });
-    const zone = community?.timeZone ?? readers;
     const single = of === undefined ? undefined : changes[0];
     const only = single && html`Only ${subjectText(single)}. `;
     return {

@@ -64,12 +64,13 @@ ${!isWrong && filterTabs(asked)}
     };
   });
 
-  async function list({ account, now, query }: Visit, asked: Asked): Promise<Html> {
+  async function list({ account, accountZone, now, query }: Visit, asked: Asked): Promise<Html> {
     const { when, state, typed } = asked;
-    const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
+    // A brand's bookings are in several zones.
+    const zone = account.kind === 'Community' ? accountZone : undefined;
     const part = {
       ...readRange(typed).dates,
-      ...(when !== 'all' && { period: { is: when, now, ...defined({ zone: community?.timeZone }) } }),
+      ...(when !== 'all' && { period: { is: when, now, ...defined({ zone }) } }),
       ...(state !== undefined && {
         status: statusIn(state),
         holds: (booking: BookingDocument) => stateOf(booking) === state,

@@ -16,11 +16,10 @@ const PER_PAGE = 30;
 
 /** What brands were charged and refunded for the events of a month: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, async ({ account, query, zone: readers, now, settings }) => {
+  routes.get(PATH, async ({ account, query, accountZone, now, settings }) => {
     const isCommunity = account.kind === 'Community';
-    const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || readers;
     const asked = query.text('month');
-    const month = isMonth(asked) ? asked : localMonth(now, zone);
+    const month = isMonth(asked) ? asked : localMonth(now, accountZone);
     const range = { startDate: firstOf(month), endDate: lastOf(month) };
     const [totals, { bookings, ...pages }] = await Promise.all([
       queries.monthCharges.totals(account, range),

@@ -1,5 +1,4 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import type { Account } from '../../domain/account.ts';
 import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../domain/calendar.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
@@ -24,8 +23,8 @@ const MOST_CANCELLED = 20;
 
 /** A community's month and day views, of all its spaces or of one. */
 export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
-  community.get(PATH, async ({ account, query, now }) => {
-    const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(account)]);
+  community.get(PATH, async ({ account, accountZone: zone, query, now }) => {
+    const spaces = await queries.spaces.list(account);
     const today = localDate(now, zone);
     const asked = query.text('month');
     const month = isMonth(asked) ? asked : today.slice(0, 7);
@@ -55,10 +54,10 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     };
   });
 
-  community.get(`${PATH}/:date`, async ({ account, query, now, params }) => {
+  community.get(`${PATH}/:date`, async ({ account, accountZone: zone, query, now, params }) => {
     const date = params.date ?? '';
     if (!isPlainDate(date)) return missing('day');
-    const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(account)]);
+    const spaces = await queries.spaces.list(account);
     const chosen = chosenOf(spaces, query);
     const bookings = await queries.bookings.between(account, date, date, chosen.space?.spaceId);
     const space = chosen.space?.spaceId.toString();
@@ -81,8 +80,6 @@ ${
 }`,
     };
   });
-
-  const zoneOf = async ({ id }: Account): Promise<string> => (await queries.spaces.community(id))?.timeZone ?? 'UTC';
 }
 
 const isHeld = ({ status }: BookingDocument): boolean => status !== 'Cancelled';

@@ -20,6 +20,8 @@ export type Visit<A extends Account = Account> = {
   /** The account that the user currently acts for. */
   readonly account: A;
   readonly accountName: string;
+  /** The time zone of a community, on whose pages all times are in it. For a brand, that of the reader. */
+  readonly accountZone: string;
   /** The context of the commands that this request issues. */
   readonly context: CommandContext;
   readonly params: Readonly<Record<string, string>>;

@@ -88,11 +88,8 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
     const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    const [reasons, zone] = await Promise.all([
-      recentReasons(queries, visit.account),
-      queries.spaces.community(visit.account.id),
-    ]);
-    return html`<p class="muted" id="request-count" data-live-region>${counted(ordered.length, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}.${zone && ` All times are ${zoneName(zone.timeZone)}.`}</p>
+    const reasons = await recentReasons(queries, visit.account);
+    return html`<p class="muted" id="request-count" data-live-region>${counted(ordered.length, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
 ${bar(visit, list, rows, addedTo(list, ordered))}${
   rows.length === 0
     ? nothing(visit, list, ordered.length)
