@@ -10,24 +10,25 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
 const CACHED_KEYS = 10_000;
 
 /** Authenticates API keys. Malformed keys are refused without a look-up, revoked ones within 2 s, even if the read models lag. */
-export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyByHash' | 'freshKey'>): Authenticate {
+export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyByHash' | 'key'>): Authenticate {
   /** The account of a key never changes; its validity is checked each time. */
   const callers = createLruCache<string, Caller>(CACHED_KEYS);
 
-  async function lookUp(token: string): Promise<Caller | undefined> {
+  async function callerOf(token: string): Promise<Caller | undefined> {
     if (!isApiKey(token)) return undefined;
     const key = await credentials.keyByHash(hashApiKey(token));
     if (key === undefined || key.revoked) return undefined;
     const { account, permissions, apiKeyId } = key;
-    const caller: Caller = callers.get(token) ?? { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
+    const caller: Caller = { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
     callers.set(token, caller);
     return caller;
   }
 
   return async (token) => {
     const caller = callers.get(token);
-    const key = caller && credentials.freshKey(caller.credential.id);
-    return key === undefined ? lookUp(token) : key.revoked ? undefined : caller;
+    if (caller === undefined) return callerOf(token);
+    const key = await credentials.key(caller.credential.id);
+    return key === undefined || key.revoked ? undefined : caller;
   };
 }
 

@@ -3,7 +3,6 @@ import type { ApiKeyIssued } from '../domain/events.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 import { LogUnavailable } from '../runtime/unavailable.ts';
 import { API_KEY_INDEX, compareWithLog } from '../store-identity/log-progress.ts';
 
@@ -12,7 +11,6 @@ const KEYS: Collection<IndexedKey> = { name: 'apiKeyIndex', kind: 'record', inde
 
 /** The shortest interval between searches for unknown keys. */
 const SEARCH_EVERY_MS = 1_000;
-const CACHED_KEYS = 10_000;
 
 /** Finds the id, and thus the stream, of an API key by its hash. Stored as records, so that it does not depend on a projection. */
 export type ApiKeyIndex = {
@@ -34,7 +32,6 @@ export async function openApiKeyIndex(deps: {
 }): Promise<ApiKeyIndex> {
   const { events, shown } = deps;
   const keys = await deps.documents.open(KEYS);
-  const cached = createLruCache<string, ApiKeyId>(CACHED_KEYS);
   let searching: Promise<void> | undefined;
   let searchedAt = Number.NEGATIVE_INFINITY;
 
@@ -48,9 +45,7 @@ export async function openApiKeyIndex(deps: {
   }
 
   async function lookUp(hash: string): Promise<ApiKeyId | undefined> {
-    const id = (await keys.get(hash))?.document.apiKeyId;
-    if (id !== undefined) cached.set(hash, id);
-    return id;
+    return (await keys.get(hash))?.document.apiKeyId;
   }
 
   return {
@@ -59,7 +54,7 @@ export async function openApiKeyIndex(deps: {
     },
 
     async idOf(hash) {
-      const id = cached.get(hash) ?? (await lookUp(hash));
+      const id = await lookUp(hash);
       if (id !== undefined) return id;
       if (performance.now() - searchedAt < SEARCH_EVERY_MS) return undefined;
       if (events.outage.since() !== undefined) {

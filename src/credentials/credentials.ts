@@ -25,9 +25,7 @@ const CACHED_KEYS = 10_000;
 export type Credentials = {
   /** The key with this hash. @throws {Unavailable} if the log cannot be read */
   keyByHash(hash: string): Promise<ApiKey | undefined>;
-  /** The key with this id if its state is cached and fresh. Every request calls this. */
-  freshKey(apiKeyId: string): ApiKey | undefined;
-  /** The key with this id. @throws {Unavailable} if the log cannot be read */
+  /** The key with this id. Every request calls this. @throws {Unavailable} if the log cannot be read */
   key(apiKeyId: string): Promise<ApiKey | undefined>;
   /** A registration, removed ones included. @throws {Unavailable} if the log cannot be read */
   webhook(webhookId: string): Promise<LiveWebhook | undefined>;
@@ -75,7 +73,6 @@ export async function openCredentials(deps: {
 
   return {
     key,
-    freshKey: (id) => keys.fresh(streamOf.apiKey(id)),
     async keyByHash(hash) {
       const id = await keyIndex.idOf(hash);
       if (id === undefined) return undefined;

@@ -28,8 +28,6 @@ export type LiveStates<S> = {
    * @throws {LogUnavailable} if the log cannot be read and no state is known
    */
   get(stream: string): Promise<S | undefined>;
-  /** The cached state of a stream if it is fresh: the result of `get` without a promise. */
-  fresh(stream: string): S | undefined;
   /** Drops the state of a stream that this process has just appended to. */
   forget(stream: string): void;
 };
@@ -80,11 +78,6 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return reading;
   }
 
-  function fresh(stream: string): S | undefined {
-    const known = cached.get(stream);
-    return known !== undefined && performance.now() - known.at < FRESH_MS ? known.state : undefined;
-  }
-
   /** What is known of a stream while the log is unavailable. A key that ended according to any source has ended. */
   async function lastKnown(stream: string, cause: unknown): Promise<S> {
     const at = performance.now();
@@ -105,11 +98,9 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
   }
 
   return {
-    fresh,
-
     async get(stream) {
-      const known = fresh(stream);
-      if (known !== undefined) return known;
+      const known = cached.get(stream);
+      if (known !== undefined && performance.now() - known.at < FRESH_MS) return known.state;
       const limitMs = patienceMs();
       if (limitMs <= 0) return lastKnown(stream, undefined);
       const began = performance.now();
