@@ -1,5 +1,5 @@
 import type { BaseLogger } from 'pino';
-import { LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
+import { LOG_START, type Position } from '../event-store/event-store.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { obtainSealKey } from './seal-key.ts';
 import { openSealRecords } from './seal-records.ts';
@@ -25,7 +25,7 @@ export function createSealRole(
 
   async function sealNewEvents(): Promise<void> {
     // Read before sealing, so that later events trigger the next seal.
-    const end = (await lastEvent(events))?.position ?? LOG_START;
+    const end = (await events.lastEvent())?.position ?? LOG_START;
     sealing ??= await openSealing(deps);
     const { seal, copyProblems } = sealing;
     if (end === sealedUpTo && copyProblems.size === 0) return;

@@ -22,7 +22,7 @@ export type SealSettings = {
 };
 
 export type SealingDeps = {
-  readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+  readonly events: Pick<EventStore, 'readAll' | 'readStream' | 'lastEvent'>;
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
   readonly secretKey: SecretKey;

@@ -35,7 +35,7 @@ const EVENTS_PER_FILE = 50_000;
 export const SECRET_KEY_FILE = 'secret.key';
 
 export type BackUp = {
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
   readonly documents: Pick<OperatedDocumentStore, 'collections' | 'open'>;
   readonly logId: string;
   readonly engines: Engines;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
-import { type EventStore, LOG_START, lastEvent, logEnd, type Position } from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SteadyClock } from '../runtime/steady-clock.ts';
 import { isOff, lengthOf, offsetOf, SET_MS, TOLERANCE_MS } from './deviation.ts';
@@ -31,7 +31,7 @@ const IF_RIGHT = 'If it is right now, run: venue clock accept';
  */
 export async function openMachineClock(deps: {
   readonly documents: DocumentStore;
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'lastEvent'>;
   readonly wall: Clock;
   readonly steady: SteadyClock;
 }) {
@@ -52,7 +52,7 @@ export async function openMachineClock(deps: {
 
   /** How far the last event lies ahead, in milliseconds. */
   async function lastEventAhead({ acceptedAt = LOG_START, longestShift = 0 }: ClockRecord): Promise<number> {
-    const last = await lastEvent(events);
+    const last = await events.lastEvent();
     if (last === undefined || last.position <= acceptedAt || typeof last.metadata.at !== 'string') return 0;
     return Date.parse(last.metadata.at) - longestShift - wall();
   }

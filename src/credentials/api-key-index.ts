@@ -26,7 +26,7 @@ export type ApiKeyIndex = {
 /** Searches the log for keys missing from the index, as after a restore of older records. */
 export async function openApiKeyIndex(deps: {
   readonly documents: DocumentStore;
-  readonly events: Pick<EventStore, 'readAll' | 'outage'>;
+  readonly events: Pick<EventStore, 'readAll' | 'lastEvent' | 'outage'>;
   /** Looks a hash up in the read model while the log is unavailable. */
   readonly shown: (hash: string) => Promise<ApiKeyId | undefined>;
 }): Promise<ApiKeyIndex> {

@@ -47,17 +47,14 @@ export type Appended = {
 };
 
 export type ReadStream = {
-  /** First revision to read, inclusive. Default: the start (forward) or the end (backward). */
+  /** First revision to read, inclusive. Default: 0. */
   readonly from?: number;
-  readonly direction?: 'forward' | 'backward';
   readonly limit?: number;
 };
 
 export type ReadAll = {
-  /** Exclusive: a forward read returns the events after it, a backward read those before it. Default: everything. */
   readonly after?: Position;
   readonly types?: readonly string[];
-  readonly direction?: 'forward' | 'backward';
   readonly limit?: number;
 };
 
@@ -118,7 +115,11 @@ export type EventStore = {
   /** Reads one stream; a stream that does not exist reads as empty. */
   readStream(stream: string, options?: ReadStream): AsyncIterable<StoredEvent>;
 
+  /** Reads the log up to its end as of the start of the read. */
   readAll(options?: ReadAll): AsyncIterable<StoredEvent>;
+
+  /** The last event in the log, if there is any. */
+  lastEvent(): Promise<StoredEvent | undefined>;
 
   /** Catch-up subscription. Never ends by itself: after any failure it resumes from the last position, with backoff. */
   subscribe(options: Subscribe): AsyncIterable<Batch>;
@@ -170,15 +171,9 @@ export type EventStoreOperations = {
 /** An event store as an adapter opens it. */
 export type OperatedEventStore = EventStore & EventStoreOperations;
 
-/** The last event in the log, if there is any. */
-export async function lastEvent(events: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> {
-  for await (const event of events.readAll({ direction: 'backward', limit: 1 })) return event;
-  return undefined;
-}
-
 /** The position of the last event in the log; `LOG_START` if there is none. */
-export const logEnd = async (events: Pick<EventStore, 'readAll'>): Promise<Position> =>
-  (await lastEvent(events))?.position ?? LOG_START;
+export const logEnd = async (events: Pick<EventStore, 'lastEvent'>): Promise<Position> =>
+  (await events.lastEvent())?.position ?? LOG_START;
 
 /** Optimistic concurrency conflict: another writer appended to the stream first. */
 export class WrongExpectedRevision extends Error {

@@ -7,7 +7,7 @@ import { compareWithLog, forgetProgress, SUBJECT_KEYS } from '../store-identity/
 import { destroyIn, subjectKeys } from './subject-keys.ts';
 
 type Deps = {
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
   readonly documents: Pick<DocumentStore, 'open'>;
 };
 

@@ -60,7 +60,7 @@ export const openReadModelLeases = (deps: {
 /** Opens the read models of this release for reading, in any process. */
 export async function openReadModels(deps: {
   readonly documents: OperatedDocumentStore;
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Heartbeats<NodeStatus>;
   readonly kind?: NodeStatus['kind'];

@@ -28,7 +28,7 @@ const PAGE = 256;
  * @returns the read model of a projection
  */
 export function createReader(deps: {
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'lastEvent'>;
   readonly known: KnownCatalogue;
   readonly checkpoints: Pick<CheckpointWatch, 'waitFor'>;
   readonly gate: StartGate;

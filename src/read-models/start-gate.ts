@@ -14,7 +14,7 @@ export type StartGate = ReturnType<typeof createStartGate>;
  * moment (docs/decisions/read-models.md).
  */
 export function createStartGate(deps: {
-  readonly events: Pick<EventStore, 'readAll'>;
+  readonly events: Pick<EventStore, 'lastEvent'>;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'onBeat' | 'living'>;
   readonly known: KnownCatalogue;

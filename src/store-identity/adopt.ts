@@ -1,5 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { type EventStore, lastEvent } from '../event-store/event-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -45,7 +45,7 @@ export async function readMemory({
  */
 export async function adopt({ events, documents, secretKey, clock }: AdoptDeps): Promise<void> {
   const logId = await ensureLogId(events, clock);
-  const last = await lastEvent(events);
+  const last = await events.lastEvent();
   await writeMemory(documents, { ...newMemory(logId, secretKey), ...(last && { seen: seenOf(last) }) });
 }
 

@@ -19,7 +19,7 @@ export async function compareWithLog(
   {
     events,
     documents,
-  }: { readonly events: Pick<EventStore, 'readAll'>; readonly documents: Pick<DocumentStore, 'open'> },
+  }: { readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>; readonly documents: Pick<DocumentStore, 'open'> },
   record: ProgressRecord,
   types: readonly string[],
   compare: (event: StoredEvent) => Promise<void>,

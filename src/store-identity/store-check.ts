@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { streamOf } from '../domain/streams.ts';
-import { type EventStore, lastEvent, logEnd, type Position } from '../event-store/event-store.ts';
+import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -112,9 +112,9 @@ async function memoryOfLogInUse({ events, documents, locations }: CheckDeps): Pr
 }
 
 /** Whether the log has events besides its id. If not, the process that created it may have been killed. */
-async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Promise<boolean> {
+async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream' | 'lastEvent'>): Promise<boolean> {
   if ((await readLogId(events)) === undefined) return false;
-  return (await lastEvent(events))?.stream !== streamOf.log;
+  return (await events.lastEvent())?.stream !== streamOf.log;
 }
 
 /** Describes the seen event if the log does not hold it at its position. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { BaseLogger } from 'pino';
 import type { Documents } from '../document-store/document-store.ts';
-import { lastEvent, type Position, type StoredEvent } from '../event-store/event-store.ts';
+import type { Position, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { ensureLogId } from './log-id.ts';
@@ -44,7 +44,7 @@ export async function openStoreIdentity(deps: IdentityDeps) {
     if (standstill?.kind === 'fence') fenced(standstillProblem(standstill, locations));
     // Store the groups first, because later reads of the records show what the groups have handled.
     await noteGroups();
-    const last = await lastEvent(events);
+    const last = await events.lastEvent();
     if (last === undefined || last.position === storedPosition) return;
     await advance(records, last);
     await advance(readModels, last);

@@ -21,7 +21,7 @@ import { moves, positionsIn, ttlOf, withoutMachine, withPositions } from './reco
 const TELL_EVERY = 10_000;
 
 export type ExportStore = {
-  readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+  readonly events: Pick<EventStore, 'readAll' | 'readStream' | 'lastEvent'>;
   readonly header: Header;
   readonly lines: Lines;
   /** The progress of an interrupted export, and its last event. */

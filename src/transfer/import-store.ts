@@ -5,13 +5,7 @@ import { beginFilling, openFilling } from '../backup/fill-records.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  type EventStore,
-  LOG_START,
-  lastEvent,
-  type OperatedEventStore,
-  type Position,
-} from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
@@ -92,7 +86,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
   await setFanOutPositions(events, Object.fromEntries(standing));
 
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
-  const last = await lastEvent(events);
+  const last = await events.lastEvent();
   await writeMemory(documents, {
     format: STORE_FORMAT,
     logId,

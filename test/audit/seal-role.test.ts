@@ -14,10 +14,11 @@ async function running(store: Store, settings = {}, periodMs = 5) {
   let looks = 0;
   const role = createSealRole({
     events: {
-      readAll(options) {
-        if (options?.direction === 'backward') looks += 1;
-        return store.events().readAll(options);
+      lastEvent() {
+        looks += 1;
+        return store.events().lastEvent();
       },
+      readAll: (options) => store.events().readAll(options),
       readStream: (stream, options) => store.events().readStream(stream, options),
     },
     ...{ documents: store.documents, heartbeats, secretKey: SECRET_KEY, clock: Date.now, periodMs },

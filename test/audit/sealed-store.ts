@@ -44,6 +44,7 @@ export async function sealedStore(createDatabase: (() => Promise<TestDatabase>) 
     return openSealing({
       events: {
         readAll: (options) => events.readAll(options),
+        lastEvent: () => events.lastEvent(),
         readStream: (stream, options) => events.readStream(stream, options),
       },
       documents: on,

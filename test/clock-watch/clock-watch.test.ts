@@ -41,7 +41,7 @@ type Settings = {
 /** A process of the machine, as it starts. */
 const open = ({ clockShift = 0, sameMachine = false, now }: Settings = {}) =>
   openClockWatch({
-    events: now === undefined ? events : { ...events, readAll: (...all) => events.readAll(...all), now },
+    events: now === undefined ? events : { ...events, lastEvent: () => events.lastEvent(), now },
     documents,
     clockShift,
     sameMachine,

@@ -152,7 +152,7 @@ test('the log subscription exists only while pages are connected', async () => {
   const feed = createLiveFeed({
     events: {
       ...events,
-      readAll: (options) => events.readAll(options),
+      lastEvent: () => events.lastEvent(),
       subscribe(options) {
         signals.push(options.signal);
         return events.subscribe(options);

@@ -521,7 +521,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
 
     describe('readAll', () => {
-      test('reads events of the requested types, in both directions, after a position, up to a limit', async () => {
+      test('reads events of the requested types, after a position, up to a limit', async () => {
         const [wanted, unwanted] = [unique('Wanted'), unique('Unwanted')];
         for (let n = 0; n < 6; n += 1) {
           await store.append(unique('thing'), [event(wanted, n), event(unwanted, n)], { expectedRevision: 'none' });
@@ -537,9 +537,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await read({ after: middle })).toEqual([3, 4, 5]);
         expect(await read({ after: middle, limit: 1 })).toEqual([3]);
         expect(await read({ limit: 2 })).toEqual([0, 1]);
-        expect(await read({ direction: 'backward' })).toEqual([5, 4, 3, 2, 1, 0]);
-        expect(await read({ direction: 'backward', limit: 1 })).toEqual([5]);
-        expect(await read({ direction: 'backward', after: middle })).toEqual([1, 0]);
+        expect(await read({ limit: 0 })).toEqual([]);
         expect(await read({ types: [wanted, unwanted], limit: 3 })).toEqual([0, 0, 1]);
         expect(await read({ types: [unique('Never')] })).toEqual([]);
       });
@@ -547,17 +545,10 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       test('continues after a position in the middle of an append', async () => {
         const type = unique('Made');
         await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
-        const [first, second] = await Array.fromAsync(store.readAll({ types: [type] }));
+        const [first] = await Array.fromAsync(store.readAll({ types: [type] }));
         expect(numbers(await Array.fromAsync(store.readAll({ types: [type], after: first?.position ?? '' })))).toEqual([
           1, 2,
         ]);
-        expect(
-          numbers(
-            await Array.fromAsync(
-              store.readAll({ types: [type], direction: 'backward', after: second?.position ?? '' }),
-            ),
-          ),
-        ).toEqual([0]);
       });
 
       test('reads thousands of events without a filter, but no system events', async () => {
@@ -579,6 +570,13 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       test('refuses a position of another engine', async () => {
         await expect(Array.fromAsync(store.readAll({ after: 'nonsense' }))).rejects.toThrow(TypeError);
       });
+    });
+
+    test('finds the last event of the log', async () => {
+      for (let n = 0; n < 3; n += 1) {
+        const { position } = await store.append(unique('thing'), events('Made', 2), { expectedRevision: 'none' });
+        expect(await other.lastEvent()).toMatchObject({ position, revision: 1 });
+      }
     });
 
     describe('load', () => {
@@ -616,10 +614,9 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     describe('readStream', () => {
       test('reads a missing stream as empty', async () => {
         expect(await Array.fromAsync(store.readStream(unique('thing')))).toEqual([]);
-        expect(await Array.fromAsync(store.readStream(unique('thing'), { direction: 'backward' }))).toEqual([]);
       });
 
-      test('reads in both directions, from a revision, up to a limit', async () => {
+      test('reads from a revision, up to a limit', async () => {
         const stream = unique('thing');
         await store.append(stream, events('Made', 10), { expectedRevision: 'none' });
         const read = async (options: Parameters<OperatedEventStore['readStream']>[1]): Promise<unknown[]> =>
@@ -630,10 +627,6 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await read({ limit: 3 })).toEqual([0, 1, 2]);
         expect(await read({ limit: 0 })).toEqual([]);
         expect(await read({ from: 10 })).toEqual([]);
-        expect(await read({ direction: 'backward' })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
-        expect(await read({ direction: 'backward', limit: 1 })).toEqual([9]);
-        expect(await read({ direction: 'backward', from: 2 })).toEqual([2, 1, 0]);
-        expect(await read({ direction: 'backward', from: 5, limit: 2 })).toEqual([5, 4]);
       });
 
       test('reads a stream of thousands of events in order, and stops when its reader does', async () => {
@@ -647,11 +640,11 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           next += 1;
         }
         expect(next).toBe(3_000);
-        for await (const { revision } of store.readStream(stream, { direction: 'backward' })) {
-          next -= 1;
-          expect(revision).toBe(next);
-          if (next === 2_000) break;
+        for await (const { revision } of store.readStream(stream, { from: 2_000 })) {
+          next = revision;
+          if (next === 2_500) break;
         }
+        expect(next).toBe(2_500);
       });
     });
 

@@ -159,11 +159,10 @@ export async function fillLog(events: OperatedEventStore): Promise<void> {
 /** Every read of the port `OperatedEventStore` that ends. */
 export const logReads: Reads<OperatedEventStore> = {
   readStream: (events) => Array.fromAsync(events.readStream(STREAM)),
-  'readStream, backward': (events) => Array.fromAsync(events.readStream(STREAM, { direction: 'backward', limit: 700 })),
+  'readStream, up to a limit': (events) => Array.fromAsync(events.readStream(STREAM, { limit: 700 })),
   readAll: (events) => Array.fromAsync(events.readAll()),
   'readAll, of a type': (events) => Array.fromAsync(events.readAll({ types: [TYPE] })),
-  'readAll, backward': (events) => Array.fromAsync(events.readAll({ direction: 'backward' })),
-  'the last event': (events) => Array.fromAsync(events.readAll({ direction: 'backward', limit: 1 })),
+  lastEvent: (events) => events.lastEvent(),
   groupPosition: (events) => events.groupPosition(GROUP),
   now: async (events) => typeof (await events.now()),
   ping: (events) => events.ping(),

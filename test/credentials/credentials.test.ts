@@ -40,7 +40,7 @@ const events = (): EventStore =>
   new Proxy(log, {
     get(target, name: keyof EventStore) {
       if (name === 'outage') return watch;
-      if (name === 'readStream' || name === 'readAll') {
+      if (name === 'readStream' || name === 'readAll' || name === 'lastEvent') {
         reads += 1;
         if (unreachable !== undefined) throw unreachable;
       }

@@ -66,8 +66,7 @@ test('a long read of a stream lets other work run after every 64 events', async 
   const events = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const written = Array.from({ length: ITEMS }, () => ({ type: 'Test', data: {}, metadata: {} }));
   await events.append('test', written, { expectedRevision: 'none' });
-  for (const direction of ['forward', 'backward'] as const)
-    expect(await mostItemsInTurn(events.readStream('test', { direction }))).toBe(64);
+  expect(await mostItemsInTurn(events.readStream('test'))).toBe(64);
   await events.close();
 });
 

@@ -42,6 +42,7 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
   const failingEvents: OperatedEventStore = {
     ...events,
     readAll: (options) => events.readAll(options),
+    lastEvent: () => events.lastEvent(),
     readStream: (stream, options) => events.readStream(stream, options),
     groupPosition: (group) => events.groupPosition(group),
     load: written(async (batch) => events.load(batch)),

@@ -43,6 +43,7 @@ export const changedStore = (events: OperatedEventStore, changes: Partial<Operat
   load: (...args) => events.load(...args),
   readStream: (...args) => events.readStream(...args),
   readAll: (...args) => events.readAll(...args),
+  lastEvent: () => events.lastEvent(),
   subscribe: (...args) => events.subscribe(...args),
   createGroup: (...args) => events.createGroup(...args),
   moveGroup: (...args) => events.moveGroup(...args),

@@ -32,6 +32,7 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<Op
     ...createAppends(connection, reads),
     readStream: reads.stream,
     readAll: reads.all,
+    lastEvent: reads.lastEvent,
     subscribe: (from) => subscribe(connection, from),
     async createGroup(group, from) {
       await groups.create(group, from);

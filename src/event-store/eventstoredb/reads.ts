@@ -1,13 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  BACKWARDS,
-  END,
-  FORWARDS,
-  type RecordedEvent,
-  START,
-  type StreamingRead,
-  StreamNotFoundError,
-} from '@eventstore/db-client';
+import { BACKWARDS, END, type RecordedEvent, type StreamingRead, StreamNotFoundError } from '@eventstore/db-client';
 import { LogUnavailable } from '../../runtime/unavailable.ts';
 import { LOG_START, type Position, type ReadAll, type ReadStream, type StoredEvent } from '../event-store.ts';
 import { openCatchUp } from './catch-up.ts';
@@ -15,7 +7,7 @@ import { type Connection, isTransient } from './connection.ts';
 import { StoreClosed } from './leader.ts';
 import type { NodeClient } from './node-client.ts';
 import { readOf, type Task } from './rights.ts';
-import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
+import { positionOf, storedEvent } from './stored-event.ts';
 
 /** Retries of a read that makes no progress, and of an append. */
 export const RETRIES = 3;
@@ -41,23 +33,16 @@ export function createReads(connection: Connection) {
   /** @param retryLimit default: the common limit, counted from the request for the first event */
   async function* stream(
     name: string,
-    { from, direction, limit = Number.MAX_SAFE_INTEGER }: ReadStream = {},
+    { from = 0, limit = Number.MAX_SAFE_INTEGER }: ReadStream = {},
     retryLimit?: RetryLimit,
   ): AsyncGenerator<StoredEvent> {
     if (limit <= 0) return;
-    const backward = direction === 'backward';
     let remaining = limit;
     const onServer = names.onServer(name);
     const open: Open = (last) => {
-      const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
-      if (remaining === 0 || (next !== undefined && next < 0)) return undefined;
-      return (client) =>
-        client.readStream(onServer, {
-          fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
-          direction: backward ? BACKWARDS : FORWARDS,
-          maxCount: remaining,
-          requiresLeader: true,
-        });
+      if (remaining === 0) return undefined;
+      const fromRevision = BigInt(last === undefined ? from : last.revision + 1);
+      return (client) => client.readStream(onServer, { fromRevision, maxCount: remaining, requiresLeader: true });
     };
     // The server enforces the limit.
     for await (const event of eventsOf(readOf(onServer), open, { retryLimit })) {
@@ -66,39 +51,19 @@ export function createReads(connection: Connection) {
     }
   }
 
-  async function* all(options: ReadAll = {}): AsyncGenerator<StoredEvent> {
-    const { after, direction, limit = Number.MAX_SAFE_INTEGER } = options;
-    if (limit <= 0) return;
-    if (after !== undefined) serverPosition(after);
-    if (direction !== 'backward') return yield* forward(after ?? LOG_START, options.types, limit);
-    if (limit === 1 && after === undefined && options.types === undefined) return yield* last();
-    const types = options.types === undefined ? undefined : new Set(options.types);
-    let remaining = limit;
-    const open: Open = (event) => {
-      const position = event?.position ?? after;
-      if (position === LOG_START) return undefined;
-      const from = position === undefined ? END : serverPosition(position);
-      return (client) =>
-        client.readAll({ fromPosition: from === 'start' ? START : from, direction: BACKWARDS, requiresLeader: true });
-    };
-    for await (const event of eventsOf(readOf('$all'), open)) {
-      if (after !== undefined && event.position >= after) continue;
-      if (types !== undefined && !types.has(event.type)) continue;
-      yield event;
-      remaining -= 1;
-      if (remaining === 0) return;
-    }
-  }
-
   /**
-   * Reads the log forward to its end. Uses a subscription, because the server filters it and reports progress even where no event
-   * is ours.
+   * Reads the log to its end. Uses a subscription, because the server filters it and reports progress even where no event is ours.
    */
-  function forward(after: Position, types: readonly string[] | undefined, limit: number): AsyncGenerator<StoredEvent> {
+  function all({
+    after = LOG_START,
+    types,
+    limit = Number.MAX_SAFE_INTEGER,
+  }: ReadAll = {}): AsyncGenerator<StoredEvent> {
     const stop = connection.closing;
     let position = after;
     let remaining = limit;
     return resuming(connection, async function* (givesUpAt, progressed) {
+      if (remaining <= 0) return;
       const client = await connection.reader(givesUpAt);
       const catchUp = await openCatchUp(connection, client, { after: position, types, stop });
       try {
@@ -124,7 +89,7 @@ export function createReads(connection: Connection) {
    * The last event. Called every second, so it reads only events added since the last call: even for an idle service, the server
    * keeps adding system events.
    */
-  async function* last(): AsyncGenerator<StoredEvent> {
+  async function lastEvent(): Promise<StoredEvent | undefined> {
     const known = tail;
     let { end = LOG_START, event }: Partial<Tail> = known ?? {};
     const isKnown = (recorded: RecordedEvent): boolean => {
@@ -139,7 +104,7 @@ export function createReads(connection: Connection) {
       break;
     }
     tail = { end, event };
-    if (event !== undefined) yield event;
+    return event;
   }
 
   /**
@@ -173,7 +138,7 @@ export function createReads(connection: Connection) {
     );
   }
 
-  return { stream, all };
+  return { stream, all, lastEvent };
 }
 
 /**

@@ -101,15 +101,13 @@ class SqliteEventStore implements OperatedEventStore {
         'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING position',
       ),
       end: database.prepare('SELECT max(position) AS position FROM events'),
-      forward: database.prepare(
+      last: database.prepare(`SELECT ${EVENT_COLUMNS} FROM events ORDER BY position DESC LIMIT 1`),
+      stream: database.prepare(
         `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
       ),
-      backward: database.prepare(
-        `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
-      ),
     };
-    this.#statements.forward.setReturnArrays(true);
-    this.#statements.backward.setReturnArrays(true);
+    this.#statements.last.setReturnArrays(true);
+    this.#statements.stream.setReturnArrays(true);
   }
 
   async append(
@@ -152,45 +150,42 @@ class SqliteEventStore implements OperatedEventStore {
   }
 
   async *readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
-    const backward = options.direction === 'backward';
-    const statement = backward ? this.#statements.backward : this.#statements.forward;
-    let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
+    let from = options.from ?? 0;
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
     while (remaining > 0) {
       this.#checkOpen();
       const size = Math.min(remaining, STREAM_PAGE);
-      const events = eventsOf(statement.all(stream, from, size));
+      const events = eventsOf(this.#statements.stream.all(stream, from, size));
       for (const event of events) yield event;
       const last = events.at(-1);
       if (last === undefined || events.length < size) return;
       remaining -= size;
-      from = last.revision + (backward ? -1 : 1);
+      from = last.revision + 1;
       if (remaining > 0) await nextSlice();
     }
   }
 
   async *readAll(options: ReadAll = {}): AsyncGenerator<StoredEvent> {
     this.#checkOpen();
-    const backward = options.direction === 'backward';
     const end = this.#end();
-    const read = allReader(this.#database, options.types, backward);
-    // The range left to read is (low, high]. It excludes events appended after the read began.
-    let low = backward ? 0 : numberOf(options.after ?? LOG_START);
-    let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
+    const read = allReader(this.#database, options.types);
+    let reached = numberOf(options.after ?? LOG_START);
     let remaining = options.limit ?? Number.POSITIVE_INFINITY;
-    while (remaining > 0 && low < high) {
+    while (remaining > 0 && reached < end) {
       this.#checkOpen();
       const size = Math.min(remaining, PAGE);
-      const bottom = backward ? Math.max(low, high - WINDOW) : low;
-      const top = backward ? high : Math.min(high, low + WINDOW);
-      const events = read(bottom, top, size);
+      const top = Math.min(end, reached + WINDOW);
+      const events = read(reached, top, size);
       for (const event of events) yield event;
       remaining -= events.length;
-      const last = lastOf(events, size);
-      if (backward) high = last === undefined ? bottom : last - 1;
-      else low = last ?? top;
+      reached = lastOf(events, size) ?? top;
       await nextSlice();
     }
+  }
+
+  async lastEvent(): Promise<StoredEvent | undefined> {
+    this.#checkOpen();
+    return eventsOf(this.#statements.last.all())[0];
   }
 
   async *subscribe({ after = LOG_START, types, signal }: Subscribe): AsyncGenerator<Batch> {
@@ -294,10 +289,10 @@ class SqliteEventStore implements OperatedEventStore {
 /** Events with low < position ≤ high, at most `limit`. */
 type AllReader = (low: number, high: number, limit: number) => StoredEvent[];
 
-function allReader(database: DatabaseSync, types: readonly string[] | undefined, backward: boolean): AllReader {
+function allReader(database: DatabaseSync, types: readonly string[] | undefined): AllReader {
   const filter = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
   const statement = database.prepare(
-    `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position ${backward ? 'DESC' : 'ASC'} LIMIT ?`,
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
   );
   statement.setReturnArrays(true);
   return (low, high, limit) => eventsOf(statement.all(low, high, ...(types ?? []), limit));

@@ -1,11 +1,6 @@
 import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  LOG_START,
-  lastEvent,
-  type OperatedEventStore,
-  type StoredEvent,
-} from '../../../src/event-store/event-store.ts';
+import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { eventually } from '../../eventually.ts';
 import { type Passing, startProxy } from '../../proxy.ts';
@@ -30,15 +25,14 @@ const all = async (events: AsyncIterable<StoredEvent>): Promise<Result> =>
 /** Every read of the port. */
 const READS: Record<string, (store: OperatedEventStore) => Promise<Result>> = {
   'a stream': (store) => all(store.readStream('thing')),
-  'a stream backward': (store) => all(store.readStream('thing', { direction: 'backward', limit: 50 })),
+  'a stream up to a limit': (store) => all(store.readStream('thing', { limit: 50 })),
   'a stream that does not exist': (store) => all(store.readStream('nothing')),
   'the log': (store) => all(store.readAll()),
-  'the log backward': (store) => all(store.readAll({ direction: 'backward' })),
   'the events of a type': (store) => all(store.readAll({ types: ['Rare'] })),
-  'the last event': async (store) => (await lastEvent(store))?.data.n,
+  'the last event': async (store) => (await store.lastEvent())?.data.n,
   'the last event, once more': async (store) => [
-    await lastEvent(store).then((event) => event?.data.n),
-    (await lastEvent(store))?.data.n,
+    await store.lastEvent().then((event) => event?.data.n),
+    (await store.lastEvent())?.data.n,
   ],
   'where a group stands': (store) => store.groupPosition('group'),
   'where a group stands that does not exist': async (store) => (await store.groupPosition('none')) ?? 'none',
