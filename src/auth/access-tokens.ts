@@ -27,8 +27,8 @@ export type VerifiedToken = {
 
 /** The tokens that are issued and not revoked. Implemented by the authorization server. */
 export type IssuedTokens = {
-  /** Checks whether a token is still valid, on every use. */
-  existenceCheck(model: TokenModel, id: string): () => Promise<boolean>;
+  /** Whether a token is still valid. Called on every use. */
+  exists(model: TokenModel, id: string): Promise<boolean>;
 };
 
 /** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
@@ -41,9 +41,9 @@ const jose = loadOnce(() => import('jose'));
 const MAX_CACHED_TOKENS = 10_000;
 
 type Signed = {
+  readonly model: TokenModel;
   /** The id of its record. */
   readonly storedId: string;
-  readonly isLive: () => Promise<boolean>;
   /** Absent if the token only identifies the user. */
   readonly verified?: VerifiedToken;
   readonly expiresAt: number;
@@ -87,7 +87,7 @@ export function createAccessTokens(deps: {
         requiredClaims: ['exp', 'iat', 'jti', 'sub', 'client_id'],
         currentDate: new Date(clock()),
       });
-      const signed = read(payload, idOf, issuedTokens);
+      const signed = read(payload, idOf);
       if (signed !== undefined) cached.set(token, signed);
       return signed;
     } catch (error) {
@@ -96,29 +96,26 @@ export function createAccessTokens(deps: {
     }
   }
 
-  async function live({ isLive, verified }: Signed): Promise<VerifiedToken | undefined> {
-    return verified !== undefined && (await isLive()) ? verified : undefined;
-  }
+  const signedToken = async (token: string): Promise<Signed | undefined> => known(token) ?? check(token);
 
-  const verify = (token: string): Promise<VerifiedToken | undefined> => {
-    const signed = known(token);
-    return signed === undefined
-      ? check(token).then((checked) => (checked === undefined ? undefined : live(checked)))
-      : live(signed);
-  };
+  async function verify(token: string): Promise<VerifiedToken | undefined> {
+    const signed = await signedToken(token);
+    if (signed?.verified === undefined) return undefined;
+    return (await issuedTokens.exists(signed.model, signed.storedId)) ? signed.verified : undefined;
+  }
 
   return {
     /** @returns undefined for anything but a valid token that is bound to an account */
     verify,
 
     /** The caller of the REST API, given a valid token with audience `api` (docs/decisions/oauth.md). */
-    authenticate: (token: string): Promise<Caller | undefined> =>
-      verify(token).then((verified) => (verified?.audience === 'api' ? verified.caller : undefined)),
+    async authenticate(token: string): Promise<Caller | undefined> {
+      const verified = await verify(token);
+      return verified?.audience === 'api' ? verified.caller : undefined;
+    },
 
     /** The id under which a token is stored, even if it was revoked; undefined if it is not ours or has expired. */
-    async storedId(token: string): Promise<string | undefined> {
-      return (known(token) ?? (await check(token)))?.storedId;
-    },
+    storedId: async (token: string): Promise<string | undefined> => (await signedToken(token))?.storedId,
   };
 }
 
@@ -147,27 +144,22 @@ function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
   };
 }
 
-function read(payload: JWTPayload, idOf: (jti: string) => string, issued: IssuedTokens): Signed | undefined {
+function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | undefined {
   const { jti, sub, exp, aud, client_id: clientId, scope = '', [ACCOUNT_CLAIM]: accountClaim } = payload;
   if (jti === undefined || sub === undefined || exp === undefined) return undefined;
   if (typeof clientId !== 'string' || typeof scope !== 'string' || (aud !== 'api' && aud !== 'mcp')) return undefined;
   const ofUser = sub !== clientId;
   const expiresAt = exp * 1000;
-  const storedId = idOf(jti);
-  const record = {
-    storedId,
-    isLive: issued.existenceCheck(ofUser ? 'AccessToken' : 'ClientCredentials', storedId),
-    expiresAt,
-  };
+  const signed: Signed = { model: ofUser ? 'AccessToken' : 'ClientCredentials', storedId: idOf(jti), expiresAt };
   const account = typeof accountClaim === 'string' ? accountOfKey(accountClaim) : undefined;
-  if (account === undefined) return record;
+  if (account === undefined) return signed;
   const caller: Caller = {
     account,
     permissions: permissionsOf(scope),
     credential: { kind: 'client', id: clientId, ...defined({ userId: ofUser ? sub : undefined }) },
   };
   return {
-    ...record,
+    ...signed,
     verified: { caller, audience: aud, scopes: new Set(scope.split(' ')), clientId, expiresAt },
   };
 }

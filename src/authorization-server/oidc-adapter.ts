@@ -42,11 +42,9 @@ export async function createOidcAdapter(deps: {
     ...defined({ consumed: consumedAt === undefined ? undefined : true }),
   });
 
-  /** Checks whether a record still exists. */
-  function existenceCheck(model: string, id: string): () => Promise<boolean> {
-    const key = oidcRecordKey(model, id);
-    return async () => isThere((await records.get(key))?.document);
-  }
+  /** Whether a record still exists. */
+  const exists = async (model: string, id: string): Promise<boolean> =>
+    isThere((await records.get(oidcRecordKey(model, id)))?.document);
 
   /** Stores a grant, and records in the log what the user allowed. */
   async function saveGrant(id: string, key: string, record: OidcRecord, payload: AdapterPayload): Promise<void> {
@@ -89,7 +87,7 @@ export async function createOidcAdapter(deps: {
     if (stored?.version !== 1) return;
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
     // The grant may have ended meanwhile. That removed the records issued before; remove this one too.
-    if (await existenceCheck('Grant', payload.grantId)()) return;
+    if (await exists('Grant', payload.grantId)) return;
     await records.delete(key);
     throw await invalidGrant('grant not found');
   }
@@ -97,7 +95,7 @@ export async function createOidcAdapter(deps: {
   const { isUnanswered, refuseInTurn } = createParallelUses(records);
 
   return {
-    existenceCheck,
+    exists,
 
     /** The adapter with which oidc-provider reads and writes a model. */
     adapter: (model: string): Adapter => ({

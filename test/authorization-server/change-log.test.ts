@@ -166,11 +166,11 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     const grantId = grant?.grantId ?? '';
     running.logFails(true);
     await running.server.connectedApps.revokeGrant(grantId, { account: BRAND }, BY_OPERATOR);
-    const { adapter, existenceCheck } = await createOidcAdapter({
+    const { adapter, exists } = await createOidcAdapter({
       ...{ documents, secretKey, clock: Date.now },
       revocation: await createRevocation({ documents, log: createChangeLog(), clock: Date.now, logger: NO_LOGGER }),
     });
-    expect(await existenceCheck('Grant', grantId)()).toBe(false);
+    expect(await exists('Grant', grantId)).toBe(false);
     expect(await adapter('Grant').find(grantId)).toBeUndefined();
     // A token in progress when the grant ends is not issued.
     const token = { grantId, accountId: running.user.id, clientId: app.id };
