@@ -3,8 +3,6 @@ import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
-import { isObject } from '../domain/is-object.ts';
-import { withKnownGrants } from './known-grants.ts';
 import { PATHS } from './paths.ts';
 
 /** An incoming request with its body read and its URL unparsed. */
@@ -84,24 +82,11 @@ export function createRequestRewriting(deps: {
     let body = originalBody;
     if (isForm(headers['content-type'])) {
       body = await rewriteForm(path, originalBody);
-    } else if (path === PATHS.registration) body = rewriteRegistration(originalBody);
-    if (body !== originalBody) {
       headers['content-length'] = String(body.length);
       delete headers['transfer-encoding'];
     }
     return message({ method, url: target, headers, body });
   };
-}
-
-function rewriteRegistration(body: Buffer): Buffer {
-  let metadata: unknown;
-  try {
-    metadata = JSON.parse(body.toString('utf8'));
-  } catch {
-    // oidc-provider refuses it.
-    return body;
-  }
-  return isObject(metadata) ? Buffer.from(JSON.stringify(withKnownGrants(metadata))) : body;
 }
 
 /** An id that no token has: introspection answers inactive, revocation does nothing, userinfo refuses. */
