@@ -1,14 +1,12 @@
-import type { SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createLruCache } from '../../runtime/lru-cache.ts';
-import { nextSlice } from '../../runtime/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
-import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
+import type { Collection, Documents, Find, Projected, Unread } from '../document-store.ts';
 import { type CompareAndSet, updateDocument } from '../update.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
-import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
+import { createSelects, type Row, text, toStored } from './selects.ts';
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
 
@@ -78,7 +76,7 @@ export async function openSqliteDocuments<D extends object>(
       statements = prepareStatements(file.database, now, ttl);
     },
   });
-  const queries = createLruCache<string, StatementSync>(100);
+  const { rowsOf, count } = createSelects<D>(file.database, () => statements.table, indexes);
 
   function lookUp(key: string): CacheEntry<D> {
     file.validate();
@@ -133,46 +131,6 @@ export async function openSqliteDocuments<D extends object>(
       }),
   };
 
-  /** Rows as arrays of their columns. Objects would take 50% longer than the read itself. */
-  function run({ text, values }: Sql): Row[] {
-    let statement = queries.get(text);
-    if (statement === undefined) {
-      statement = file.database.prepare(text);
-      statement.setReturnArrays(true);
-      queries.set(text, statement);
-    }
-    const rows: unknown[] = statement.all(...values);
-    return rows.filter((row): row is Row => Array.isArray(row));
-  }
-
-  /** The rows of a query, in pages. */
-  async function* rowsOf({ where, sort, limit = Number.POSITIVE_INFINITY }: Find<D>, pageSize: number) {
-    const order = orderOf({ ...(where && { where }), ...(sort && { sort }) }, indexes);
-    let ranges: readonly KeysetRange[] = [{ prefix: [] }];
-    let remaining = limit;
-    let untilYield = pageSize;
-    while (remaining > 0) {
-      const [range, ...later] = ranges;
-      if (range === undefined) return;
-      const size = Math.min(untilYield, remaining);
-      const rows = run(selectRange(statements.table, where, order, range, size));
-      yield { rows, isAll: range.prefix.length === 0 && range.after === undefined && rows.length < size };
-      const last = rows.at(-1);
-      remaining -= rows.length;
-      untilYield -= rows.length;
-      if (last === undefined || rows.length < size) {
-        ranges = later;
-        continue;
-      }
-      const { key, document } = toStored(...last);
-      const fields = new Map<string, unknown>(Object.entries(document));
-      const values = order.map(({ field }) => toValue(fields.get(field)));
-      ranges = [...rangesAfter(range, order, values, key), ...later];
-      untilYield = pageSize;
-      await nextSlice();
-    }
-  }
-
   const compareAndSet: CompareAndSet<D> = {
     async get(key) {
       return lookUp(key).stored;
@@ -222,7 +180,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async count(query) {
-      return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.[0]);
+      return count(query.where);
     },
 
     delete: (key, version) => there()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
@@ -276,15 +234,6 @@ function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutp
   };
 }
 
-/** Key, version and document. */
-type Row = [key: SQLOutputValue, version?: SQLOutputValue, document?: SQLOutputValue];
-
-const toStored = <D extends object>(...[key, version, document]: Row): Stored<D> => ({
-  key: text(key),
-  version: Number(version),
-  document: JSON.parse(text(document)),
-});
-
 /** A class, because a closure per row would double the time. */
 class UnreadRow<D extends object> implements Unread<D> {
   readonly key: string;
@@ -300,9 +249,4 @@ class UnreadRow<D extends object> implements Unread<D> {
   read(): D {
     return JSON.parse(text(this.#document));
   }
-}
-
-function text(value: SQLOutputValue | undefined): string {
-  if (typeof value !== 'string') throw new TypeError(`Expected text, got ${typeof value}`);
-  return value;
 }
