@@ -8,7 +8,7 @@ import type { OperatedDocumentStore } from '../../src/document-store/document-st
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { MongoServer } from './mongodb/server.ts';
-import { inDatabase } from './mongodb/server-url.ts';
+import { inDatabase, withOptions } from './mongodb/server-url.ts';
 
 /** An empty database, with as many stores on it as a test needs: each stands for a separate process. */
 export type TestDatabase = {
@@ -36,10 +36,13 @@ export function ownDatabase(): string {
   return inDatabase(mongoServer.url, `${mongoServer.databases}${randomUUID().slice(0, 18)}`);
 }
 
+/** Waits a minute for an answer: on a busy machine the stand-in needs seconds for a thousand documents. */
+export const patient = (url: string): string => withOptions(url, { socketTimeoutMS: 60_000 });
+
 async function createMongoDatabase(): Promise<TestDatabase> {
   const url = ownDatabase();
   return testDatabase(
-    () => openMongoDocumentStore({ url }),
+    () => openMongoDocumentStore({ url: patient(url) }),
     async () => {
       const client = new MongoClient(url);
       await client.db().dropDatabase();

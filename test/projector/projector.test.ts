@@ -169,7 +169,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     for (let round = 0; round < 10; round++) {
       const position = await appendMany(1);
       let waiting = true;
-      const reached = elsewhere.waitFor(position, { timeoutMs: 1_000 }).finally(() => {
+      const reached = elsewhere.waitFor(position, { timeoutMs: 20_000 }).finally(() => {
         waiting = false;
       });
       for (; waiting; await delay(0)) await elsewhere.status();
@@ -335,10 +335,11 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await start(await database.open());
     const position = await appendEvent(events, 3, 'SpaceAdded');
     expect(await elsewhere.waitFor(position, { projections: [counts, trails()], timeoutMs: 10_000 })).toBe(true);
+    await elsewhere.readable(10_000);
     await expectToEqualTheLog(elsewhere, counts);
     // From now on the two share the work; each has its own checkpoint.
     const next = await appendMany(20);
-    expect(await elsewhere.waitFor(next, { projections: [counts, trails()] })).toBe(true);
+    expect(await elsewhere.waitFor(next, { projections: [counts, trails()], timeoutMs: 10_000 })).toBe(true);
     await expectToEqualTheLog(elsewhere, counts);
     await expectToEqualTheLog(elsewhere, trails());
   });
