@@ -5,15 +5,9 @@ import type { PlainDate, Timestamp } from './ids.ts';
 const HOUR_MS = 3_600_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Whether the text is a real calendar date in the form YYYY-MM-DD; 2026-02-30 is not. */
-export function isPlainDate(text: string): text is PlainDate {
-  if (!DATE.test(text)) return false;
-  try {
-    return Temporal.PlainDate.from(text).toString() === text;
-  } catch {
-    return false;
-  }
-}
+/** Whether the text is a real calendar date in the form YYYY-MM-DD; 2026-02-30 is not: `Date` makes it the second of March. */
+export const isPlainDate = (text: string): text is PlainDate =>
+  DATE.test(text) && new Date(text).getUTCDate() === Number(text.slice(-2));
 
 export const isTimeZone = (zone: string): boolean => {
   try {
