@@ -33,7 +33,7 @@ const EXPOSED = 'WWW-Authenticate, ETag, X-Request-Id, Retry-After';
 /** Callers send their credential in a header, never in a cookie, so any origin may call. */
 const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 
-/** The REST API under /api/v1, with its OpenAPI description at /openapi.json and Swagger UI at /docs. */
+/** The REST API under /api/v1, with its OpenAPI description at /openapi.json and a page of it at /docs. */
 export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {

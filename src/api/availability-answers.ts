@@ -18,7 +18,7 @@ const MAX_ANSWERS = 2_000;
 
 const stringify = serializerOf(AvailabilityResponse);
 
-/** Makes answers, and caches them until an input changes (docs/decisions/rest-api.md). */
+/** Makes answers, and caches them until an input changes. */
 export function createAvailabilityAnswers(): (found: Availability) => Answer {
   const answers = createLruCache<string, Answer>(MAX_ANSWERS);
   return (found) => {

@@ -8,7 +8,7 @@ const MAX_TEXTS = 20_000;
 
 const stringify = serializerOf(BookingDto);
 
-/** Serialises bookings, and caches the JSON, because most are the same in the next list (docs/decisions/rest-api.md). */
+/** Serialises bookings, and caches the JSON, because most are the same in the next list. */
 export function createBookingTexts(): (page: BookingRows) => readonly string[] {
   let cachedCollection = '';
   const texts = new Map<string, { readonly version: number; readonly text: string }>();

@@ -8,7 +8,7 @@ const MIN_BYTES = 64 * 1024;
 
 type Chunks = readonly Buffer[];
 
-/** Caches long lists until something in them changes (docs/decisions/rest-api.md). */
+/** Caches long lists until something in them changes. */
 export type ResponseCache = {
   /** The list, if it is cached in this version. */
   get(key: string, version: ListVersion): Chunks | undefined;
