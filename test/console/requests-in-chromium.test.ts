@@ -267,11 +267,17 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await context.close();
   });
 
-  test('above the configured amount, the approve key asks for confirmation in the row, and Enter confirms', async () => {
+  /** Requests an event whose total must be confirmed. */
+  async function requestedDear(daysAhead: number): Promise<number> {
     const { catalogue } = running.service.core.commands;
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(15_000_00) } }, CONTEXT);
-    const id = await requested(75);
+    const id = await requested(daysAhead);
     await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(100_00) } }, CONTEXT);
+    return id;
+  }
+
+  test('above the configured amount, the approve key asks for confirmation in the row, and Enter confirms', async () => {
+    const id = await requestedDear(75);
     const { page } = await open(WIDE);
     await row(page, id).focus();
     await page.waitForTimeout(1000);
@@ -279,6 +285,20 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await page.locator(':focus', { hasText: 'Approve for $17,250.00' }).waitFor();
     expect(await statusOf(id)).toBe('Pending');
     await page.keyboard.press('Enter');
+    await row(page, id).getByText('Approved by you').waitFor();
+    expect(await statusOf(id)).toBe('Approved');
+  });
+
+  test('a confirmation is sent even if an update replaces its row before its turn', async () => {
+    const id = await requestedDear(76);
+    const { page } = await open(WIDE);
+    await row(page, id).getByText('Approve…').click();
+    await row(page, id)
+      .getByRole('button', { name: 'Approve for $17,250.00' })
+      .evaluate((button: HTMLElement) => {
+        button.click();
+        button.remove();
+      });
     await row(page, id).getByText('Approved by you').waitFor();
     expect(await statusOf(id)).toBe('Approved');
   });

@@ -78,11 +78,12 @@ function onSubmit(event) {
         .map(rowOf);
   if (concerned.some(({ ariaBusy }) => ariaBusy === 'true')) return;
   for (const one of concerned) one.ariaBusy = 'true';
-  queue = queue.then(() => send(form, submitter, concerned, row)).catch(reportError);
+  // A live update may replace the row before its turn.
+  const data = new FormData(form, submitter);
+  queue = queue.then(() => send(form, submitter, data, concerned, row)).catch(reportError);
 }
 
-async function send(form, submitter, concerned, row) {
-  const data = new FormData(form, submitter.isConnected ? submitter : null);
+async function send(form, submitter, data, concerned, row) {
   data.set(
     'shown',
     rows()
