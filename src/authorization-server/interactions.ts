@@ -8,6 +8,7 @@ import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { sendPage } from '../html/layout.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -164,8 +165,16 @@ const send = (reply: FastifyReply, { status, page }: Answer, interaction?: Inter
 
 async function requestingApp({ provider }: InteractionDeps, { params }: Interaction): Promise<App> {
   const id = text(params.client_id);
-  const client = await (await provider()).Client.find(id);
+  const client = await (await provider()).Client.find(id).catch(noDocument);
   return appOf({ id, name: client?.clientName }, text(params.redirect_uri));
+}
+
+/** The client had a usable metadata document when the interaction began. */
+async function noDocument(error: unknown): Promise<never> {
+  const { errors } = await oidcProvider();
+  if (!(error instanceof errors.InvalidClient)) throw error;
+  const told = 'The metadata document of the app cannot be fetched at the moment';
+  throw new Unavailable(error.message, error, told);
 }
 
 /** The interaction of a request; undefined if it has ended or belongs to another browser. */

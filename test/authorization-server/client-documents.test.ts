@@ -187,6 +187,17 @@ describe('while its publisher is down', () => {
     expect(page.text).toContain('cannot be fetched at the moment');
   });
 
+  test('a consent page that cannot be built is a page, too', async () => {
+    const redirect = 'http://127.0.0.1/callback';
+    const { browser, page } = await open(publish({ redirect_uris: [redirect] }), redirect);
+    const consent = await browser.send(page, '/sign-in', { email: running.user.email, password: PASSWORD });
+    expect(consent.status).toBe(200);
+    down = 500;
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 60_000 });
+    const answer = await browser.open(consent.url);
+    expect(answer).toMatchObject({ status: 503, text: expect.stringContaining('cannot be fetched at the moment') });
+  });
+
   test('withdrawing the document ends the client', async () => {
     const { id, token } = await connect();
     down = 404;

@@ -295,7 +295,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await row(page, id).getByText('Approve…').click();
     await row(page, id)
       .getByRole('button', { name: 'Approve for $17,250.00' })
-      .evaluate((button: HTMLElement) => {
+      .evaluate((button: { click(): void; remove(): void }) => {
         button.click();
         button.remove();
       });
