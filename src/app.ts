@@ -86,7 +86,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     // Node's own refusal would not have our error shape.
     http: { requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
-      nameRequest(request, reply);
+      setRequestId(request, reply);
       return asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply);
     },
   });
@@ -107,7 +107,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   );
   app.addHook('onRequest', (request, reply, done) => {
     requestArrived();
-    nameRequest(request, reply);
+    setRequestId(request, reply);
     if (lacksOneHost(request)) return void sendLacksOneHost(reply);
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');
@@ -162,7 +162,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
 }
 
 /** Every event that a request causes has this id as its `correlationId`. */
-const nameRequest = (request: FastifyRequest, reply: FastifyReply) => reply.header('x-request-id', request.id);
+const setRequestId = (request: FastifyRequest, reply: FastifyReply) => reply.header('x-request-id', request.id);
 
 const noCompiler = () => () => {
   throw new Error('A route outside the API has a schema');
@@ -176,7 +176,7 @@ export type Service = {
   readonly demo: Demo | undefined;
   /** The other threads of this process. */
   readonly threads: { readonly log: LogThread | undefined; readonly worker: WorkerThread | undefined };
-  /** Resolves with a sentence if the store was fenced while this process was suspended. The process must then end at once. */
+  /** Resolves with a sentence if the store was moved elsewhere while this process was suspended. The process must then end at once. */
   readonly fenced: Promise<string>;
   /**
    * Takes no new jobs and waits for those in flight. For `drainMs`, it still accepts requests while `/readyz` already fails, so
@@ -219,7 +219,7 @@ export async function startService(
     : undefined;
   // Start the scheduler only after the demo data is loaded: it has requests that would already have expired.
   await running.begin();
-  // By now the first start has created a key.
+  // A first start creates a signing key in the background. Wait for it.
   await core.authorizationServer.signingKeys.current();
   const { host, port } = config;
   await onAddress({ host, port }, async () => app?.listen({ host, port }));

@@ -159,7 +159,7 @@ export async function openStores(
   try {
     const documents = await openDocuments(config, logger, {
       ...expiry,
-      // The worker writes read models itself; the main thread writes nothing.
+      // The worker writes read models itself; the main thread writes no documents.
       ...defined({ link, elsewhere: writer && { kinds: isThreaded ? EVERY_KIND : RECORDS, writes: writer.writes } }),
     });
     if (!isThreaded || writer === undefined) return { events, documents };
@@ -215,7 +215,8 @@ export const openIdentity = (
   });
 
 /**
- * Deletes all read models, including damaged ones and those of another store. The service rebuilds them from the log.
+ * Deletes all read models, including damaged ones and those of another store. The service rebuilds them from the log. Leases, heartbeats
+ * and the health of receivers are stored with them and begin anew.
  * @throws {StoreInUse} if a process has the store open
  */
 export const discardReadModels = (config: StoreConfig): Promise<void> =>

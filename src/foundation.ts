@@ -54,8 +54,8 @@ export type FoundationOptions = {
   readonly inThread?: boolean;
   /** See {@link Foundation}. */
   readonly link?: Link;
-  /** For a worker: the heartbeat ids of its ended predecessors. */
-  readonly ended?: readonly string[];
+  /** Only for a worker: the heartbeat ids of the workers that ran before it. */
+  readonly formerWorkers?: readonly string[];
   /** For a worker: the connection to the log thread. */
   readonly log?: LogClient;
 };
@@ -93,20 +93,21 @@ async function buildFoundation(
   given: Config,
   logger: Logger,
   clock: Clock,
-  { kind = 'service', link, ended }: FoundationOptions,
+  { kind = 'service', link, formerWorkers }: FoundationOptions,
   stores: Stores,
 ): Promise<Foundation> {
   const { events, documents, logThread } = stores;
+  const isWorker = formerWorkers !== undefined;
   const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
   // The main thread has done this before it starts a worker.
-  if (ended === undefined) await destroyReturnedKeys(stores, logger);
+  if (!isWorker) await destroyRestoredKeys(stores, logger);
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
   // The worker holds the leases, so it beats for both threads.
-  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, mayRest: ended === undefined });
-  for (const session of ended ?? []) await heartbeats.markDead(session);
+  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, mayRest: !isWorker });
+  for (const session of formerWorkers ?? []) await heartbeats.markDead(session);
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
@@ -115,7 +116,7 @@ async function buildFoundation(
   const clockWatch = await openClockWatch({
     ...{ events, documents },
     // Only the main thread logs clock problems.
-    logger: ended === undefined ? logger : logger.child({}, { level: 'silent' }),
+    logger: isWorker ? logger.child({}, { level: 'silent' }) : logger,
     clockShift: config.clockShift,
     sameMachine: await sharesMachine(config),
   });
@@ -142,8 +143,8 @@ async function buildFoundation(
   };
 }
 
-/** Destroys keys of forgotten subjects that older records have brought back. */
-async function destroyReturnedKeys(stores: Stores, logger: Logger): Promise<void> {
+/** Destroys keys of forgotten subjects that a restore of older records has put back. */
+async function destroyRestoredKeys(stores: Stores, logger: Logger): Promise<void> {
   const subjects = await destroyKeysForgottenSince(stores);
   if (subjects.length === 0) return;
   await stores.documents.purge();

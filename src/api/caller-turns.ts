@@ -8,7 +8,7 @@ const turns = createTurns(AT_ONCE);
 
 /**
  * Waits until another long answer may be made for the caller.
- * @returns false if the answer has ended before
+ * @returns false if the connection has closed meanwhile
  */
 export const takeTurn = ({ caller }: FastifyRequest, { raw }: FastifyReply): Promise<boolean> =>
   turns.take(callerKey(caller), raw);

@@ -49,7 +49,7 @@ export async function createCommands(deps: {
     readonly secretKey: SecretKey;
     readonly webhooksPerAccount: number;
   };
-  /** How long a command waits until the read models show what it did, in milliseconds. Default 2 s. */
+  /** How long a command waits until the read models include its events, in milliseconds. Default 2 s. */
   readonly shownWithinMs?: number;
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;

@@ -36,7 +36,7 @@ export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
   return {
     /**
      * Claims an owner's key for a request. A request that is refused has to release its claim.
-     * @param digest replaces the request in the record if it is personal, so that the request cannot be guessed from it
+     * @param digest for a personal request: a keyed hash, stored instead of a plain one, from which the request could be guessed
      * @returns undefined if the key was used for a different request in the last 30 days
      */
     async claim(owner: string, key: string, request: string, digest?: string) {

@@ -30,13 +30,13 @@ type QuotaDocument = { readonly counted: readonly Counted[] };
 /** One document per brand. */
 const collection: Collection<QuotaDocument> = { name: 'pendingQuotas', kind: 'record', indexes: [] };
 
+/** How long after it was counted a request may be appended. */
+const VALID_MS = 5 * 60_000;
 /**
- * How long a request counts that is in neither log nor read model, by the monotonic clock of the process that finds it missing: twice
+ * How long a request counts that is in neither log nor read model, by the monotonic clock of the process that finds it missing. Longer than
  * {@link VALID_MS}, so that it can no longer be appended.
  */
 const UNFINISHED_MS = 10 * 60_000;
-/** How long after it was counted a request may be appended. */
-const VALID_MS = 5 * 60_000;
 /** Entries of the caches below. */
 const CACHED = 10_000;
 
@@ -116,8 +116,8 @@ export async function openPendingQuota(deps: {
     const kept: Counted[] = [];
     for (const each of counted) {
       const { stream } = each;
-      const are = each.bookings.map((bookingId) => isUnanswered({ bookingId, stream }, shown.get(bookingId)));
-      if ((await Promise.all(are)).includes(true)) kept.push(each);
+      const stillPending = each.bookings.map((bookingId) => isUnanswered({ bookingId, stream }, shown.get(bookingId)));
+      if ((await Promise.all(stillPending)).includes(true)) kept.push(each);
     }
     return kept;
   }
@@ -160,7 +160,7 @@ export async function openPendingQuota(deps: {
       return isTaken ? { isValid: () => monotonic() - takenAt < VALID_MS } : undefined;
     },
 
-    /** Stops counting a request that was refused, or repeats an earlier one. If that cannot be stored, it is made up for when the limit is reached. */
+    /** Stops counting a request that was refused, or repeats an earlier one. If that cannot be stored, the next check at the limit does it. */
     async release(id: BrandId, bookingId: BookingId): Promise<void> {
       const without = (each: Counted) => ({ ...each, bookings: each.bookings.filter((other) => other !== bookingId) });
       try {

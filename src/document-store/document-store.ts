@@ -1,6 +1,6 @@
 /**
- * Documents: the read models, and the few records that are not domain history (users, OAuth records, deliveries, leases,
- * checkpoints). Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`; `test/contract/document-store.ts` runs
+ * Documents: the read models, records that are not domain history (users, OAuth records, deliveries), and what processes tell each
+ * other (leases, heartbeats, checkpoints). Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`; `test/contract/document-store.ts` runs
  * one contract suite against both.
  */
 
@@ -12,7 +12,8 @@ export type Collection<D extends object> = {
   /** Documents are removed some time after the moment in this field (ISO 8601, UTC). Readers must not rely on when. */
   readonly ttl?: keyof D & string;
   /**
-   * `readModel`: derived from the log, may revert to an earlier consistent state after a power failure.
+   * `readModel`: may revert to an earlier consistent state after a power failure. For what is derived from the log, and for what is
+   * worthless after a power failure, such as leases.
    * `record`: durable once the write resolves.
    */
   readonly kind: 'readModel' | 'record';

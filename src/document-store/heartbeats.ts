@@ -8,7 +8,7 @@ import { everyDocument } from './queries.ts';
 /**
  * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
  * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md). A process with two threads that open
- * the store has two documents, of which one may rest.
+ * the store has two documents. Its main thread skips beats while the worker beats and the main thread holds no lease.
  * @template S the status that each process publishes with every beat
  */
 export type Heartbeats<S extends object> = {
@@ -50,7 +50,7 @@ const BEATS_PER_SILENCE = 4;
 const SILENCE_MS = 4_000;
 /** A thread rests while another one has beaten within this many periods: the beats of two threads may come at the same time. */
 const REST_FOR_PERIODS = 1.5;
-/** A silence is measured to this many milliseconds. */
+/** A read of the heartbeats is reused for this long. */
 const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
 const KEEP_SILENT_MS = 10 * 60_000;
@@ -157,8 +157,9 @@ export async function startHeartbeats<S extends object>(deps: {
 type Seen<S> = {
   readonly key: string;
   readonly version: number;
-  /** When this process first saw that version, and when it last saw an earlier one: the beat came in between (monotonic). */
+  /** When this process first saw that version (monotonic). */
   readonly since: number;
+  /** When it last saw an earlier one. The beat came between the two. */
   readonly after: number;
   readonly status: S;
   /** Whether it is another thread of this process, or this one. */

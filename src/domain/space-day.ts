@@ -102,7 +102,7 @@ export type RequestBooking = {
   readonly brand: { readonly brandId: BrandId; readonly name: string };
   readonly details: BookingDetails;
   readonly idempotencyKey?: string;
-  /** With a key, if the details are personal: a digest of them that only their subject's key can make. */
+  /** With a key, if the details are personal: an HMAC of them with the key of their subject. */
   readonly fingerprint?: string;
 };
 

@@ -7,7 +7,7 @@ import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Building, bulkBuild, type StepOptions } from './bulk-build.ts';
 import { Fenced, fold, isBefore, ProjectionFailed, store, type Target } from './fold.ts';
 
-/** A collection that follows the log. */
+/** A collection that follows the log: a member of a pass. */
 export type Member = Target & { readonly id: ReadModelId; readonly collection: string };
 
 /** Events that a lagging member folds at once. More would be faster but block the process for longer. */
@@ -16,7 +16,7 @@ const CATCH_UP_BATCH = 1_000;
 const STORE_WITHIN_MS = 50;
 const RETRY = { retries: Number.POSITIVE_INFINITY, minTimeout: 100, maxTimeout: 5_000 } as const;
 
-/** Members that fold the same events. */
+/** One read of the log, whose events several members fold. */
 type Pass = { readonly members: Set<Member>; at: Checkpoint };
 
 type RunnerDeps = {
@@ -28,8 +28,7 @@ type RunnerDeps = {
   /** Called with new checkpoints. */
   readonly reached: (checkpoints: readonly (readonly [collection: string, checkpoint: Checkpoint])[]) => void;
   /**
-   * Records that a collection failed on an event; it then leaves its pass. If the record cannot be stored either, the store itself
-   * has failed.
+   * Records that a collection failed on an event; it then leaves its pass. Rejects if that cannot be stored.
    */
   readonly failed: (member: Pick<Member, 'id' | 'collection'>, failure: Error) => Promise<void>;
   /** Opens a collection that has been built. */

@@ -40,7 +40,7 @@ const MAX_FAILED_PROBES = 3;
 /** A longer log is folded in bulk. A shorter one takes less time than starting a thread for that. */
 const BULK_FROM_EVENTS = 5_000;
 
-const FAILS = 'A read model fails; the others go on';
+const FAILS = 'A read model fails; the others continue';
 const NOT_REBUILT = 'A read model cannot be rebuilt; the former documents stay in use';
 const NOT_KEPT = 'Former documents of a read model cannot be kept up to date; few readers, if any, still use them';
 
@@ -91,7 +91,7 @@ export class ProjectionSupervisor {
       step: bulk,
       isHeld: (id) => this.#isHeld(id),
       reached: (checkpoints) => {
-        faultPoint('worker: stored, not told');
+        faultPoint('worker: stored, main not notified');
         deps.readModels.reached({ checkpoints, catalogue: this.#catalogueVersion });
       },
       failed: (member, failure) => this.#failed(member, failure),
@@ -106,7 +106,7 @@ export class ProjectionSupervisor {
     this.#dropLost();
     this.#probe();
     const isCutOff = this.#failedProbes >= MAX_FAILED_PROBES;
-    if (isCutOff || (await this.#hasToStepBack())) return this.#release(() => true);
+    if (isCutOff || (await this.#mustYieldToService())) return this.#release(() => true);
     await this.#acquire();
     const { document, version } = await this.#deps.catalogue.read();
     this.#catalogueVersion = version;
@@ -137,7 +137,7 @@ export class ProjectionSupervisor {
   }
 
   /** The command line keeps read models up to date only while no service runs. */
-  async #hasToStepBack(): Promise<boolean> {
+  async #mustYieldToService(): Promise<boolean> {
     const { heartbeats, kind } = this.#deps;
     return kind === 'tool' && (await heartbeats.living()).some(({ status }) => status.kind === 'service');
   }
@@ -274,7 +274,7 @@ export class ProjectionSupervisor {
     const isSwap = members.some(({ id, collection }) => models[id]?.building === collection);
     if (isSwap) faultPoint('worker: built, not swapped');
     await this.#apply({ type: 'CaughtUp', collections });
-    if (isSwap) faultPoint('worker: swapped, not told');
+    if (isSwap) faultPoint('worker: swapped, main not notified');
     // Announce the new catalogue to readers in this process now, before they treat the next command as visible.
     readModels.reached({ checkpoints: [], catalogue: this.#catalogueVersion });
     for (const what of members.flatMap(({ id, collection }) => [id, collection])) this.#retryAt.delete(what);
@@ -297,17 +297,17 @@ export class ProjectionSupervisor {
     const {
       live,
       retiring = [],
-      failure: noted,
+      failure: recorded,
     } = (await this.#apply({ type: 'Failed', id, failure })).models[id] ?? {};
-    const isBeside = live !== undefined && live !== collection;
-    const attempts = noted?.collection === collection ? noted.attempts : 1;
+    const isRebuild = live !== undefined && live !== collection;
+    const attempts = recorded?.collection === collection ? recorded.attempts : 1;
     if (attempts === 1 || attempts % LOG_EVERY_ATTEMPTS === 0) {
-      const message = retiring.includes(collection) ? NOT_KEPT : isBeside ? NOT_REBUILT : FAILS;
+      const message = retiring.includes(collection) ? NOT_KEPT : isRebuild ? NOT_REBUILT : FAILS;
       logger.error({ err: error, readModel: id, attempts }, message);
     }
     const pauseMs = RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0;
-    this.#retryAt.set(isBeside ? collection : id, performance.now() + pauseMs);
-    if (!isBeside) await this.#release((each) => each === id);
+    this.#retryAt.set(isRebuild ? collection : id, performance.now() + pauseMs);
+    if (!isRebuild) await this.#release((each) => each === id);
   }
 
   #isPausing(what: string): boolean {

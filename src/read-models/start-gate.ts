@@ -9,9 +9,9 @@ import type { NodeStatus } from './node-status.ts';
 export type StartGate = ReturnType<typeof createStartGate>;
 
 /**
- * Tracks whether this process's read models have caught up with the log. Processes of another release wait for them only after they
- * learn of them. Until then a starting process must not serve reads: first its read models must pass the end of the log as of that
- * moment (docs/decisions/read-models.md).
+ * Tracks whether this process may answer from its read models. They must have passed the end of the log as it was when every other
+ * process had begun to wait for them; earlier, a process of another release may have confirmed bookings without waiting for them
+ * (docs/decisions/read-models.md).
  */
 export function createStartGate(deps: {
   readonly events: Pick<EventStore, 'lastEvent'>;
@@ -27,7 +27,7 @@ export function createStartGate(deps: {
   /** Since when each is readable and kept up to date (monotonic). */
   const readableSince = new Map<ReadModelId, number>();
   const startedAt = performance.now();
-  let attendedSince: number | undefined;
+  let projectedSince: number | undefined;
   /** The end of the log when every process had begun to wait for a read model. */
   const mustReach = new Map<ReadModelId, Position>();
   let checking: Promise<void> | undefined;
@@ -41,15 +41,15 @@ export function createStartGate(deps: {
   });
 
   /** The read models that every process waits for. */
-  async function counted(pending: readonly ReadModelId[]): Promise<readonly ReadModelId[]> {
+  async function awaitedByAll(pending: readonly ReadModelId[]): Promise<readonly ReadModelId[]> {
     const now = performance.now();
     const living = await heartbeats.living();
     const wantsOurs = ({ status }: (typeof living)[number]) => ids.every((id) => status.wants.includes(id));
-    if (living.some((each) => each.status.projects && wantsOurs(each))) attendedSince ??= now;
+    if (living.some((each) => each.status.projects && wantsOurs(each))) projectedSince ??= now;
     if (living.every(wantsOurs)) return pending;
     // The process that keeps them up to date may still be starting. Without such a process, no command waits for them.
     const [since, knownAfterMs] =
-      attendedSince === undefined ? [startedAt, heartbeats.silenceMs] : [attendedSince, TRUST_MS];
+      projectedSince === undefined ? [startedAt, heartbeats.silenceMs] : [projectedSince, TRUST_MS];
     return pending.filter((id) => now - Math.max(since, readableSince.get(id) ?? now) >= knownAfterMs);
   }
 
@@ -61,10 +61,10 @@ export function createStartGate(deps: {
     }
     const pending = ids.filter((id) => readableSince.has(id) && !caughtUp.has(id));
     if (pending.length === 0) return;
-    const unknown = await counted(pending.filter((id) => !mustReach.has(id)));
-    if (unknown.length > 0) {
+    const withoutTarget = await awaitedByAll(pending.filter((id) => !mustReach.has(id)));
+    if (withoutTarget.length > 0) {
       const end = await logEnd(events);
-      for (const id of unknown) mustReach.set(id, end);
+      for (const id of withoutTarget) mustReach.set(id, end);
     }
     await checkpoints.read();
     for (const id of pending) {

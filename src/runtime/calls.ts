@@ -14,7 +14,7 @@ export type Ask<C extends Calls> = <N extends keyof C & string>(
   argument: C[N]['argument'],
 ) => Promise<C[N]['result']>;
 
-/** `isRepeated`: a thread that has since ended may already have run the call. */
+/** `isRepeated`: it was sent before, to a thread that has ended and may have run it. */
 type Question = { readonly id: number; readonly name: string; readonly argument: unknown; readonly isRepeated?: true };
 type Answer = { readonly id: number } & ({ readonly result: unknown } | { readonly failed: PlainError });
 type Asked = { readonly question: Question; readonly answered: PromiseWithResolvers<unknown> };

@@ -15,7 +15,7 @@ export function faultPoint(name: string): void {
   process.exit(1);
 }
 
-/** @returns whether thread or process ends here; undefined if the file names another step, or another thread has taken it */
+/** @returns what ends here, thread or process; undefined if the file names another step, or another thread has taken it */
 function takeFault(file: string, name: string): string | undefined {
   try {
     const [point, what] = readFileSync(file, 'utf8').split('|');

@@ -32,5 +32,5 @@ type Addressed = { readonly collection: string; readonly key: string };
 /** Collections that the sender writes to. Sent once, because a definition is larger than most documents. */
 export type Described = { readonly collections: readonly PlainCollection[] };
 
-/** The subject of the {@link CommittedGroup}s that the log thread sends to the worker. */
+/** The subject of the committed groups that the log thread sends to the worker. */
 export const COMMITTED = 'committed';

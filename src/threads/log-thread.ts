@@ -6,8 +6,8 @@ import { faultPoint } from '../runtime/fault-point.ts';
 import { createLink } from '../runtime/link.ts';
 import { COMMITTED, type Described, type LogCalls, type LogThreadData } from './log-calls.ts';
 
-// The log thread makes every durable commit, of events and records, for the main thread and the worker. The main thread sends it
-// the worker's port. It sends each commit to the worker before it answers.
+// The log thread makes every durable commit, of events and records, for the main thread and the worker. The main thread sends it a port
+// to the worker. It sends each commit of events to the worker, and then answers.
 const { log, documents }: LogThreadData = workerData.data;
 if (parentPort === null) throw new Error('This file must run in a worker thread');
 const parent = parentPort;
@@ -65,7 +65,7 @@ function answerOver(port: MessagePort): void {
 async function openLog(path: string) {
   const { openLogWriter } = await import('../event-store/sqlite/log-writer.ts');
   return openLogWriter(path, (group) => {
-    faultPoint('log: committed, not told');
+    faultPoint('log: committed, worker not notified');
     committed.send(group);
   });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { BaseLogger } from 'pino';
-import { startWorker } from '../runtime/start-worker.ts';
+import { startThread } from '../runtime/start-thread.ts';
 
 /** Pauses before restarting a thread that ended by itself; the last one repeats. */
 const RESTART_MS = [0, 100, 500, 2_000, 5_000] as const;
@@ -54,7 +54,7 @@ export function superviseThread(deps: {
   function run(): Promise<unknown> {
     return new Promise((resolve) => {
       let failure: unknown;
-      const now = startWorker(name, file, data());
+      const now = startThread(name, file, data());
       worker = now;
       now.on('error', (error) => {
         failure = error;

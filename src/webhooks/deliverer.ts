@@ -110,7 +110,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const account = webhook?.account ?? webhookId;
     // Wait before taking the lease: a waiting worker must not keep the registration from other processes.
     const receiverClass = classOf(health);
-    const only = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass, account);
+    const singlePermit = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass, account);
     try {
       const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
       // The delivery that woke it may have been stored after the holder read the store.
@@ -118,14 +118,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       try {
         const receiver = await receivers.open(webhookId);
         running.wasWoken = false;
-        running.worker = new EndpointWorker(workerDeps, { webhookId, account, lease, receiver, only });
+        running.worker = new EndpointWorker(workerDeps, { webhookId, account, lease, receiver, singlePermit });
         if ((await running.worker.run()) === 'failed') return false;
       } finally {
         running.worker = undefined;
         await lease.release();
       }
     } finally {
-      only?.release();
+      singlePermit?.release();
     }
     // Another process may have stored a delivery just before this one released the lease.
     if (stopping || !(running.wasAsked || mayTry(await receivers.get(webhookId), clock()))) return false;

@@ -2,10 +2,10 @@ import type { AccountKey } from '../domain/account.ts';
 import type { Link } from '../runtime/link.ts';
 
 /** Minimum interval between two change notifications for an account, in milliseconds. Open pages use them. */
-const SAID_EVERY_MS = 50;
+const NOTIFY_EVERY_MS = 50;
 
 /** Messages between threads about deliveries. */
-type Told = { readonly changed: readonly AccountKey[] } | { readonly wake: string; readonly isAsked: boolean };
+type Message = { readonly changed: readonly AccountKey[] } | { readonly wake: string; readonly isAsked: boolean };
 
 /**
  * Passes delivery changes from the delivering thread to the threads that answer requests, and wake-ups back.
@@ -14,14 +14,14 @@ type Told = { readonly changed: readonly AccountKey[] } | { readonly wake: strin
  */
 export function openDeliveryNews(link: Link | undefined, woken: (webhookId: string, isAsked: boolean) => void) {
   const listeners = new Set<(account: AccountKey) => void>();
-  const news = link?.open<Told>('deliveries', (told) => {
-    if ('wake' in told) woken(told.wake, told.isAsked);
-    else hear(told.changed);
+  const news = link?.open<Message>('deliveries', (message) => {
+    if ('wake' in message) woken(message.wake, message.isAsked);
+    else notify(message.changed);
   });
   let waiting = new Set<AccountKey>();
   let timer: NodeJS.Timeout | undefined;
 
-  function hear(accounts: Iterable<AccountKey>): void {
+  function notify(accounts: Iterable<AccountKey>): void {
     for (const account of accounts) for (const listener of listeners) listener(account);
   }
 
@@ -32,9 +32,9 @@ export function openDeliveryNews(link: Link | undefined, woken: (webhookId: stri
         timer = undefined;
         const accounts = [...waiting];
         waiting = new Set();
-        hear(accounts);
+        notify(accounts);
         news?.send({ changed: accounts });
-      }, SAID_EVERY_MS);
+      }, NOTIFY_EVERY_MS);
       timer.unref();
     },
     wake(webhookId: string, isAsked: boolean): void {

@@ -48,7 +48,7 @@ export type DeliveryDocument = {
   readonly delayMs?: number;
   /** Tries of the schedule used since it was created or resent. */
   readonly tries: number;
-  /** {@link RunningTime} of the first of these tries, in milliseconds. */
+  /** Running time (`running-time.ts`) of the first of these tries, in milliseconds. */
   readonly triedFrom?: number;
   /** Oldest first; the last {@link MAX_ATTEMPTS}. */
   readonly attempts: readonly Attempt[];

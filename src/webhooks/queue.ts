@@ -67,7 +67,7 @@ export class DeliveryQueue {
   }
 
   /**
-   * The longest due deliveries of a registration, and the other due ones of the same sequences, in any order. `hasMore`: whether the page
+   * The deliveries of a registration that have been due for longest, and the other due ones of the same sequences, in any order. `hasMore`: whether the page
    * was full.
    * @param inFlight keys of deliveries that are left out
    */

@@ -14,7 +14,7 @@ const FIRST_PAUSE_MS = 5_000;
 export const MAX_PAUSE_MS = 10 * 60_000;
 /** Jitter, so that the probes of receivers that failed together spread out. */
 const JITTER = 0.2;
-/** A try that begins at most this much later than planned counts as waited for. */
+/** The time until a planned try counts as failing, if the try begins at most this much later than planned. */
 const GRACE_MS = 60_000;
 
 /** Attempts per second when a probe has just succeeded. They double every second. */
@@ -54,7 +54,7 @@ export type ReceiverHealth = {
   readonly failingMs: number;
   /** Running time of the last failure. Absent if there is none since the last success. */
   readonly failedAt?: number;
-  /** Running time until which a further try is planned. */
+  /** Running time of the latest planned try. */
   readonly plannedUntil?: number;
 };
 
@@ -71,7 +71,7 @@ export const classOf = ({ pace, failures }: ReceiverHealth): ReceiverClass =>
 export type Moment = {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** {@link RunningTime}, milliseconds. */
+  /** Running time (`running-time.ts`), in milliseconds. */
   readonly running: number;
   /** In [0, 1). */
   readonly random: number;
@@ -141,7 +141,7 @@ function withPace(health: ReceiverHealth, { pace, isSuccess }: AttemptResult): R
 
 function afterSuccess(health: ReceiverHealth, now: number): ReceiverHealth {
   const { breaker } = health;
-  if (breaker === undefined) return forgiven(health);
+  if (breaker === undefined) return withoutFailures(health);
   if (breaker.state === 'open')
     return { ...healthy(health), breaker: { ...breaker, state: 'recovering', since: toTimestamp(now) } };
   if (isSlowStartOver(breaker, now)) return healthy(health);
@@ -186,8 +186,8 @@ function breakerAfterFailure(
   return breaker && { ...breaker, since: toTimestamp(Math.min(now, Date.parse(breaker.since) + DOUBLES_EVERY_MS)) };
 }
 
-/** Resets the health. */
-export const forgiven = (health: ReceiverHealth): ReceiverHealth =>
+/** The health once the registration is enabled again: what is known of its pace stays. */
+export const withoutFailures = (health: ReceiverHealth): ReceiverHealth =>
   health.breaker === undefined && isSpotless(health) ? health : healthy(health);
 
 const healthy = ({ pace, lapsed }: ReceiverHealth): ReceiverHealth => ({ ...UNKNOWN, ...defined({ pace, lapsed }) });

@@ -37,7 +37,7 @@ const ofAccounts = declareQuery(
   [['Community:1', 'Brand:1']],
 );
 
-/** Which registrations get which events, according to the read models. */
+/** Which registrations get which events. The read model finds them; the log decides whether they are active. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
   readonly credentials: Pick<Credentials, 'key' | 'webhook'>;

@@ -111,7 +111,7 @@ type Tuning = {
   readonly failureDelaysMs?: readonly number[];
 };
 
-/** Three times the maximum duration of a delivery, so that a live process keeps its registrations. */
+/** How long a process may be silent before another one takes its endpoints over. */
 const LEASE_MS = 15_000;
 
 /**

@@ -10,12 +10,12 @@ import type { DeliveryQueue } from './queue.ts';
 import {
   afterAttempt,
   FIRST_WINDOW,
-  forgiven,
   inFlightLimit,
   mayTry,
   nextWindow,
   type ReceiverHealth,
   slowStartWait,
+  withoutFailures,
 } from './receiver-health.ts';
 import type { Receiver } from './receivers.ts';
 import type { Registrations } from './registrations.ts';
@@ -61,12 +61,13 @@ export type Endpoint = {
    * The permit for the single attempt of this worker, if the receiver is not known to be prompt. Without it, each attempt takes a permit
    * for prompt receivers.
    */
-  readonly only: Permit | undefined;
+  readonly singlePermit: Permit | undefined;
 };
 
 /**
  * Why a worker starts no further attempts. `once`: it had a permit for one attempt; `slow`: the receiver is no longer prompt; `open`: its
- * breaker is open; `failed`: an attempt threw, or its outcome could not be stored; `disabled`: the registration was disabled.
+ * breaker is open; `failed`: an attempt threw, or its outcome could not be stored; `disabled`: the registration was disabled; `idle`: nothing
+ * is due.
  */
 type Ending = 'once' | 'slow' | 'open' | 'failed' | 'disabled' | 'idle';
 
@@ -143,10 +144,10 @@ export class EndpointWorker {
   }
 
   #nextStep(): Step {
-    const { receiver, only } = this.#endpoint;
+    const { receiver, singlePermit } = this.#endpoint;
     if (this.#woken === 'at once') return { do: 'read' };
     const health = receiver.health();
-    if (this.#sending >= (only === undefined ? inFlightLimit(health, this.#window) : 1)) return { do: 'wait' };
+    if (this.#sending >= (singlePermit === undefined ? inFlightLimit(health, this.#window) : 1)) return { do: 'wait' };
     const ms = slowStartWait(health, this.#attemptedAt, this.#deps.clock());
     if (ms > 0) return { do: 'wait', ms };
     const delivery = this.#nextDelivery(health);
@@ -166,7 +167,7 @@ export class EndpointWorker {
   #idleStep(): Step {
     const ms = this.#readAt + READ_EVERY_MS - performance.now();
     const isIdle = this.#due.inFlight === 0 && !this.#hasSentSinceRead;
-    if (this.#endpoint.only !== undefined) return { do: 'end', why: 'idle' };
+    if (this.#endpoint.singlePermit !== undefined) return { do: 'end', why: 'idle' };
     if (ms > 0) return { do: 'wait', ms };
     return isIdle ? { do: 'end', why: 'idle' } : { do: 'read' };
   }
@@ -184,12 +185,12 @@ export class EndpointWorker {
   }
 
   async #startNext(): Promise<void> {
-    const { account, only } = this.#endpoint;
-    const permit = only ?? (await this.#deps.permits.acquire('prompt', account));
+    const { account, singlePermit } = this.#endpoint;
+    const permit = singlePermit ?? (await this.#deps.permits.acquire('prompt', account));
     // The state may have changed while it waited for its permit.
     const step = this.#mayStart() ? this.#nextStep() : undefined;
     if (step?.do !== 'start') {
-      if (only === undefined) permit.release();
+      if (singlePermit === undefined) permit.release();
       return;
     }
     const { delivery } = step;
@@ -200,7 +201,7 @@ export class EndpointWorker {
     this.#sending += 1;
     this.#attemptedAt = now;
     this.#hasSentSinceRead = true;
-    if (only !== undefined) this.#ending = 'once';
+    if (singlePermit !== undefined) this.#ending = 'once';
     permit.begin(() => {
       this.#ending ??= 'slow';
     });
@@ -227,7 +228,7 @@ export class EndpointWorker {
       if (tried === undefined) return;
       const moment = { now: clock(), running: runningTime.now(), random: Math.random() };
       outcome = outcomeOf(delivery.document, tried.result, moment);
-      // Store this before another attempt starts; only the first of several does.
+      // Set before the next await, so that only one of several attempts disables the registration.
       isGone = tried.result.status === 410 && this.#ending !== 'disabled';
       if (isGone) this.#ending = 'disabled';
       noted = this.#note(delivery.document, tried, outcome, { isSlow: permit.isSlow(), isProbe });
@@ -253,7 +254,7 @@ export class EndpointWorker {
     if (!this.#maySend()) return undefined;
     if (!('inactive' in recipient)) return send(recipient, delivery);
     this.#ending = 'disabled';
-    await receiver.change(forgiven);
+    await receiver.change(withoutFailures);
     await queue.cancelAll(webhookId, recipient.inactive);
     return undefined;
   }
@@ -285,7 +286,7 @@ export class EndpointWorker {
     this.#ending = 'disabled';
     await this.#deps.disable({ webhookId, reason, ...defined({ eventId: event === 'Test' ? undefined : eventId }) });
     // Reset the health for when the registration is enabled again.
-    await receiver.change(forgiven);
+    await receiver.change(withoutFailures);
   }
 
   async #changedWithin(ms: number | undefined): Promise<void> {

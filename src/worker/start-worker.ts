@@ -12,8 +12,8 @@ export type WorkerData = {
   readonly roles: ReadonlySet<BackgroundRole>;
   /** Whether all roles begin at once, as after a restart of the worker. */
   readonly begun: boolean;
-  /** The heartbeat ids of its ended predecessors. */
-  readonly ended: readonly string[];
+  /** The heartbeat ids of the workers that ran before it. */
+  readonly formerWorkers: readonly string[];
 };
 
 export type WorkerThread = SupervisedThread & RunningRoles;
@@ -30,19 +30,19 @@ export function startWorker(deps: {
   readonly logThread: LogThread | undefined;
 }): WorkerThread {
   const { config, logger, roles, link, logThread } = deps;
-  const ended: string[] = [];
+  const workers: string[] = [];
   const projecting = Promise.withResolvers<void>();
   let begun = false;
   const thread = superviseThread({
     name: 'worker',
     file: new URL('./worker-thread.ts', import.meta.url),
-    data: (): WorkerData => ({ config, roles, begun, ended }),
+    data: (): WorkerData => ({ config, roles, begun, formerWorkers: workers }),
     started(worker: Worker) {
       link.connect(worker);
       logThread?.connectWorker(worker);
       worker.on('message', (session: unknown) => {
         if (typeof session !== 'string') return;
-        ended.push(session);
+        workers.push(session);
         projecting.resolve();
       });
     },

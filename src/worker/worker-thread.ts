@@ -4,9 +4,9 @@ import { createLogClient } from '../threads/log-client.ts';
 import type { RunningRoles } from './roles.ts';
 import type { WorkerData } from './start-worker.ts';
 
-// Runs roles in the worker, controlled by the messages `begin`, `finish` and `stop`. The main thread sends a port to each log
-// thread.
-const { config, roles, ended, begun }: WorkerData = workerData.data;
+// Runs roles in the worker, controlled by the messages `begin`, `finish` and `stop`. The main thread sends a port to the log thread, and
+// another one after each restart of that thread.
+const { config, roles, formerWorkers, begun }: WorkerData = workerData.data;
 if (parentPort === null) throw new Error('This file must run in a worker thread');
 const parent = parentPort;
 
@@ -38,7 +38,7 @@ const { openRoles } = await import('./roles.ts');
 const { createLogger } = await import('../logger.ts');
 const { secretKeyOf } = await import('../secrets/secret-key.ts');
 const ours = { ...config, secretKey: secretKeyOf(config.secretKey) };
-const running = await openRoles(ours, createLogger(config), roles, { ended, link, log });
+const running = await openRoles(ours, createLogger(config), roles, { formerWorkers, link, log });
 parent.postMessage(running.session);
 if (begun) await running.begin();
 opened.resolve(running);

@@ -10,14 +10,14 @@ import { temporaryDataDir, venue } from './service-process.ts';
 
 /** The named steps in the source at which a thread or the process ends, once (src/runtime/fault-point.ts). */
 const WHILE_BOOKING = [
-  'log: committed, not told',
+  'log: committed, worker not notified',
   'log: webhookDeliveries stored, not answered',
   'worker: folded, not stored',
-  'worker: stored, not told',
+  'worker: stored, main not notified',
   'worker: deliveries stored, not acknowledged',
   'worker: sent, outcome not stored',
 ];
-const WHILE_REBUILDING = ['worker: built, not swapped', 'worker: swapped, not told'];
+const WHILE_REBUILDING = ['worker: built, not swapped', 'worker: swapped, main not notified'];
 const VICTIMS = ['thread', 'process'];
 const BOOKINGS = 3;
 /** An answer waits this long for the read models (`WAIT_MS` of src/read-models/await-checkpoint.ts), then comes without them. */

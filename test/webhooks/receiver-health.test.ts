@@ -5,7 +5,6 @@ import {
   afterAttempt,
   classOf,
   FIRST_WINDOW,
-  forgiven,
   inFlightLimit,
   MAX_PAUSE_MS,
   MAX_WINDOW,
@@ -16,6 +15,7 @@ import {
   SLOW_START_MS,
   slowStartWait,
   UNKNOWN,
+  withoutFailures,
 } from '../../src/webhooks/receiver-health.ts';
 
 const NOW = Date.parse('2026-04-20T10:00:00Z');
@@ -169,7 +169,7 @@ describe('after any sequence of events, a receiver', () => {
         const recovered = succeed(recovering, running + SLOW_START_MS);
         expect(recovered).toEqual({ pace: 'prompt', failures: 0, failingMs: 0 });
         expect(succeed(recovered, running + SLOW_START_MS)).toBe(recovered);
-        expect(forgiven(recovered)).toBe(recovered);
+        expect(withoutFailures(recovered)).toBe(recovered);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Ask, createCaller } from '../../runtime/calls.ts';
-import { startWorker } from '../../runtime/start-worker.ts';
+import { startThread } from '../../runtime/start-thread.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { BulkLoad, Collection, NextCheckpoint, Projected } from '../document-store.ts';
 import type { OwnFile } from './own-files.ts';
@@ -51,7 +51,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   let settling: Promise<unknown> | undefined;
 
   function begin(): LoadThread {
-    thread ??= startThread({ name: file.name, collection: collection.name, upsert: upsertInto(table) });
+    thread ??= startLoadThread({ name: file.name, collection: collection.name, upsert: upsertInto(table) });
     return thread;
   }
 
@@ -123,8 +123,8 @@ type LoadThread = {
   readonly end: () => Promise<unknown>;
 };
 
-function startThread(setup: Setup): LoadThread {
-  const thread = startWorker('load', new URL('./bulk-load-thread.ts', import.meta.url), setup);
+function startLoadThread(setup: Setup): LoadThread {
+  const thread = startThread('load', new URL('./bulk-load-thread.ts', import.meta.url), setup);
   thread.unref();
   const { ask, connect, close } = createCaller<LoadCalls>();
   connect(thread);

@@ -86,8 +86,8 @@ export async function openFailedEvents(deps: {
     const retrying = await Array.fromAsync(collection.find(inState('Retrying', limit)));
     // A due time further ahead than planned comes from a wrong clock, here or in the process that wrote it.
     return retrying.filter(({ document }) => {
-      const in_ = Date.parse(document.due) - now;
-      return in_ <= 0 || in_ > document.delayMs;
+      const dueInMs = Date.parse(document.due) - now;
+      return dueInMs <= 0 || dueInMs > document.delayMs;
     });
   }
 

@@ -55,10 +55,10 @@ export type FanOutDeps = {
 export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   const { events, documents, readModels, registrations, failedEvents } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
-  /** The position for which this process waited in vain. */
-  let behind: Position = LOG_START;
+  /** The last position that the read models did not reach in time. */
+  let missedPosition: Position = LOG_START;
   /** Events that made this process leave, except those waiting for the read models. */
-  const leftFor = createLruCache<string, true>(10_000);
+  const retriedOnce = createLruCache<string, true>(10_000);
 
   /** Whether the read model of registrations has passed a position. */
   const shown = (position: Position, timeoutMs: number) =>
@@ -71,7 +71,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     // The read model of registrations may lag behind the event. Once past it, it has every registration made before the event; one made
     // after the event has a later position.
     if (!(await shown(event.position, readModelWaitMs))) {
-      behind = event.position;
+      missedPosition = event.position;
       throw new Behind(`The read models have not reached position ${event.position} yet`);
     }
     await storeDeliveries(deps, event);
@@ -82,8 +82,8 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     try {
       await fanOut(stored);
     } catch (error) {
-      if (error instanceof Unavailable && (error instanceof Behind || !leftFor.has(stored.id))) {
-        if (!(error instanceof Behind)) leftFor.set(stored.id, true);
+      if (error instanceof Unavailable && (error instanceof Behind || !retriedOnce.has(stored.id))) {
+        if (!(error instanceof Behind)) retriedOnce.set(stored.id, true);
         throw error;
       }
       // The dependencies are back but this event still fails, so only this event must wait.
@@ -97,7 +97,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   /** Resolves once the dependencies that every event needs are available. */
   async function ready(closing: AbortSignal): Promise<void> {
     await Promise.all([documents.ping(), events.ping(), registrations.ping()]);
-    while (!closing.aborted && !(await shown(behind, LOOK_EVERY_MS)))
+    while (!closing.aborted && !(await shown(missedPosition, LOOK_EVERY_MS)))
       await sleep(LOOK_EVERY_MS, undefined, { signal: closing }).catch(() => {});
   }
 

@@ -14,7 +14,7 @@ export const fanOutGroup = (kind: string): string => `${PREFIX}${kind}`;
 export const kindOf = (group: string): string => group.slice(PREFIX.length);
 
 /**
- * Creates missing groups at the position of the most advanced existing one. A process does this before it answers requests, so that the
+ * Creates missing groups at the position of the group that is furthest behind. A process does this before it answers requests, so that the
  * group of a new kind exists before its first registration.
  */
 export async function prepareFanOutGroups({

@@ -10,7 +10,7 @@ import type { FailedEvent, FailedEvents } from './failed-events.ts';
 const POLL_INTERVAL_MS = 1_000;
 /** Failed events read per poll. */
 const PAGE = 256;
-/** After this many waits in a row, the rest are assumed to wait too. */
+/** A poll stops after this many events in a row that have to wait. */
 const ENOUGH_WAITING = 8;
 
 /** Retries failed events when they are due, one at a time. Any number of processes may run it. */

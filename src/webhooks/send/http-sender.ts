@@ -8,7 +8,7 @@ import {
 } from '../../outbound/address-guard.ts';
 import { type Post, type SendErrorType, type Sender, type SendResult, USER_AGENT } from './sender.ts';
 
-/** One deadline for DNS, connection, headers and body (docs/guides/rest-api.md#limits). */
+/** One deadline for DNS, connection, headers and body (docs/guides/webhooks.md#answer-in-time). */
 export const DEADLINE_MS = 5_000;
 /** How much of a response body is read. */
 const MAX_RESPONSE_BYTES = 16 * 1_024;
@@ -83,7 +83,7 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
         clearTimeout(timer);
         // A connection that the receiver has already closed cannot be reused.
         if (reusable && connection.client.stats.connected) returnConnection(origin, connection);
-        else drop(origin, connection, error ?? new Error('Response too long'));
+        else drop(origin, connection, error ?? new Error('The connection cannot be reused'));
         const address = addressIn(error) ?? connection.address;
         resolve({
           ...defined({

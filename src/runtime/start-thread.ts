@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** Runs a file in a worker thread, with `data` in `workerData.data`. */
-export const startWorker = (name: string, file: URL, data: object): Worker =>
+export const startThread = (name: string, file: URL, data: object): Worker =>
   new Worker(new URL('./thread.js', import.meta.url), {
     name,
     workerData: { module: file.href, data },
