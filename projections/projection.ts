@@ -3,9 +3,9 @@ import type { DomainEvent, EventType, Recorded } from '../src/domain/events.ts';
 /** A read model as the projector runs it: a pure fold of the log into documents, one per key. */
 export type Projection<D extends object> = {
   readonly name: string;
-  /** Raised whenever the documents change shape; the projector then rebuilds them beside the old ones. */
+  /** Raised whenever the content or the key of the documents changes; the projector then builds them beside the old ones. */
   readonly version: number;
-  /** Every query of this read model must be answered by one of these. */
+  /** Every query of this read model must be answered by one of these. Reads by key need none. */
   readonly indexes: readonly {
     readonly fields: readonly (keyof D & string)[];
     /** Only documents with these values are in it. */
@@ -15,7 +15,7 @@ export type Projection<D extends object> = {
   readonly types: readonly EventType[];
   /** Those after which the document does not depend on the one before, so the projector does not read it for them. */
   readonly createdBy: readonly EventType[];
-  /** Key of the document an event belongs to. Called only for events of `types`. */
+  /** Key of the document an event belongs to, from the event alone. Called only for events of `types`. */
   key(event: Recorded): string;
   /** The document after the event; `undefined` removes it. Events of other types change nothing. */
   evolve(document: D | undefined, event: Recorded): D | undefined;

@@ -3,7 +3,7 @@ import type { CommunityId, ReviewId, SpaceId } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
 /** The reviews of a space in figures, and the latest of them. */
-export type SpaceRating = {
+export type SpaceRatingDocument = {
   readonly spaceId: SpaceId;
   readonly communityId: CommunityId;
   readonly count: number;
@@ -14,13 +14,13 @@ export type SpaceRating = {
 };
 
 /** How a space is rated on average, and by how many reviews. */
-export type Rating = Pick<SpaceRating, 'count'> & { readonly average: number };
+export type Rating = Pick<SpaceRatingDocument, 'count'> & { readonly average: number };
 
 /** A page shows these. */
 const MAX_LATEST = 3;
 
 /** Every space that has been reviewed. */
-export const spaceRatings = projection<SpaceRating, ReviewPosted>({
+export const spaceRatings = projection<SpaceRatingDocument, ReviewPosted>({
   name: 'spaceRatings',
   version: 1,
   indexes: [{ fields: ['communityId', 'spaceId'] }],

@@ -72,7 +72,12 @@ export type BookingApproved = Event<'BookingApproved', BookingFacts & { readonly
 export type CancelledBy = 'Brand' | 'Community' | 'System';
 export type BookingCancelled = Event<
   'BookingCancelled',
-  BookingFacts & { readonly cancelledBy: CancelledBy; readonly reason?: PersonalText; readonly refund: Cents }
+  BookingFacts & {
+    readonly cancelledBy: CancelledBy;
+    readonly reason?: PersonalText;
+    /** What was charged; zero for a request that was not approved. A booking may also have cost nothing. */
+    readonly refund: Cents;
+  }
 >;
 export type BookingCompleted = Event<'BookingCompleted', BookingFacts>;
 export type BookingEvent = BookingRequested | BookingApproved | BookingCancelled | BookingCompleted;

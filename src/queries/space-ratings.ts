@@ -1,6 +1,6 @@
 import type { ReadableReview } from '../../projections/reviews.ts';
 import { reviews } from '../../projections/reviews.ts';
-import { type Rating, type SpaceRating, spaceRatings } from '../../projections/space-ratings.ts';
+import { type Rating, type SpaceRatingDocument, spaceRatings } from '../../projections/space-ratings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
@@ -12,11 +12,11 @@ import { mayReadReviews } from './reviews.ts';
 
 const ofCommunity = declareQuery(
   spaceRatings,
-  (communityId: CommunityId): Find<SpaceRating> => ({ where: { communityId }, sort: [{ field: 'spaceId' }] }),
+  (communityId: CommunityId): Find<SpaceRatingDocument> => ({ where: { communityId }, sort: [{ field: 'spaceId' }] }),
   [toCommunityId(1)],
 );
 
-const ratingOf = ({ count, sum }: SpaceRating): Rating => ({ count, average: sum / count });
+const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ count, average: sum / count });
 
 /** Ratings of spaces, for accounts that may read the reviews (docs/decisions/bookings.md). */
 export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps) {

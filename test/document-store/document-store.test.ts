@@ -1,14 +1,6 @@
 import { describe } from 'vitest';
 import { documentStoreContract } from '../contract/document-store.ts';
-import { reportEngine } from '../engines.ts';
 import { documentEngines, mongoServer } from './engines.ts';
-
-reportEngine('document store', 'SQLite', 'tested');
-reportEngine(
-  'document store',
-  'MongoDB',
-  'missing' in mongoServer ? `not tested: ${mongoServer.missing}` : `tested on ${mongoServer.name}`,
-);
 
 const standIn = 'real' in mongoServer && !mongoServer.real;
 

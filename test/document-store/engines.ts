@@ -7,6 +7,7 @@ import { inject } from 'vitest';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { reportEngine } from '../engines.ts';
 import type { MongoServer } from './mongodb/server.ts';
 import { inDatabase, withOptions } from './mongodb/server-url.ts';
 
@@ -28,6 +29,13 @@ export async function createSqliteDatabase(): Promise<TestDatabase> {
 /** The MongoDB of this run. */
 export const mongoServer: MongoServer = JSON.parse(
   await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text(),
+);
+
+reportEngine('document store', 'SQLite', 'tested');
+reportEngine(
+  'document store',
+  'MongoDB',
+  'missing' in mongoServer ? `not tested: ${mongoServer.missing}` : `tested on ${mongoServer.name}`,
 );
 
 /** The URL of a new database on it, which is dropped when the run has ended. */

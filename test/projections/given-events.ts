@@ -21,7 +21,7 @@ const recorded = <E extends DomainEvent>(event: E, position: number, at?: string
 });
 
 /** Folds the given events as the projector does, without loading a document that an event creates. Returns them by key. */
-export function documentsOf<D extends object>(projection: Projection<D>, ...events: readonly DomainEvent[]) {
+export function folded<D extends object>(projection: Projection<D>, ...events: readonly DomainEvent[]) {
   const documents = new Map<string, D>();
   for (const [index, event] of events.entries()) {
     if (!projection.types.includes(event.type)) continue;

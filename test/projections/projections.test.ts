@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { availability } from '../../projections/availability.ts';
@@ -24,25 +25,31 @@ import {
   webhookId,
 } from '../../src/domain/ids.ts';
 import { approved, cancelledByBrand, completed, other, requested } from '../domain/bookings.fixture.ts';
-import { documentsOf } from './given-events.ts';
+import { folded } from './given-events.ts';
 
-test('names are distinct', () => {
+test('the list has every read model of this folder, each with a name of its own', async () => {
+  const found: unknown[] = [];
+  for (const file of globSync('projections/*.ts', { cwd: ROOT.pathname }))
+    found.push(...Object.values<unknown>(await import(new URL(file, ROOT).href)).filter(isProjection));
+  expect(new Set(found)).toEqual(new Set(projections));
   expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
 });
+const ROOT = new URL('../../', import.meta.url);
+const isProjection = (value: unknown): boolean => typeof value === 'object' && value !== null && 'evolve' in value;
 
 test('an event that creates a document ignores an existing one', () => {
   const first = requested({ bookingId: bookingId(1) });
   const events = [first, approved(first), first, approved(first)];
-  expect(documentsOf(bookings, ...events)).toEqual(documentsOf(bookings, first, approved(first)));
-  expect(Object.keys(documentsOf(brandChanges, ...events))).toHaveLength(1);
-  expect(Object.keys(documentsOf(communityChanges, ...events))).toHaveLength(1);
+  expect(folded(bookings, ...events)).toEqual(folded(bookings, first, approved(first)));
+  expect(Object.keys(folded(brandChanges, ...events))).toHaveLength(1);
+  expect(Object.keys(folded(communityChanges, ...events))).toHaveLength(1);
 });
 
 describe('bookings', () => {
   const first = requested({ bookingId: bookingId(1) });
 
   test('a request', () => {
-    expect(documentsOf(bookings, requested({ message: 'Hi', startHour: 20 }))).toMatchObject({
+    expect(folded(bookings, requested({ message: 'Hi', startHour: 20 }))).toMatchObject({
       1: {
         bookingId: 1,
         status: 'Pending',
@@ -54,18 +61,18 @@ describe('bookings', () => {
     });
   });
   test('approved, then completed', () => {
-    expect(documentsOf(bookings, first, approved(first))).toMatchObject({ 1: { status: 'Approved', charge: 23_000 } });
-    expect(documentsOf(bookings, first, approved(first), completed(first))).toMatchObject({
+    expect(folded(bookings, first, approved(first))).toMatchObject({ 1: { status: 'Approved', charge: 23_000 } });
+    expect(folded(bookings, first, approved(first), completed(first))).toMatchObject({
       1: { status: 'Completed' },
     });
   });
   test('cancelled, with the actor and the refund', () => {
-    expect(documentsOf(bookings, first, cancelledByBrand(first))).toMatchObject({
+    expect(folded(bookings, first, cancelledByBrand(first))).toMatchObject({
       1: { status: 'Cancelled', cancelledBy: 'Brand', refund: 0 },
     });
   });
   test('an event of an unknown request creates no document', () => {
-    expect(documentsOf(bookings, approved(first))).toEqual({});
+    expect(folded(bookings, approved(first))).toEqual({});
   });
 });
 
@@ -77,11 +84,11 @@ test('availability: a request holds hours, its approval takes them, and its canc
     { bookingId: 1, brandId: 3, status: 'Pending', start: 10, until: 14 },
     { bookingId: 2, brandId: 4, status: 'Approved', start: 14, until: 18 },
   ];
-  expect(documentsOf(availability, first, second, approved(second))).toEqual({ '7:2026-12-10': { ...day, taken } });
-  expect(documentsOf(availability, first, second, approved(second), cancelledByBrand(first))).toEqual({
+  expect(folded(availability, first, second, approved(second))).toEqual({ '7:2026-12-10': { ...day, taken } });
+  expect(folded(availability, first, second, approved(second), cancelledByBrand(first))).toEqual({
     '7:2026-12-10': { ...day, taken: taken.slice(1) },
   });
-  expect(documentsOf(availability, approved(first))).toEqual({});
+  expect(folded(availability, approved(first))).toEqual({});
 });
 
 test('spaces show their current terms', () => {
@@ -91,10 +98,10 @@ test('spaces show their current terms', () => {
   const changed: DomainEvent = { type: 'SpaceChanged', data: { ...id, name: 'Great Hall' } };
   const closed: DomainEvent = { type: 'SpaceClosed', data: id };
   const opened: DomainEvent = { type: 'SpaceOpened', data: id };
-  expect(documentsOf(spaces, added, changed, closed)).toEqual({
+  expect(folded(spaces, added, changed, closed)).toEqual({
     7: { ...id, ...terms, name: 'Great Hall', timeZone: 'UTC', active: false, formerNames: ['Hall'] },
   });
-  expect(documentsOf(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
+  expect(folded(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
 });
 
 test('a space lists each former name once, without the current one', () => {
@@ -104,9 +111,9 @@ test('a space lists each former name once, without the current one', () => {
   const called = (name: string): DomainEvent => ({ type: 'SpaceChanged', data: { ...id, name } });
   const dearer: DomainEvent = { type: 'SpaceChanged', data: { ...id, eventFee: cents(2) } };
   const renamed = [added, called('Loft'), called('Hall'), dearer, called('Barn')];
-  expect(documentsOf(spaces, ...renamed)).toMatchObject({ 7: { name: 'Barn', formerNames: ['Hall', 'Loft'] } });
+  expect(folded(spaces, ...renamed)).toMatchObject({ 7: { name: 'Barn', formerNames: ['Hall', 'Loft'] } });
   const often = Array.from({ length: 150 }, (_, index) => called(`Hall ${index}`));
-  const [space] = Object.values(documentsOf(spaces, added, ...often));
+  const [space] = Object.values(folded(spaces, added, ...often));
   expect(space?.formerNames).toHaveLength(100);
   expect(space?.formerNames?.[0]).toBe('Hall 148');
 });
@@ -114,8 +121,8 @@ test('a space lists each former name once, without the current one', () => {
 test('communities and brands', () => {
   const community = { communityId: communityId(1), name: 'Harbour', timeZone: 'UTC' };
   const brand = { brandId: brandId(3), name: 'Acme' };
-  expect(documentsOf(communities, { type: 'CommunityAdded', data: community })).toEqual({ 1: community });
-  expect(documentsOf(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
+  expect(folded(communities, { type: 'CommunityAdded', data: community })).toEqual({ 1: community });
+  expect(folded(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
 });
 
 test('reviews, and the ratings of a space', () => {
@@ -132,12 +139,12 @@ test('reviews, and the ratings of a space', () => {
     content: 'Very.',
     isVerifiedBooking: true,
   };
-  expect(documentsOf(reviews, { type: 'ReviewPosted', data })).toEqual({
+  expect(folded(reviews, { type: 'ReviewPosted', data })).toEqual({
     5: { ...data, createdAt: '2026-12-01T12:00:00.000Z' },
   });
   const posted = (id: number, rating: number) =>
     ({ type: 'ReviewPosted', data: { ...data, reviewId: reviewId(id), rating } }) as const;
-  expect(documentsOf(spaceRatings, posted(5, 5), posted(6, 3), posted(8, 4), posted(7, 1))).toEqual({
+  expect(folded(spaceRatings, posted(5, 5), posted(6, 3), posted(8, 4), posted(7, 1))).toEqual({
     7: { spaceId: 7, communityId: 1, count: 4, sum: 13, latest: [7, 8, 6] },
   });
 });
@@ -146,15 +153,15 @@ test('every event of a booking changes the lists of its community and its brand'
   const first = requested();
   const change = (n: number) => ({ eventId: `event-${n}`, position: `000${n}` });
   for (const next of [approved(first), cancelledByBrand(first), completed(first)]) {
-    expect(documentsOf(brandChanges, first, next)).toEqual({ 3: { bookings: change(2) } });
-    expect(documentsOf(communityChanges, first, next)).toEqual({ 1: { bookings: change(2) } });
+    expect(folded(brandChanges, first, next)).toEqual({ 3: { bookings: change(2) } });
+    expect(folded(communityChanges, first, next)).toEqual({ 1: { bookings: change(2) } });
   }
 });
 
 test('API keys are stored as hashes; a revoked key shows when it was revoked', () => {
   const id = { apiKeyId: apiKeyId('key_1'), account: { kind: 'Brand', id: brandId(3) }, hash: 'abc' } as const;
   const issued: DomainEvent = { type: 'ApiKeyIssued', data: { ...id, permissions: 3, label: 'CI', preview: 'vbs…' } };
-  expect(documentsOf(apiKeys, issued)).toEqual({
+  expect(folded(apiKeys, issued)).toEqual({
     abc: {
       apiKeyId: 'key_1',
       owner: { kind: 'Brand', id: 3 },
@@ -165,7 +172,7 @@ test('API keys are stored as hashes; a revoked key shows when it was revoked', (
       issuedAt: '2026-12-01T12:00:00.000Z',
     },
   });
-  expect(documentsOf(apiKeys, issued, { type: 'ApiKeyRevoked', data: id })).toMatchObject({
+  expect(folded(apiKeys, issued, { type: 'ApiKeyRevoked', data: id })).toMatchObject({
     abc: { revokedAt: '2026-12-01T12:00:00.000Z' },
   });
 });
@@ -185,15 +192,15 @@ test('webhooks: rotation keeps the old secret, disabling stores the reason, remo
   const disabled: DomainEvent = { type: 'WebhookDisabled', data: { webhookId: id, owner, reason: 'Redirect' } };
   const enabled: DomainEvent = { type: 'WebhookEnabled', data: { webhookId: id, owner } };
 
-  expect(documentsOf(webhooks, registered)).toMatchObject({
+  expect(folded(webhooks, registered)).toMatchObject({
     wh_1: { account: 'Brand:3', credential: 'apiKey:key_1', status: 'enabled', registeredAt: '0001' },
   });
-  expect(documentsOf(webhooks, registered, rotated)).toMatchObject({
+  expect(folded(webhooks, registered, rotated)).toMatchObject({
     wh_1: { sealedSecret: 'two', previousSealedSecret: 'one', previousUntil },
   });
-  expect(documentsOf(webhooks, registered, disabled)).toMatchObject({
+  expect(folded(webhooks, registered, disabled)).toMatchObject({
     wh_1: { status: 'disabled', disabledReason: 'Redirect' },
   });
-  expect(documentsOf(webhooks, registered, disabled, enabled).wh_1).not.toHaveProperty('disabledReason');
-  expect(documentsOf(webhooks, registered, { type: 'WebhookRemoved', data: { webhookId: id, owner } })).toEqual({});
+  expect(folded(webhooks, registered, disabled, enabled).wh_1).not.toHaveProperty('disabledReason');
+  expect(folded(webhooks, registered, { type: 'WebhookRemoved', data: { webhookId: id, owner } })).toEqual({});
 });
