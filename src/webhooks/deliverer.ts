@@ -9,7 +9,7 @@ import { classOf, mayTry } from './receiver-health.ts';
 import type { Receivers } from './receivers.ts';
 import type { Registrations } from './registrations.ts';
 import type { RunningTime } from './running-time.ts';
-import { GIVE_UP_AFTER_MS } from './schedule.ts';
+import { GIVE_UP_AFTER_HOURS, GIVE_UP_AFTER_MS } from './schedule.ts';
 import { createTry } from './send/attempt.ts';
 import { EndpointWorker, type WorkerDeps } from './worker.ts';
 
@@ -172,6 +172,7 @@ function createGiveUp(queue: Pick<DeliveryQueue, 'giveUp'>, runningTime: Pick<Ru
     if (now - (gaveUpAt.get(webhookId) ?? Number.NEGATIVE_INFINITY) < GIVE_UP_EVERY_MS) return;
     gaveUpAt.set(webhookId, now);
     // Slightly later than the last scheduled try, so that it is made.
-    await queue.giveUp(webhookId, now - GIVE_UP_AFTER_MS - GIVE_UP_EVERY_MS, 'No try succeeded within 32 hours');
+    const triedUntil = now - GIVE_UP_AFTER_MS - GIVE_UP_EVERY_MS;
+    await queue.giveUp(webhookId, triedUntil, `No try succeeded within ${GIVE_UP_AFTER_HOURS} hours`);
   };
 }

@@ -18,8 +18,9 @@ export const PLANNED_DELAYS_MS: readonly number[] = [
   14 * HOUR_MS,
 ];
 
-/** A delivery has failed for good this long after its first attempt (docs/decisions/webhook-deliveries.md). */
-export const GIVE_UP_AFTER_MS = 32 * HOUR_MS;
+/** A delivery has failed for good so many hours after its first attempt: as long as the planned delays take. */
+export const GIVE_UP_AFTER_HOURS = Math.ceil(PLANNED_DELAYS_MS.reduce((sum, ms) => sum + ms, 0) / HOUR_MS);
+export const GIVE_UP_AFTER_MS = GIVE_UP_AFTER_HOURS * HOUR_MS;
 
 /** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-deliveries.md). */
 export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;

@@ -17,6 +17,7 @@ import {
   UNKNOWN,
   withoutFailures,
 } from '../../src/webhooks/receiver-health.ts';
+import { PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
 
 const NOW = Date.parse('2026-04-20T10:00:00Z');
 const MINUTE_MS = 60_000;
@@ -50,7 +51,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
         pace: fc.constantFrom('prompt' as const, 'slow' as const),
         isProbe: fc.boolean(),
         isTest: fc.boolean(),
-        nextInMs: fc.nat(14 * HOUR_MS),
+        nextInMs: fc.nat(Math.max(...PLANNED_DELAYS_MS)),
       },
       { requiredKeys: ['isSuccess', 'pace', 'isProbe', 'isTest'] },
     ),
