@@ -122,7 +122,7 @@ export const MAY_IMPORT = {
     ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
   ],
   'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
-  'console/requests': ['console/parts', 'queries', 'html', 'projections', 'domain', 'runtime'],
+  'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
   'console/bookings': [
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
   ],

@@ -1,12 +1,19 @@
 import { bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import { arePersonal, type BookingDetails, fingerprintOf, wrongDetails } from '../domain/booking-details.ts';
+import {
+  arePersonal,
+  type BookingDetails,
+  fingerprintOf,
+  PERSONAL_DETAILS,
+  wrongDetails,
+} from '../domain/booking-details.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingEvent, BookingRequested } from '../domain/events.ts';
 import { type BookingId, type BrandId, bookingId, type CommunityId, type Timestamp } from '../domain/ids.ts';
-import { subjectOf } from '../domain/personal-text.ts';
+import { subjectOf, withTexts } from '../domain/personal-text.ts';
+import { picked } from '../domain/picked.ts';
 import {
   approveBooking,
   type CancelBooking,
@@ -157,8 +164,6 @@ const tooManyPending = (limit: number): Refusal =>
     `At most ${limit} requests of a brand may wait for an answer at once. Wait for an answer, or cancel a request.`,
   );
 
-/** A booking at the moment it was requested, with the details as they were sent: the event holds some of them sealed. */
-function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {
-  const { message, ...booking } = pendingBooking(data, at);
-  return { ...booking, ...defined({ message: message && details.message }) };
-}
+/** A booking at the moment it was requested, with the texts as they were sent: the event holds them sealed. */
+const asRequested = (data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking =>
+  withTexts({ data: pendingBooking(data, at) }, picked(details, PERSONAL_DETAILS)).data;

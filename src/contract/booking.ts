@@ -1,7 +1,15 @@
 import type { Static } from 'typebox';
 import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import type { AccountKind } from '../domain/account.ts';
-import { BOOKING_DETAILS, type BookingDetails, detailsOf, REPEATED_DETAILS } from '../domain/booking-details.ts';
+import {
+  BOOKING_DETAILS,
+  type BookingDetails,
+  detailsOf,
+  NOT_REPEATED,
+  PERSONAL_DETAILS,
+  type PersonalField,
+  REPEATED_DETAILS,
+} from '../domain/booking-details.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
@@ -19,16 +27,13 @@ export const DETAIL_LABELS: { readonly [field: string]: string } = {
   message: 'Message',
 } satisfies { readonly [F in keyof Required<BookingDetails>]: string };
 
+export type FurtherDetail = { readonly field: string; readonly label: string; readonly value: string | number };
+
 /** The details other than where and when, with their labels; absent ones are left out. */
-export const furtherDetails = (
-  details: BookingDetails,
-): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] => {
+export const furtherDetails = (details: BookingDetails): readonly FurtherDetail[] => {
   const { spaceId: _space, date: _date, startHour: _start, ...further } = picked(details, BOOKING_DETAILS);
   return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 };
-
-/** The details that the events after a request do not repeat. */
-export const NOT_REPEATED = BOOKING_DETAILS.filter((field) => !REPEATED_DETAILS.some((repeated) => repeated === field));
 
 /**
  * The only public mapping of a booking's facts: the name and unit of each, wherever it is shown. Amounts are numbers with at
@@ -40,7 +45,7 @@ export const publicFacts = (facts: BookingFacts, status: BookingStatus) => {
   return { spaceId, spaceName, date, startHour, endHour, status, totalPrice: toAmount(facts.totalPrice), ...further };
 };
 
-export const toBookingDto = (booking: Omit<BookingDocument, 'message' | 'reason'>): BookingDto => {
+export const toBookingDto = (booking: Omit<BookingDocument, PersonalField | 'reason'>): BookingDto => {
   const { bookingId: id, status, createdAt, usageHours } = booking;
   return { id, ...publicFacts(booking, status), createdAt, ...defined({ usageHours }) };
 };
@@ -59,12 +64,12 @@ export const toOperatorBooking = (booking: ReadableBooking) => {
 };
 
 export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind): AssistantBooking => {
-  const { brandName, message, refund } = booking;
+  const { brandName, refund } = booking;
   return {
     ...toBookingDto(booking),
     ...(booking.status === 'Pending' && { answerBy: toTimestamp(expiryOf(booking)) }),
     ...(refund !== undefined && refund > 0 && { refund: toAmount(refund) }),
-    ...(viewer === 'Community' && { writtenByBrand: { brandName, ...defined({ message }) } }),
+    ...(viewer === 'Community' && { writtenByBrand: { brandName, ...picked(booking, PERSONAL_DETAILS) } }),
   };
 };
 

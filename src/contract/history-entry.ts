@@ -1,3 +1,4 @@
+import { NOT_REPEATED } from '../domain/booking-details.ts';
 import type { HistoryStep, NamedStep } from '../domain/booking-history.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -7,7 +8,7 @@ import { toAmount } from '../domain/pricing.ts';
 import type { NamedActor } from '../domain/shown-actor.ts';
 import { statusAfter } from '../domain/space-day.ts';
 import { toPublicAccount } from './account.ts';
-import { NOT_REPEATED, publicFacts } from './booking.ts';
+import { publicFacts } from './booking.ts';
 import type { Changes, HistoryEntry, PublicActor } from './schemas/history-entry.ts';
 
 export const toPublicActor = ({ kind, id, name, account }: NamedActor): PublicActor => ({

@@ -1,3 +1,4 @@
+import { NOT_REPEATED } from '../domain/booking-details.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
@@ -5,7 +6,7 @@ import { erased, type Readable, type SealedTexts, sealedTextsIn } from '../domai
 import { picked } from '../domain/picked.ts';
 import { statusAfter } from '../domain/space-day.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import { NOT_REPEATED, publicFacts } from './booking.ts';
+import { publicFacts } from './booking.ts';
 import type { Payload } from './schemas/webhook-payload.ts';
 
 export type { DeliveryKind } from '../domain/webhook.ts';
@@ -29,7 +30,7 @@ export function noticeOf(event: Recorded<DeliverableEvent>): Notice {
   return Object.keys(sealed).length === 0 ? { payload } : { payload, sealed };
 }
 
-/** The payload for the subscribers of an event. A message or reason that was not given is absent. */
+/** The payload for the subscribers of an event. A text that was not given is absent. */
 function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
   const { at: timestamp } = event.metadata;
   if (event.type === 'ReviewPosted') {

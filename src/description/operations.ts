@@ -1,3 +1,4 @@
+import { NOT_REPEATED } from '../domain/booking-details.ts';
 /** The operations of the API, in the order in which they are described. */
 export type OperationId = keyof typeof OPERATIONS;
 
@@ -60,8 +61,7 @@ export const OPERATIONS = {
   getBookingHistory: {
     tag: 'Bookings',
     summary: 'Get the history of a booking',
-    description:
-      'What happened to a booking, oldest first: when, who, and which fields it changed. With `asOf` it is what had happened by then. Of your own account, `actor` names the key, app or user; of the other party it names the account alone. Besides the fields of a booking these are `message`, `expiresAt` (until when the community can answer), `charge`, `refund`, `cancelledBy` and `reason`.',
+    description: `What happened to a booking, oldest first: when, who, and which fields it changed. With \`asOf\` it is what had happened by then. Of your own account, \`actor\` names the key, app or user; of the other party it names the account alone. Besides the fields of a booking these are ${NOT_REPEATED.map((field) => `\`${field}\``).join(', ')}, \`expiresAt\` (until when the community can answer), \`charge\`, \`refund\`, \`cancelledBy\` and \`reason\`.`,
     success: 'The events of the booking.',
     failures: {
       400: 'The id is not a number, or `asOf` no moment with a time zone.',

@@ -41,7 +41,7 @@ const RULES = {
 /** The fields that later events of a booking repeat, so that their readers need no look-ups. */
 export type RepeatedField = { [F in Field]: (typeof RULES)[F]['repeated'] extends true ? F : never }[Field];
 
-type PersonalField = { [F in Field]: (typeof RULES)[F]['personal'] extends true ? F : never }[Field];
+export type PersonalField = { [F in Field]: (typeof RULES)[F]['personal'] extends true ? F : never }[Field];
 
 /** The details as events and documents hold them. */
 export type HeldDetails<T extends PersonalText = PersonalText> = Omit<BookingDetails, PersonalField> & {
@@ -52,13 +52,19 @@ export type HeldDetails<T extends PersonalText = PersonalText> = Omit<BookingDet
 export const BOOKING_DETAILS = keysOf(RULES);
 /** The names of those that later events repeat. */
 export const REPEATED_DETAILS = BOOKING_DETAILS.filter((field): field is RepeatedField => RULES[field].repeated);
+/** The names of those that only the request has. */
+export const NOT_REPEATED = BOOKING_DETAILS.filter(
+  (field): field is Exclude<Field, RepeatedField> => !RULES[field].repeated,
+);
+/** The names of those that are personal text. */
+export const PERSONAL_DETAILS = BOOKING_DETAILS.filter((field): field is PersonalField => RULES[field].personal);
 
 /** Picks the details from something that holds more, such as an event or a request body. */
 export const detailsOf = (source: BookingDetails): BookingDetails => picked(source, BOOKING_DETAILS);
 
 /** Whether the details have personal text. */
 export const arePersonal = (details: HeldDetails): boolean =>
-  BOOKING_DETAILS.some((field) => RULES[field].personal && details[field] !== undefined);
+  PERSONAL_DETAILS.some((field) => details[field] !== undefined);
 
 /** Refuses details that break their rules (`ValidationError`). */
 export function wrongDetails(details: BookingDetails): Refusal | undefined {

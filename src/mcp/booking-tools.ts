@@ -136,6 +136,6 @@ export const bookingHistory = ({ queries }: ToolDeps): Tool =>
     async run({ bookingId }, { caller }) {
       const found = await queries.bookingHistory.ofBooking(caller.account, bookingId);
       if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
-      return { notice: notice('Names, messages and reasons may be'), history: historyEntries(found.steps) };
+      return { notice: notice('Names and texts may be'), history: historyEntries(found.steps) };
     },
   });

@@ -1,7 +1,9 @@
 import type { Account } from '../domain/account.ts';
+import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { BrandId } from '../domain/ids.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
+import { picked } from '../domain/picked.ts';
 
 /** The plain texts of an event written by a person, with their subject and owner. */
 export type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
@@ -14,8 +16,8 @@ export type Written = { readonly subject: Subject; readonly of: string; readonly
 export function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {
   switch (event.type) {
     case 'BookingRequested': {
-      const { message } = event.data;
-      return written(subjectOf(brandOf(event.data)), ownerOf.booking(event.data), { message });
+      const texts = picked(event.data, PERSONAL_DETAILS);
+      return written(subjectOf(brandOf(event.data)), ownerOf.booking(event.data), texts);
     }
     case 'BookingCancelled': {
       const { cancelledBy, communityId, reason } = event.data;

@@ -22,7 +22,8 @@ type LeavesOut = { readonly [F in keyof BookingDetails]?: string };
 /** The shapes that show a booking. */
 const BOOKING_SHAPES = {
   BookingDto: { message: 'The specification lists the fields of BookingDto; a message is not among them.' },
-  AssistantBooking: { message: 'Shown to the community only, as text of the brand (`writtenByBrand`).' },
+  AssistantBooking: { message: 'Shown to the community only, as text of the brand.' },
+  'AssistantBooking for the community': {},
   OperatorBooking: {},
   HistoryEntry: {},
   BookingRequested: {},
@@ -81,6 +82,8 @@ describe('the details of a booking', () => {
     const tools = toolsOf(service, brand.account);
     see('AssistantBooking', 'MCP list_bookings', (await tools('list_bookings', {})).bookings[0]);
     see('HistoryEntry', 'MCP booking_history', madeIn((await tools('booking_history', { bookingId })).history));
+    const [ofCommunity] = (await toolsOf(service, community.account)('list_bookings', {})).bookings;
+    see('AssistantBooking for the community', 'MCP list_bookings', { ...ofCommunity, ...ofCommunity.writtenByBrand });
     const requested = await tools('request_booking', { ...DETAILS, idempotencyKey: 'mcp', startHour: 17 });
     see('AssistantBooking', 'MCP request_booking', { ...requested, startHour: DETAILS.startHour });
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { PERSONAL_DETAILS } from '../../src/domain/booking-details.ts';
 import { accepted } from '../accepted.ts';
 import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { eventually } from '../eventually.ts';
@@ -12,8 +13,8 @@ import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts
 const DAY_MS = 24 * 3_600_000;
 
 /** Words that occur nowhere else. */
+const DETAILS = Object.fromEntries(PERSONAL_DETAILS.map((field) => [field, `Zwetschgenkuchen in the ${field}`]));
 const WORDS = {
-  message: 'Zwetschgenkuchen for forty guests',
   reason: 'Nieselregen in the great hall',
   title: 'Quittengelb and quiet',
   content: 'Wirsing in the kitchen, and a view of the harbour',
@@ -60,24 +61,26 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
   });
 
   const book = async (startTime: string, headers: Record<string, string> = {}) => {
-    const body = { spaceId: space, startTime, startHour: 10, message: WORDS.message };
+    const body = { spaceId: space, startTime, startHour: 10, ...DETAILS };
     const answer = await service.post('/bookings', { key: brand.key, body, headers });
     expect(answer.statusCode).toBe(201);
     return answer.json().id;
   };
-  const containsWords = (text: string) => Object.values(WORDS).filter((words) => text.includes(words));
+  const containsWords = (text: string) =>
+    Object.values({ ...DETAILS, ...WORDS }).filter((words) => text.includes(words));
 
   test('is sealed in every event, under the key of its subject', async () => {
     const found = new Map<string, unknown>();
     for await (const { type, data } of service.core.events.readAll()) {
       expect(containsWords(JSON.stringify(data))).toEqual([]);
-      const { message, reason, title, content } = data;
-      const texts = [message, reason, title, content].filter((text) => text !== undefined);
+      const texts = [...PERSONAL_DETAILS, 'reason', 'title', 'content']
+        .map((field) => data[field])
+        .filter((text) => text !== undefined);
       if (texts.length > 0) found.set(type, texts);
     }
     const by = (subject: string) => ({ subject, sealed: expect.stringMatching(/^v1\.[\w-]+$/) });
     expect(Object.fromEntries(found)).toEqual({
-      BookingRequested: [by(`brand:${brand.id}`)],
+      BookingRequested: PERSONAL_DETAILS.map(() => by(`brand:${brand.id}`)),
       BookingCancelled: [by('user:user-7')],
       ReviewPosted: [by(`brand:${brand.id}`), by(`brand:${brand.id}`)],
     });
@@ -115,21 +118,22 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
   test('is read by its parties: in the history, the reviews, on the command line and in deliveries', async () => {
     const { queries, webhooks } = service.core;
     const history = async (id: number) => (await service.get(`/bookings/${id}/history`, { key: brand.key })).json();
-    expect((await history(cancelled))[0].changes.message).toEqual({ to: WORDS.message });
+    for (const [field, to] of Object.entries(DETAILS))
+      expect((await history(cancelled))[0].changes[field]).toEqual({ to });
     expect((await history(cancelled))[1].changes.reason).toEqual({ to: WORDS.reason });
     expect(await queries.bookings.get(community.account, cancelled)).toMatchObject({
-      message: WORDS.message,
+      ...DETAILS,
       reason: WORDS.reason,
     });
     const listed = await Array.fromAsync(queries.bookings.readableList(brand.account));
-    expect(listed.map(({ message }) => message)).toEqual([WORDS.message, WORDS.message]);
+    expect(listed).toMatchObject([DETAILS, DETAILS]);
     const { title, content } = WORDS;
     const reviews = await service.get(`/communities/${community.id}/reviews`, { key: community.key });
     expect(reviews.json()).toMatchObject([{ title, content }]);
 
     const received = receiver.received.map(({ body }) => JSON.parse(body));
     const data = (event: string) => received.find((each) => each.event === event).data;
-    expect(data('BookingRequested')).toMatchObject({ message: WORDS.message });
+    expect(data('BookingRequested')).toMatchObject(DETAILS);
     expect(data('BookingCancelled')).toMatchObject({ reason: WORDS.reason });
     expect(data('ReviewPosted')).toMatchObject({ title, content });
 
@@ -165,7 +169,7 @@ describe.each(enginePairs)('what people write, on %s', (_, engines) => {
       ...{ name: 'idempotencyKeys', kind: 'record', indexes: [] },
     });
     const [record] = await Array.fromAsync(records.find(everyDocument()));
-    const guess = JSON.stringify([space, '2026-12-20', 10, WORDS.message]);
+    const guess = JSON.stringify([space, '2026-12-20', 10, DETAILS.message]);
     expect(record?.document.fingerprint).not.toBe(createHash('sha256').update(guess).digest('base64url'));
     await records.delete(record?.key ?? '');
     expect(await book('2026-12-20', headers)).toBe(first);

@@ -89,7 +89,8 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
 /** The details other than space, time and message, which the page lays out itself. */
 const otherDetails = (booking: ReadableBooking): readonly (Html | false)[] =>
   furtherDetails(booking).map(
-    ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${named(String(value))}</dd>`,
+    ({ field, label, value }) =>
+      field !== 'message' && html`<dt>${label}</dt><dd class="pre">${named(String(value))}</dd>`,
   );
 
 /** @param communityName only on a brand's page */

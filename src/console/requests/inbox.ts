@@ -1,4 +1,5 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import { type FurtherDetail, furtherDetails } from '../../contract/booking.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import type { Space } from '../../domain/space.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
@@ -178,9 +179,9 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: Fo
     expiry > visit.now &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
-<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${
-    request.message && messageView(request.message)
-  }</div>
+<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${furtherDetails(
+    request,
+  ).map(detailView)}</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
 <div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
     isOpen &&
@@ -189,6 +190,10 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: Fo
 ${isOpen ? decisionForms(visit, request, formPage) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
 </article>`;
 }
+
+/** A detail of a request; all but the message have a label. */
+const detailView = ({ field, label, value }: FurtherDetail): Html =>
+  field === 'message' ? messageView(String(value)) : html`<p class="message">${label}: ${named(String(value))}</p>`;
 
 /** A message of more than two lines expands in its row. It is cut between words, where there are any. */
 function messageView(message: string): Html {
