@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { HOUR, IDEMPOTENCY_KEY, MAX_YEARS_AHEAD, MESSAGE } from '../src/domain/limits.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -103,4 +104,15 @@ test('the version of the event store is named in docker-compose.yml only', () =>
     .filter((path) => !path.startsWith('docs/benchmarks'))
     .filter((path) => /(?:eventstore|kurrentdb):\d/.test(read(path)));
   expect(named).toEqual(['docker-compose.yml']);
+});
+
+test('the guide to the REST API states the limits of the code', () => {
+  const guide = read('docs/guides/rest-api.md');
+  expect(guide).toContain(`| message | ${MESSAGE.max} characters |`);
+  expect(guide).toContain(`| Idempotency-Key | ${IDEMPOTENCY_KEY.max} characters |`);
+  expect(guide).toContain(`integers, ${HOUR.min}–${HOUR.max} |`);
+  expect([MAX_YEARS_AHEAD, guide]).toEqual([
+    5,
+    expect.stringContaining('| booking date | today to five years ahead |'),
+  ]);
 });
