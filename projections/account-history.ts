@@ -13,7 +13,7 @@ import type {
 import type { Timestamp } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
-/** Where in the log a change for an account is. What changed, by whom, is in the event alone. */
+/** Where in the log a change for an account is. The change itself and its actor are only in the event. */
 export type AccountHistoryDocument = {
   readonly account: AccountKey;
   readonly topic: Topic;
@@ -25,7 +25,7 @@ export type AccountHistoryDocument = {
   readonly at: Timestamp;
 };
 
-/** Everything that changes for an account now and then. Bookings and reviews are many, and have lists of their own. */
+/** The events of an account except bookings and reviews, which are many and have lists of their own. */
 type Changing =
   | CommunityAdded
   | BrandAdded
@@ -35,7 +35,7 @@ type Changing =
   | MembershipEvent
   | SubjectForgotten;
 
-function placeOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing>): AccountHistoryDocument | undefined {
+function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing>): AccountHistoryDocument | undefined {
   const change = accountChange(event);
   const [account] = change?.accounts ?? [];
   if (change === undefined || account === undefined) return undefined;
@@ -48,7 +48,7 @@ function placeOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
   };
 }
 
-/** Where the history of each account is, so that a page of it is not searched for in the whole log. */
+/** Where the history of each account is, so that a page of it needs no search of the whole log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
   version: 1,
@@ -59,26 +59,26 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
   ],
   key: ({ id }) => id,
   on: {
-    CommunityAdded: placeOf,
-    BrandAdded: placeOf,
-    SpaceAdded: placeOf,
-    SpaceChanged: placeOf,
-    SpaceClosed: placeOf,
-    SpaceOpened: placeOf,
-    ApiKeyIssued: placeOf,
-    ApiKeyRevoked: placeOf,
-    WebhookRegistered: placeOf,
-    WebhookSecretRotated: placeOf,
-    WebhookDisabled: placeOf,
-    WebhookEnabled: placeOf,
-    WebhookRemoved: placeOf,
-    MemberAdded: placeOf,
-    MemberRemoved: placeOf,
-    PasswordChanged: placeOf,
-    AppConnected: placeOf,
-    AppDisconnected: placeOf,
-    ClientAdded: placeOf,
-    ClientRemoved: placeOf,
-    SubjectForgotten: placeOf,
+    CommunityAdded: entryOf,
+    BrandAdded: entryOf,
+    SpaceAdded: entryOf,
+    SpaceChanged: entryOf,
+    SpaceClosed: entryOf,
+    SpaceOpened: entryOf,
+    ApiKeyIssued: entryOf,
+    ApiKeyRevoked: entryOf,
+    WebhookRegistered: entryOf,
+    WebhookSecretRotated: entryOf,
+    WebhookDisabled: entryOf,
+    WebhookEnabled: entryOf,
+    WebhookRemoved: entryOf,
+    MemberAdded: entryOf,
+    MemberRemoved: entryOf,
+    PasswordChanged: entryOf,
+    AppConnected: entryOf,
+    AppDisconnected: entryOf,
+    ClientAdded: entryOf,
+    ClientRemoved: entryOf,
+    SubjectForgotten: entryOf,
   },
 });

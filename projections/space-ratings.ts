@@ -16,7 +16,7 @@ export type SpaceRatingDocument = {
 /** How a space is rated on average, and by how many reviews. */
 export type Rating = Pick<SpaceRatingDocument, 'count'> & { readonly average: number };
 
-/** A page shows these. */
+/** Reviews that the page of a space shows. */
 const MAX_LATEST = 3;
 
 /** Every space that has been reviewed. */

@@ -50,7 +50,7 @@ export type CommandHandler = {
   read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
-/** Maximum number of decisions of a command when other processes append to the same stream first. */
+/** Retries of a command when other processes append to the same stream first: 60 decisions in all. */
 const RETRIES = { retries: 59, minTimeout: 1, maxTimeout: 64, randomize: true } as const;
 
 /**
@@ -62,7 +62,7 @@ export function createCommandHandler(deps: {
   readonly clock: Clock;
   /** Waits until the read models have reached a position: those that fold events of these types, or all. */
   readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
-  /** Is called for each stream that was appended to, before the command is answered. */
+  /** Called for each stream that was appended to, before the command is answered. */
   readonly appended?: (stream: string, types: readonly string[]) => void;
   /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];

@@ -15,7 +15,7 @@ export type Aggregate<S, E extends DomainEvent> = {
 /** The state of a stream at a revision; -1 if the stream does not exist. */
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
-/** Maximum total size of the cached states. A day of a space holds all its bookings, so a number of streams would not limit the memory. */
+/** Maximum total size of the cached states. A number of streams would not limit the memory: a space-day holds all its bookings. */
 const MAX_SIZE = 40_000;
 
 /** Folded states of streams, cached so that the next command on a stream need not read it again. */

@@ -21,7 +21,7 @@ const TOPIC_NAMES: { readonly [T in Topic]: true } = {
 };
 export const TOPICS: readonly Topic[] = keysOf(TOPIC_NAMES);
 
-/** The subject of an event. */
+/** What an event changed. */
 type ChangedThing = {
   readonly kind: 'account' | 'booking' | 'review' | 'space' | 'apiKey' | 'webhook' | 'user' | 'client';
   readonly id: string;
@@ -35,7 +35,7 @@ export type AccountChange = {
   readonly of: ChangedThing;
 };
 
-/** A change of an account: its event, actor and subject. */
+/** A change of an account with its event, its actor and the name of what changed. */
 export type NamedChange = AccountChange & {
   readonly event: Readable<Recorded>;
   readonly by: NamedActor;
@@ -123,7 +123,7 @@ const ofAccount = (account: Account): AccountChange => ({
 const accountOfSubject = (subject: Subject): Account | undefined =>
   accountOfKey(subject.replace(/^brand:/, 'Brand:').replace(/^community:/, 'Community:'));
 
-/** The kinds of events that a filter accepts. */
+/** The event types that a history can be filtered by. */
 export const AUDITED_TYPES: readonly EventType[] = keysOf(EVENT_TYPES).filter(
   (type) => !['IdsReserved', 'LogCreated', 'ProjectionEventSkipped'].includes(type),
 );

@@ -24,7 +24,7 @@ type Field = keyof Required<BookingDetails>;
 type FieldRules<F extends Field> = {
   /** Refuses a wrong value. */
   readonly wrong: (value: BookingDetails[F]) => Refusal | undefined;
-  /** Whether approval, cancellation and completion repeat it. Stored for good: the log keeps what an event once said. */
+  /** Whether approval, cancellation and completion repeat it. Cannot be changed later, because stored events keep their fields. */
   readonly repeated: boolean;
   /** Whether it is personal text. Events and documents hold it sealed (docs/decisions/personal-data.md). */
   readonly personal: boolean;

@@ -12,7 +12,7 @@ export type Refusal = {
   readonly refused: RefusalCode;
   /** A sentence for the caller. */
   readonly details: string;
-  /** The sentences of all broken rules, including `details`. Absent if there is one. */
+  /** The sentences of all broken rules, including `details`. Absent if only one rule is broken. */
   readonly each?: readonly string[];
   /** Seconds after which the same command may be accepted. Absent if waiting does not help. */
   readonly retryAfter?: number;

@@ -56,7 +56,7 @@ export type BookingRequested = Event<
       readonly timeZone: string;
       /** Hour at which the space is free again; may be fractional. */
       readonly freeFrom: number;
-      /** This and the next two: by the time-zone rules of the day of the request. `booking-moments.ts` has those in force. */
+      /** This and the next two follow the time-zone rules of the day of the request; `booking-moments.ts` uses the current rules. */
       readonly startsAt: Timestamp;
       readonly endsAt: Timestamp;
       /**
@@ -64,7 +64,7 @@ export type BookingRequested = Event<
        */
       readonly expiresAt: Timestamp;
       readonly idempotencyKey?: string;
-      /** A keyed digest of the request under that key; only if its details are personal, and so sealed. */
+      /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
       readonly fingerprint?: string;
     }
 >;
@@ -147,7 +147,7 @@ export type ApiKeyRevoked = Event<
 >;
 export type ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked;
 
-/** The credential that owns a webhook registration: an API key, or an OAuth client acting for an account. */
+/** The credential that owns a webhook registration: an API key, an OAuth client acting for an account, or a user of the console. */
 export type WebhookOwner = {
   readonly credential: `apiKey:${string}` | `client:${string}` | `user:${string}`;
   readonly account: Account;

@@ -50,14 +50,14 @@ export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 /** Flags by name: different powers of two. A mask is the sum of some of them. */
 export type Flags = { readonly [name: string]: number };
 
-/** Matches a visible character: neither white space nor a formatting character. The last one is a letter of Braille without dots. */
+/** Matches a visible character: neither white space nor a formatting character. U+2800 is the Braille pattern without dots. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/v;
 
 /** Whether a text is Unicode and has the right length. An emoji counts once rather than twice. */
 export function hasLength(text: string, { min, max }: TextLimit): boolean {
   if (!text.isWellFormed()) return false;
   if (min > 0 && !VISIBLE.test(text)) return false;
-  // A code point is at most two code units, so that an endless text need not be counted.
+  // A code point has at most two code units, so a longer text need not be counted.
   if (text.length > 2 * max) return false;
   const characters = Array.from(text).length;
   return characters >= min && characters <= max;

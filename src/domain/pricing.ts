@@ -27,7 +27,7 @@ export const formatAmount = (value: number): string => (value / 100).toFixed(2);
 const PLAIN_AMOUNT = /^(\d{1,10})(?:[.,](\d{1,2}))?$/;
 /** `1,234`, `1,234.50`: the form in pages and messages. */
 const GROUPED_AMOUNT = /^([1-9]\d{0,2}(?:,\d{3}){1,3})(?:\.(\d{1,2}))?$/;
-const MOST_DIGITS = 10;
+const MAX_DIGITS = 10;
 
 /**
  * Parses an amount, without rounding: plain (`150`, `150.5`, `150,50`), or as the service shows it (`1,234.50`). Undefined for
@@ -36,7 +36,7 @@ const MOST_DIGITS = 10;
 export function parseAmount(text: string): Cents | undefined {
   const [, written, fraction = ''] = PLAIN_AMOUNT.exec(text) ?? GROUPED_AMOUNT.exec(text) ?? [];
   const whole = written?.replaceAll(',', '');
-  if (whole === undefined || whole.length > MOST_DIGITS) return undefined;
+  if (whole === undefined || whole.length > MAX_DIGITS) return undefined;
   return cents(Number(whole) * 100 + Number(fraction.padEnd(2, '0')));
 }
 

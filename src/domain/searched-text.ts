@@ -16,7 +16,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   ς: 'σ',
 };
 
-/** Accents, vowel signs and other marks; what only directs the layout; the Arabic stretching stroke. */
+/** Accents, vowel signs and other marks; formatting characters; the Arabic stretching stroke. */
 const IGNORED = /[\p{M}\p{Cf}\u0640]/gu;
 
 /** A text in the form in which it is compared: two that differ only in case, accents or width have the same. */

@@ -102,7 +102,7 @@ export type RequestBooking = {
   readonly brand: { readonly brandId: BrandId; readonly name: string };
   readonly details: BookingDetails;
   readonly idempotencyKey?: string;
-  /** With a key, if the details are personal: an HMAC of them with the key of their subject. */
+  /** HMAC of the details under the key of their subject. Only with an idempotency key and personal details. */
   readonly fingerprint?: string;
 };
 
@@ -222,9 +222,9 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
 }
 
 /**
- * Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/bookings.md). From the moment at
- * which the request expires it is refused (`BookingNotAllowed`), whether or not the cancellation is in the log yet: the brand may rely
- * on that moment (docs/decisions/bookings.md).
+ * Decides an approval by the community. The price fixed at the request is charged now. From the moment at which the request expires,
+ * refuses `BookingNotAllowed`, whether or not the cancellation is in the log yet: the brand may rely on that moment
+ * (docs/decisions/bookings.md).
  */
 export function approveBooking(
   day: SpaceDay,

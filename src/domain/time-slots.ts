@@ -41,7 +41,10 @@ const LABELS = Array.from(
 /** An hour on the 12-hour clock, such as `9:00 AM`. */
 const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
-/** Why no event can start at an hour. `TooFar`: the date is more than {@link MAX_YEARS_AHEAD} years ahead. `Skipped`: by a change of the clocks, there is no such hour on that day. */
+/**
+ * Why no event can start at an hour. `TooFar`: the date is more than {@link MAX_YEARS_AHEAD} years ahead. `Skipped`: the clocks skip the
+ * hour on that day.
+ */
 export type Closed<T extends Interval = Interval> =
   | { readonly why: 'Inactive' }
   | { readonly why: 'TooFar' }

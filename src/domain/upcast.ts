@@ -27,7 +27,7 @@ export function isKnown({ type, metadata }: UntypedEvent): boolean {
 /**
  * Brings an event of any schema version to the current shape. The only place where stored JSON becomes a typed event.
  * @template E the events of its stream, where the caller knows which those are
- * @throws {UnknownEvent} when a newer release of the service wrote the event: nothing is decided on half a state
+ * @throws {UnknownEvent} if a newer release wrote the event: a decision needs the whole state
  */
 export function upcast<E extends DomainEvent = DomainEvent>(stored: UntypedEvent): Recorded<E> {
   if (!isKnown(stored)) {
