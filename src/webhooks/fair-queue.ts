@@ -1,11 +1,11 @@
 /**
  * The waiters for a permit, and how many permits each account holds. The next permit goes to the waiting account that holds the fewest;
- * among equals, to the one whose last turn is longest ago. An account gains nothing by having many registrations.
+ * among equals, to the one that has waited longest since its last turn. An account gains nothing by having many registrations.
  */
 export class FairQueue<Waiter> {
   /** Permits held, by account. */
   readonly #held = new Map<string, number>();
-  /** Waiters by account. The account whose last turn is longest ago comes first. */
+  /** Waiters by account, in order of when the account began to wait or had its last turn. */
   readonly #waiting = new Map<string, Waiter[]>();
 
   get isEmpty(): boolean {

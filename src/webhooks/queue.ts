@@ -177,12 +177,12 @@ export class DeliveryQueue {
   async #endPending(
     webhookId: string,
     end: { readonly state: 'Failed' | 'Cancelled'; readonly reason: string },
-    isMeant: (delivery: DeliveryDocument) => boolean,
+    isAffected: (delivery: DeliveryDocument) => boolean,
   ): Promise<void> {
-    const endIfMeant: Change = (delivery) =>
-      delivery.state === 'Pending' && isMeant(delivery) ? ended(delivery, end, this.#clock()) : undefined;
+    const endIfAffected: Change = (delivery) =>
+      delivery.state === 'Pending' && isAffected(delivery) ? ended(delivery, end, this.#clock()) : undefined;
     for await (const page of inPages(this.#collection.find(pendingOf(webhookId)), PAGE))
-      await Promise.all(page.map((stored) => this.#change(stored.key, endIfMeant, stored)));
+      await Promise.all(page.map((stored) => this.#change(stored.key, endIfAffected, stored)));
   }
 
   /**

@@ -17,7 +17,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { createDeliverer } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
-import { openDeliveryNews } from './delivery-news.ts';
+import { openDeliveryNotifier } from './delivery-notifier.ts';
 import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
 import { startFanOut } from './fan-out/fan-out.ts';
 import { prepareFanOutGroups } from './fan-out/groups.ts';
@@ -121,7 +121,7 @@ const LEASE_MS = 15_000;
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { events, documents, credentials, clock, logger } = deps;
   const parts = await openParts(deps);
-  const { queue, search, bodies, receivers, failedEvents, registrations, deliverer, news } = parts;
+  const { queue, search, bodies, receivers, failedEvents, registrations, deliverer, notifier } = parts;
   const onRequest = createOnRequest({
     events,
     credentials,
@@ -131,7 +131,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     bodies,
     wake(webhookId, isAsked = false) {
       deliverer.wake(webhookId, isAsked);
-      news.wake(webhookId, isAsked);
+      notifier.wake(webhookId, isAsked);
     },
     clock,
   });
@@ -176,7 +176,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       await deliverer.stop();
       await parts.runningTime.stop();
       await parts.sender.close();
-      news.close();
+      notifier.close();
     },
 
     listDeliveries: async (which) => bodies.opened(await search.list(which)),
@@ -185,7 +185,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       return delivery && (await bodies.opened([delivery]))[0];
     },
     onDelivery: (listener) => queue.onChange(listener),
-    onDeliveriesOf: news.onChange,
+    onDeliveriesOf: notifier.onChange,
     receiver: receivers.get,
     listFailedEvents: failedEvents.list,
     countFailedEvents: failedEvents.count,
@@ -243,9 +243,9 @@ async function openParts(deps: WebhooksDeps) {
     inFlight: tuning?.inFlight,
     pollIntervalMs: tuning?.pollIntervalMs,
   });
-  const news = openDeliveryNews(deps.link, deliverer.wake);
-  queue.onChange(({ account }) => news.changed(account));
-  return { queue, search, receivers, runningTime, failedEvents, registrations, bodies, sender, deliverer, news };
+  const notifier = openDeliveryNotifier(deps.link, deliverer.wake);
+  queue.onChange(({ account }) => notifier.changed(account));
+  return { queue, search, receivers, runningTime, failedEvents, registrations, bodies, sender, deliverer, notifier };
 }
 
 /**

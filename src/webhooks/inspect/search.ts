@@ -40,7 +40,7 @@ export type SearchDeliveries = {
 /** A page of results, newest first. Texts of forgotten subjects are erased from the bodies. */
 export type FoundDeliveries = {
   readonly deliveries: readonly DeliveryDocument[];
-  /** Where to continue; undefined at the end. A search stops after reading {@link MOST_READ} deliveries, however few it found. */
+  /** Where to continue; undefined at the end. A search stops after reading {@link MAX_READ} deliveries, however few it found. */
   readonly next: DeliveryCursor | undefined;
   /** The `before` of the page above; undefined for the newest. */
   readonly previous: DeliveryCursor | undefined;
@@ -60,7 +60,7 @@ export type EventDelivery = {
  * How many deliveries a search reads before it answers, about 10 ms of work. The kinds of events are not indexed, because each index
  * makes every delivery more expensive (docs/decisions/webhook-deliveries.md).
  */
-const MOST_READ = 500;
+const MAX_READ = 500;
 
 const MAX_PAGE = 256;
 
@@ -157,8 +157,8 @@ export async function openDeliverySearch(deps: {
     return found;
   }
 
-  /** Reads deliveries in one direction until enough are found or {@link MOST_READ} are read. */
-  async function lookThrough(
+  /** Reads deliveries in one direction until enough are found or {@link MAX_READ} are read. */
+  async function scan(
     { event, limit, ...which }: SearchDeliveries,
     direction: Direction,
     from: DeliveryCursor | undefined,
@@ -167,7 +167,7 @@ export async function openDeliverySearch(deps: {
     let last = from;
     let read = 0;
     for await (const delivery of inStates(which, direction, from, limit + 1)) {
-      if (found.length === limit || read === MOST_READ) return { found, last };
+      if (found.length === limit || read === MAX_READ) return { found, last };
       if (event === undefined || delivery.event === event) found.push(delivery);
       last = delivery;
       read += 1;
@@ -178,10 +178,10 @@ export async function openDeliverySearch(deps: {
   async function search(wanted: SearchDeliveries): Promise<FoundDeliveries> {
     const { before, after, ...rest } = wanted;
     if (before === undefined) {
-      const { found, last } = await lookThrough(wanted, 'descending', after);
+      const { found, last } = await scan(wanted, 'descending', after);
       return { deliveries: found, next: last, previous: after === undefined ? undefined : found[0] };
     }
-    const { found, last } = await lookThrough(wanted, 'ascending', before);
+    const { found, last } = await scan(wanted, 'ascending', before);
     // Near the newest a page would be short, so return the whole first page.
     if (last === undefined) return search(rest);
     return { deliveries: found.toReversed(), next: found[0] ?? before, previous: last };

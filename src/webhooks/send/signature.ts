@@ -21,7 +21,7 @@ export type Signed = { readonly id: string; readonly at: number; readonly body: 
  *
  * During a rotation two secrets are valid. By its standard, `webhook-signature` is a list, so it carries a signature for each.
  * `X-Service-Signature` is compared with a single value, so two signatures in it would fail for either secret: it is made with
- * `first` alone. A receiver that has the other secret responds with 401 (docs/guides/webhooks.md#events), and the deliverer then
+ * `first` alone. A receiver that has the other secret responds with 401 (docs/guides/webhooks.md#answer-in-time), and the deliverer then
  * repeats the attempt immediately with the secrets swapped.
  */
 export function signatureHeaders([first, second]: Secrets, { id, at, body }: Signed): Record<string, string> {

@@ -10,11 +10,11 @@ type Message = { readonly changed: readonly AccountKey[] } | { readonly wake: st
 /**
  * Passes delivery changes from the delivering thread to the threads that answer requests, and wake-ups back.
  * @param link to the other thread, if there is one
- * @param woken called when another thread wants a registration to be looked at
+ * @param woken called when another thread wakes the worker of a registration
  */
-export function openDeliveryNews(link: Link | undefined, woken: (webhookId: string, isAsked: boolean) => void) {
+export function openDeliveryNotifier(link: Link | undefined, woken: (webhookId: string, isAsked: boolean) => void) {
   const listeners = new Set<(account: AccountKey) => void>();
-  const news = link?.open<Message>('deliveries', (message) => {
+  const topic = link?.open<Message>('deliveries', (message) => {
     if ('wake' in message) woken(message.wake, message.isAsked);
     else notify(message.changed);
   });
@@ -33,12 +33,12 @@ export function openDeliveryNews(link: Link | undefined, woken: (webhookId: stri
         const accounts = [...waiting];
         waiting = new Set();
         notify(accounts);
-        news?.send({ changed: accounts });
+        topic?.send({ changed: accounts });
       }, NOTIFY_EVERY_MS);
       timer.unref();
     },
     wake(webhookId: string, isAsked: boolean): void {
-      news?.send({ wake: webhookId, isAsked });
+      topic?.send({ wake: webhookId, isAsked });
     },
     onChange(listener: (account: AccountKey) => void): () => void {
       listeners.add(listener);
@@ -46,7 +46,7 @@ export function openDeliveryNews(link: Link | undefined, woken: (webhookId: stri
     },
     close(): void {
       clearTimeout(timer);
-      news?.close();
+      topic?.close();
     },
   };
 }
