@@ -1,7 +1,7 @@
 /**
- * Documents: the read models, records that are not domain history (users, OAuth records, deliveries), and what processes tell each
- * other (leases, heartbeats, checkpoints). Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`; `test/contract/document-store.ts` runs
- * one contract suite against both.
+ * Documents: the read models with their checkpoints, records that are not domain history (users, OAuth records, deliveries), leases and
+ * heartbeats. Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`; `test/contract/document-store.ts` runs one contract
+ * suite against both.
  */
 
 /** Declares a collection. Opening it creates the collection and the indexes that are missing. */

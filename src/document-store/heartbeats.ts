@@ -83,7 +83,7 @@ export async function startHeartbeats<S extends object>(deps: {
     const document = { ...THIS_PROCESS, status };
     let unbroken = false;
     const change = (before: object | undefined) => {
-      // Another process has considered this one dead and removed its document.
+      // Absent before the first beat, and if another process has considered this one dead and removed the document.
       unbroken = before !== undefined;
       return document;
     };
@@ -162,11 +162,11 @@ type Seen<S> = {
   /** When it last saw an earlier one. The beat came between the two. */
   readonly after: number;
   readonly status: S;
-  /** Whether it is another thread of this process, or this one. */
+  /** Whether it belongs to a thread of this process. */
   readonly isOurs: boolean;
 };
 
-/** Remembers since when each heartbeat has been as it is. Removes those of processes that have ended. */
+/** Tracks how long each heartbeat has been unchanged. Removes those of processes that have ended. */
 function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocument<S>>, session: string) {
   let seen = new Map<string, Seen<S>>();
   let readAt = Number.NEGATIVE_INFINITY;
@@ -186,7 +186,7 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
     readAt = now;
   }
 
-  /** Sees which processes have beaten since the last call. */
+  /** Reads which processes have beaten since the last read. */
   function read(): Promise<void> {
     reading ??= readNow().finally(() => {
       reading = undefined;

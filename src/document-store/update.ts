@@ -38,7 +38,7 @@ export async function updateDocument<D extends object>(
     shouldRetry: ({ error }) => error instanceof Conflict,
   }).catch((error: unknown) => {
     if (!(error instanceof Conflict)) throw error;
-    throw new Unavailable(`Document ${key} was changed by others during each of ${RETRIES} attempts`, error);
+    throw new Unavailable(`Document ${key} was changed by others during every attempt`, error);
   });
 }
 

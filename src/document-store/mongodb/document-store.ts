@@ -36,7 +36,7 @@ const RETRIES = 5;
 /** No retry after an attempt that took longer, because the caller has a deadline (docs/decisions/rest-api.md). */
 const RETRIED_WITHIN_MS = 5_000;
 
-/** The log's interval for warnings during an outage, when every operation fails several times. */
+/** Minimum interval between two warnings during an outage, when every operation fails several times. */
 const WARN_EVERY_MS = 10_000;
 
 /**
@@ -83,7 +83,7 @@ export async function openMongoDocumentStore({
   const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();
   let closed = false;
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let warnedAt = Number.NEGATIVE_INFINITY;
 
   const retryWithin = async <R>(maxRetryTime: number, operation: () => Promise<R>): Promise<R> => {
     if (closed) throw new Error('The document store is closed');
@@ -91,8 +91,8 @@ export async function openMongoDocumentStore({
       ...{ ...PAUSES, retries: RETRIES, maxRetryTime },
       shouldRetry: ({ error }) => !closed && isTransient(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
-        if (!isTransient(error) || performance.now() - saidAt < WARN_EVERY_MS) return;
-        saidAt = performance.now();
+        if (!isTransient(error) || performance.now() - warnedAt < WARN_EVERY_MS) return;
+        warnedAt = performance.now();
         logger?.warn({ err: error, attemptNumber }, 'MongoDB operations fail; retrying');
       },
     }).catch(unavailable);
@@ -114,7 +114,7 @@ export async function openMongoDocumentStore({
 
   const checkpoints = createCheckpoints(db.collection<CheckpointEntry>(CHECKPOINTS), retry);
 
-  async function namesOfAll(): Promise<string[]> {
+  async function collectionNames(): Promise<string[]> {
     const found = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
     const names = found.map(({ name }) => name);
     return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY && name !== CHECKPOINTS).sort();
@@ -170,16 +170,16 @@ export async function openMongoDocumentStore({
       await retry(() =>
         db.dropCollection(name, WITHOUT_TIMEOUT).catch(async (error: unknown) => {
           // Servers before 7.0 refuse to drop a missing collection.
-          if (!(error instanceof MongoServerError) || (await namesOfAll()).includes(name)) throw error;
+          if (!(error instanceof MongoServerError) || (await collectionNames()).includes(name)) throw error;
         }),
       );
       await Promise.all([registry.remove(name), checkpoints.remove(name)]);
     },
 
-    names: namesOfAll,
+    names: collectionNames,
 
     async collections() {
-      const [names, declared] = [await namesOfAll(), await registry.read()];
+      const [names, declared] = [await collectionNames(), await registry.read()];
       return names.map((name) => {
         const { kind = kindByName(name), ttl } = declared.get(name) ?? {};
         return { name, kind, ...(ttl !== undefined && { ttl }) };

@@ -85,7 +85,7 @@ export function mongoDocuments<D extends object>(
         yield page.map(({ key, version, document }): Unread<D> => ({ key, version, read: () => document }));
     },
 
-    count: (query) => retry(() => collection.countDocuments(filterOf(query?.where))),
+    count: (query) => retry(() => collection.countDocuments(filterOf(query.where))),
 
     async project(writes, checkpoint) {
       await retry(() => writeProjected(collection, ttl, writes));

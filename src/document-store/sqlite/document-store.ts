@@ -146,7 +146,7 @@ export async function openSqliteDocumentStore({
         });
         file.caches.get(name)?.forgetAll();
         file.caches.delete(name);
-        await giveBackSpace(file);
+        await returnSpace(file);
       }
     },
 
@@ -208,12 +208,12 @@ function spaceOf({ database }: SqliteFile): { readonly used: number; readonly un
 }
 
 /** Compacting a larger file would lock it for longer than a few tens of milliseconds. */
-const MOVED_TOGETHER_BYTES = 16 * 1024 * 1024;
+const MAX_COMPACTED_BYTES = 16 * 1024 * 1024;
 
 /** Returns the space of dropped collections to the disk once it exceeds a third of the file. */
-async function giveBackSpace(file: SqliteFile): Promise<void> {
+async function returnSpace(file: SqliteFile): Promise<void> {
   const { used, unused } = spaceOf(file);
-  if (used <= MOVED_TOGETHER_BYTES && unused > used / 2) await compact(file.database);
+  if (used <= MAX_COMPACTED_BYTES && unused > used / 2) await compact(file.database);
 }
 
 /** Rows removed per transaction: about a millisecond without indexes. */

@@ -100,8 +100,8 @@ export async function openSqliteDocuments<D extends object>(
     );
   }
 
-  /** The other thread. Undefined once the store is closed, so that the write fails here. */
-  const there = (): WritesElsewhere | undefined => (file.isClosed() ? undefined : elsewhere);
+  /** The thread that writes. Undefined if it is this one, and once the store is closed, so that the write fails here. */
+  const otherThread = (): WritesElsewhere | undefined => (file.isClosed() ? undefined : elsewhere);
 
   const plain: PlainCollection = { ...collection, indexes: [...indexes] };
   /** The column values that another thread needs besides the JSON. */
@@ -138,14 +138,14 @@ export async function openSqliteDocuments<D extends object>(
 
     insert(key, document) {
       const json = JSON.stringify(document);
-      const writes = there();
+      const writes = otherThread();
       if (writes === undefined) return forOthers.insert(key, { json, columns: document }, false);
       return writes.insert(plain, key, { json, columns: columnsOf(document) });
     },
 
     replace(key, document, version) {
       const json = JSON.stringify(document);
-      const writes = there();
+      const writes = otherThread();
       if (writes === undefined) return forOthers.replace(key, { json, columns: document }, version, false);
       return writes.replace(plain, key, { json, columns: columnsOf(document) }, version);
     },
@@ -183,7 +183,7 @@ export async function openSqliteDocuments<D extends object>(
       return count(query.where);
     },
 
-    delete: (key, version) => there()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
+    delete: (key, version) => otherThread()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
     update: (key, change, known) => updateDocument(compareAndSet, key, change, known),
     forOthers,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),

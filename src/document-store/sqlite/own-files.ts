@@ -22,8 +22,8 @@ export type OwnFile = SqliteFile & {
 
 /**
  * Collections that were loaded in bulk. Each has its own file, so that a build blocks no other writes and a drop returns the space
- * at once (docs/decisions/read-models.md). File names end with the number of the main file, which lists the collections; without
- * that file they are useless.
+ * at once (docs/decisions/read-models.md). File names end with the number of the main file, which holds the catalogue of the read models;
+ * without that file they are useless.
  */
 export class OwnFiles {
   readonly #folder: string;
@@ -32,7 +32,7 @@ export class OwnFiles {
   readonly #changes: Changes;
   readonly #open = new Map<string, Promise<OwnFile>>();
 
-  /** @param deps.store the number of the main file, which lists the collections */
+  /** @param deps.store the number of the main file */
   constructor(deps: {
     readonly folder: string;
     readonly repair: string;

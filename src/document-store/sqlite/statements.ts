@@ -3,7 +3,7 @@ import { columnOf } from './indexes.ts';
 import type { Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
-/** Writes a projected document unless a later one is stored. Parameters: key, position, document and the column values. */
+/** Writes a projected document if its position is after the stored one. Parameters: key, position, document and the column values. */
 export function upsertInto({ name, fields }: Table): string {
   const columns = fields.map(columnOf);
   const list = columns.map((column) => `, ${column}`).join('');

@@ -183,8 +183,8 @@ function chooseLeader(answers: ReadonlyMap<string, readonly Member[]>, isFinal: 
   const members = new Map([...answers.values()].flat().map(({ endpoint }) => [addressOf(endpoint), endpoint]));
   const votes = new Map<string, number>();
   // One node may have several addresses, so count the nodes that they name.
-  for (const [from, said] of answers)
-    if (members.has(from)) for (const leader of leadersOf(said)) votes.set(leader, (votes.get(leader) ?? 0) + 1);
+  for (const [from, reported] of answers)
+    if (members.has(from)) for (const leader of leadersOf(reported)) votes.set(leader, (votes.get(leader) ?? 0) + 1);
   const leads = (address: string) => leadersOf(answers.get(address) ?? []).includes(address);
   const [[best, count] = ['', 0]] = [...votes].filter(([address]) => leads(address)).toSorted((a, b) => b[1] - a[1]);
   return isFinal || count > members.size / 2 ? members.get(best) : undefined;

@@ -16,7 +16,7 @@ const NAMELESS = 'eventstoredb.invalid';
 export class NodeClient extends EventStoreDBClient {
   readonly node: Endpoint;
   readonly #channel: Channel;
-  readonly #given = new Set<(error: Error) => void>();
+  readonly #giveUpListeners = new Set<(error: Error) => void>();
 
   constructor(node: Endpoint, settings: Settings) {
     super(
@@ -39,13 +39,13 @@ export class NodeClient extends EventStoreDBClient {
 
   /** Calls `listener` when calls in flight must end because the node will not answer them. @returns how to unsubscribe */
   onGivenUp(listener: (error: Error) => void): () => void {
-    this.#given.add(listener);
-    return () => this.#given.delete(listener);
+    this.#giveUpListeners.add(listener);
+    return () => this.#giveUpListeners.delete(listener);
   }
 
   /** Ends the calls in flight: the node will not answer them. */
   giveUp(error: Error): void {
-    for (const listener of [...this.#given]) listener(error);
+    for (const listener of [...this.#giveUpListeners]) listener(error);
     this.close();
   }
 

@@ -109,7 +109,7 @@ export function createReads(connection: Connection) {
 
   /**
    * Yields the events of this service, resuming after the last one when the connection breaks.
-   * @param options.isEnough whether to end before an event of the server or of this service
+   * @param options.isEnough whether to end before an event, which may be one of the server or of another application
    */
   function eventsOf(
     task: Task,

@@ -40,10 +40,7 @@ import { EVENT_COLUMNS, eventsOf, numberOf, positionOf } from './stored-event.ts
 
 /** Events of the log per query. In between, other work of the process gets a turn. */
 const PAGE = 512;
-/**
- * Events of a stream per query. Requests read streams, and a request waits for a page of another one each time it waits for the event
- * loop, so a page is short: a quarter of a millisecond.
- */
+/** Events of a stream per query. A page blocks the other requests, so it is short: a quarter of a millisecond. */
 const STREAM_PAGE = 64;
 /** Log positions scanned per query, since a filter may drop most of them. */
 const WINDOW = 8_192;
