@@ -151,9 +151,9 @@ async function destroyRestoredKeys(stores: Stores, logger: Logger): Promise<void
   logger.warn({ subjects }, 'The records were older than the log and held keys of forgotten subjects; destroyed them');
 }
 
-/** How long an operator's command waits for a read model to catch up with the log. */
+/** How long an operator's command waits for a read model to catch up with the log before it reads. */
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
-/** And for its own change. It may first have to wait for other commands that keep the read models up to date. */
+/** How long it waits until the read models show its own change. Another command may first have to release their leases. */
 const TOOL_SHOWS_WITHIN_MS = 10_000;
 
 /** The parts that change the log: commands with their credentials, users and grants. */

@@ -58,7 +58,7 @@ export async function serve(): Promise<void> {
   // Save the compile cache now, because Node saves it only on a clean exit.
   setImmediate(flushCompileCache);
   collectAtRest();
-  // Another process has taken over the log: work done here would be lost or done twice.
+  // The store was exported to another place: work done here would be lost or done twice.
   void service.fenced.then((problem) => {
     logger.fatal(problem);
     process.exit(1);

@@ -17,7 +17,7 @@ type DemoDeps = Omit<SeedDeps, 'at'> & {
   readonly heartbeats: Heartbeats<object>;
   readonly dataDir: string;
   readonly publicUrl: string;
-  /** Resolves once a projector runs: the data are made step by step, and each step reads the one before. */
+  /** Resolves once a projector runs: each step of the seeding reads what the one before has written. */
   readonly projecting: () => Promise<void>;
   /** Whether every read model is built within `timeoutMs`. */
   readonly readable: (timeoutMs: number) => Promise<boolean>;
@@ -38,8 +38,8 @@ const LEASE_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
 /**
- * Returns the demo data, and creates them if the store is empty or a first start was interrupted. Of several processes that start at
- * the same time, one creates them. @returns undefined if the store holds other data
+ * Returns the demo data, and creates it if the store is empty or a first start was interrupted. Of several processes that start at the
+ * same time, one creates it. @returns undefined if the store holds other data
  */
 export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> {
   const { events, documents, clock } = deps;

@@ -22,7 +22,7 @@ type Known = { readonly entry: Entry; readonly documents?: Documents<Row> };
 
 export type KnownCatalogue = ReturnType<typeof createKnownCatalogue>;
 
-/** This process's copy of the catalogue. Readers refresh it once it is older than `TRUST_MS`, and a projector of this process when it changes it. */
+/** This process's copy of the catalogue. Readers use it for at most {@link TRUST_MS}; a projector in this process applies its own changes. */
 export function createKnownCatalogue(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'checkpoints'>;
   readonly projections: readonly AnyProjection[];

@@ -17,7 +17,7 @@ export type Port = {
 };
 
 /** The limit of unconfirmed messages. Further ones are dropped, so that a blocked thread does not fill the memory. */
-const MOST_UNCONFIRMED = 1_024;
+const MAX_UNCONFIRMED = 1_024;
 /** The receiver confirms that many messages at a time: each confirmation wakes the sender. */
 const CONFIRM_EVERY = 256;
 
@@ -39,7 +39,7 @@ export function createLink(): Linked {
   function flush(): void {
     const sent = waiting;
     waiting = [];
-    if (unconfirmed >= MOST_UNCONFIRMED) return;
+    if (unconfirmed >= MAX_UNCONFIRMED) return;
     unconfirmed += 1;
     post({ sent });
   }

@@ -1,4 +1,4 @@
-/** What waits for each wake-up of this thread, by its time (monotonic, in milliseconds). */
+/** The wake-ups of this thread and their callbacks, by time (monotonic, in milliseconds). */
 const wakeUps = new Map<number, { readonly timer: NodeJS.Timeout; readonly wakes: Set<() => void> }>();
 /** The last wake-up. A timer may fire a few milliseconds before it. */
 let reached = 0;

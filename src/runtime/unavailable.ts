@@ -18,7 +18,7 @@ export class OutcomeUnknown extends Unavailable {
   }
 }
 
-/** The event log does not answer. The service reports that once, when an outage begins and when it ends. */
+/** The event log does not answer. The errors of an outage are not logged one by one; its beginning and its end are. */
 export class LogUnavailable extends Unavailable {}
 
 /** Whether the event log's outage caused an error. */

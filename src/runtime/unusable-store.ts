@@ -12,8 +12,8 @@ export class UnusableStore extends Error {
 
 /** A command needs exclusive access to a store that another process has open. Nothing was changed. */
 export class StoreInUse extends Error {
-  constructor(place: string) {
-    super(`A process has the store in ${place} open. Stop the service first.`);
+  constructor(location: string) {
+    super(`A process has the store in ${location} open. Stop the service first.`);
     this.name = 'StoreInUse';
   }
 }

@@ -25,7 +25,7 @@ export type Scheduler = {
 };
 
 const PERIOD_MS = 1_000;
-/** Only every so many rounds ask for bookings: those that fall due in between are known by then. */
+/** Rounds per query. A query also finds the bookings that fall due before the next one. */
 const QUERY_EVERY_ROUNDS = 5;
 /** How often to check whether changed time-zone rules make a booking due before its stored moment. */
 const CHECK_RULES_EVERY_MS = 60_000;
@@ -64,7 +64,7 @@ export function createScheduler(deps: {
   /** Resolves to the clock's current problem, if any. The scheduler then does nothing. */
   readonly clockProblem: () => Promise<string | undefined>;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
-  /** The pause between two rounds, in milliseconds. Default 1 s. */
+  /** The period of the rounds, in milliseconds. Default 1 s. */
   readonly periodMs?: number;
 }): Scheduler {
   const { readModels, clock, clockProblem, logger, periodMs = PERIOD_MS } = deps;
