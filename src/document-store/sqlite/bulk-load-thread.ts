@@ -8,9 +8,9 @@ import { checkpointEvery16MiB } from './file.ts';
 
 const { name, collection, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
-// Reading checkpointed pages from the system's cache (mmap) speeds up indexing by a quarter; frequent checkpoints leave little to
-// move before it. Sorts that exceed the cache use a temporary file, so that memory does not grow with the collection. This thread
-// may block on the lock, because no other work runs in it.
+// Reading checkpointed pages from the system's cache (mmap) speeds up indexing by a quarter; checkpoints are frequent, so that few pages
+// are left to move before the indexing. Sorts that exceed the cache use a temporary file, so that memory does not grow with the
+// collection. This thread may block on the lock, because no other work runs in it.
 database.exec('PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
 checkpointEvery16MiB(database);
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
