@@ -204,7 +204,7 @@ export const openIdentity = (
     ...{ ...stores, secretKey: config.secretKey, clock, logger },
     locations: locationsOf(config),
     groups: () => fanOutPositions(stores.events),
-    // In EventStoreDB, system events follow the last event of the service.
+    // Not for EventStoreDB, where checkpoints may be at system events after the last event of the service.
     ...(config.eventStoreUrl === undefined
       ? {
           settleMs: 0,

@@ -59,8 +59,8 @@ export async function openLeases(deps: {
   const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
 
   heartbeats.beatWhile(() => held.size > 0);
-  // Other processes may have taken leases while this one was silent. Release those that they have not taken: they would wait for this
-  // process, which beats again.
+  // Other processes may have taken leases while this one was silent. Release those that no process has taken: otherwise the others would
+  // wait for this process, which beats again.
   heartbeats.onBeat((silentMs) => {
     for (const lease of held.values()) {
       if (silentMs >= durationMs) lease.lose();

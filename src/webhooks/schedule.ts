@@ -61,7 +61,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 /** The effect of attempts on their delivery. */
 export type Outcome =
   | { readonly state: 'Delivered' }
-  /** @param delay milliseconds from now; `running` is the running time of the attempt */
+  /** `delay`: milliseconds from now; `running`: the running time of the attempt. */
   | { readonly state: 'Pending'; readonly delay: number; readonly running: number }
   | { readonly state: 'Failed'; readonly reason: string };
 
