@@ -48,7 +48,7 @@ export function* datesBetween(from: PlainDate, to: PlainDate): Generator<PlainDa
 export const daysLater = (date: PlainDate, days: number): PlainDate =>
   toPlainDate(Temporal.PlainDate.from(date).add({ days }));
 
-/** Whether a date is more than so many years later than another. From 29 February, the years end on 29 or else 28 February. */
+/** Whether a date is more than so many years later than another. From 29 February, the years end on 28 February if the last one has no 29th. */
 export const isYearsLater = (date: PlainDate, other: PlainDate, years: number): boolean =>
   // Years have four digits, so dates compare as text.
   date > `${String(Number(other.slice(0, 4)) + years).padStart(4, '0')}${other.slice(4)}`;
