@@ -1,5 +1,5 @@
 import type { Port } from './link.ts';
-import { isUnavailable, Unavailable } from './unavailable.ts';
+import { isUnavailable, OutcomeUnknown, Unavailable } from './unavailable.ts';
 import { UnusableStore } from './unusable-store.ts';
 
 /** How long a call waits for an ended thread to restart and answer. */
@@ -59,6 +59,7 @@ export function createCaller<C extends Calls>(): Caller<C> {
       return answered.promise;
     },
     connect(port) {
+      if (waiting.size === 0) stopWaiting();
       failure = undefined;
       send = inBatches<Question>(port, setImmediate);
       port.on('message', (answers) => {
@@ -78,9 +79,9 @@ export function createCaller<C extends Calls>(): Caller<C> {
       // One limit covers all restarts, because a thread may end repeatedly before it answers. The first start has no limit.
       restarting ??= setTimeout(() => {
         stopWaiting();
-        const reason = new Unavailable('The thread that writes to the store has ended');
-        if (send === undefined) failure = reason;
-        rejectAll(reason);
+        const message = 'The thread that writes to the store has ended';
+        if (send === undefined) failure = new Unavailable(message);
+        rejectAll(new OutcomeUnknown(message));
       }, RESTARTED_WITHIN_MS).unref();
     },
     close(reason) {
