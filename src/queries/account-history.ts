@@ -54,8 +54,8 @@ const SAMPLE = { limit: 1, before: 'p' };
 const changesOfAccount = declareQuery(
   accountHistory,
   (account: AccountKey, { topic, of, before, after, limit }: ChangeQuery): Find<AccountHistoryDocument> => {
-    const beside = before === undefined ? undefined : { below: before };
-    const position = after === undefined ? beside : { above: after };
+    const older = before === undefined ? undefined : { below: before };
+    const position = after === undefined ? older : { above: after };
     return {
       where: { account, ...defined({ topic, of, position }) },
       sort: [{ field: 'position', direction: after === undefined ? 'descending' : 'ascending' }],
@@ -105,20 +105,21 @@ export function createAccountHistory({ events, readModels, personalData, names }
     }
   }
 
-  /** Resolves the names and opens the texts of the results. */
+  /** Resolves the names and opens the texts of changes. */
   function naming(viewer: Viewer): (found: readonly Found[]) => Promise<NamedChange[]> {
     const nameOf = names.for(viewer);
-    const called = new Map<string, Promise<string | undefined>>();
+    const subjectNames = new Map<string, Promise<string | undefined>>();
     return async (found) => {
       const texts = await personalData.openTexts(
         found.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) })),
       );
       const named = found.map(async (each, index): Promise<NamedChange> => {
         const key = `${each.of.kind}:${each.of.id}`;
-        // A space can be renamed, and its events hold the name.
-        const calling = each.of.kind === 'space' ? subjectNameOf(each) : (called.get(key) ?? subjectNameOf(each));
-        called.set(key, calling);
-        const [by, name] = await Promise.all([nameOf(each.event.metadata.actor), calling]);
+        // Not cached for spaces, which can be renamed: each change shows the name of its time.
+        const subjectName =
+          each.of.kind === 'space' ? subjectNameOf(each) : (subjectNames.get(key) ?? subjectNameOf(each));
+        subjectNames.set(key, subjectName);
+        const [by, name] = await Promise.all([nameOf(each.event.metadata.actor), subjectName]);
         return { ...each, event: withTexts<Recorded>(each.event, texts[index] ?? {}), by, ...defined({ name }) };
       });
       return Promise.all(named);
@@ -138,7 +139,7 @@ export function createAccountHistory({ events, readModels, personalData, names }
       const wanted = changesOfAccount(accountKey(account), { ...query, limit: limit + 1 });
       const rows = await documentsOf(readModels.collection(accountHistory).find(wanted));
       const more = rows.length > limit;
-      // Near the newest a page read backwards would be short, so return the whole first page.
+      // A page read backwards that reaches the beginning may be short, so read the first page instead.
       if (after !== undefined && !more) {
         const { before: _, ...newest } = first;
         return this.page(account, { ...newest, limit });
@@ -161,8 +162,8 @@ export function createAccountHistory({ events, readModels, personalData, names }
     },
 
     /**
-     * All changes of an account, or of all accounts, in log order, for the operator. Reads the whole log with constant memory.
-     * @param report.progress is called now and then
+     * All changes of an account, or of all accounts, in log order, for the operator. Reads the whole log, a batch at a time.
+     * @param report.progress is called every {@link PROGRESS_EVERY} events
      * @param report.unknown is called for events of a newer release, whose accounts this release does not know
      */
     async *audit(
@@ -179,14 +180,14 @@ export function createAccountHistory({ events, readModels, personalData, names }
 
 type AuditReport = { readonly progress?: (at: AuditProgress) => void; readonly unknown?: () => void };
 
-/** The changes of the whole log that an audit asks for, by any actor. */
+/** The changes in the log that match every part of the filter except the actor, whose name is not resolved yet. */
 async function* auditedChanges(
   events: EventStore,
   account: Account | undefined,
   filter: AuditFilter,
   report: AuditReport,
 ): AsyncGenerator<Found> {
-  const states = createSpaces();
+  const states = createSpaceStates();
   let read = 0;
   for await (const stored of events.readAll()) {
     read += 1;
@@ -206,7 +207,7 @@ async function* auditedChanges(
 
 /** The events of a stream by revision; events of a space with its previous state. */
 async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): Promise<ReadonlyMap<number, Found>> {
-  const states = createSpaces();
+  const states = createSpaceStates();
   const found = new Map<number, Found>();
   for await (const stored of stream) {
     if (!isKnown(stored)) continue;
@@ -219,10 +220,10 @@ async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): 
 }
 
 /** Folds the events of spaces. */
-function createSpaces() {
+function createSpaceStates() {
   const spaces = new Map<number, Space | undefined>();
   return {
-    /** @returns what the space of the event was before it */
+    /** Folds an event. @returns the state of its space before it */
     next(event: DomainEvent): Space | undefined {
       if (!isSpaceEvent(event)) return undefined;
       const before = spaces.get(event.data.spaceId);

@@ -7,7 +7,7 @@ import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { createAccountQueries } from './accounts.ts';
 
-/** Names that are stored in records and not in the log. Undefined for removed ones. */
+/** Names that are stored in records, which can be removed. Undefined for removed ones. */
 export type Directory = {
   /** The e-mail address of a user. */
   user(id: string): Promise<string | undefined>;
@@ -17,7 +17,7 @@ export type Directory = {
 
 export type ActorNames = ReturnType<typeof createActorNames>;
 
-/** Resolves the names of actors. Names are looked up on reading and are not in the log (docs/decisions/accounts.md). */
+/** Resolves the names of actors on reading: an event holds only the id of its actor (docs/decisions/accounts.md). */
 export function createActorNames(deps: {
   readonly events: EventStore;
   readonly accounts: ReturnType<typeof createAccountQueries>;
@@ -56,7 +56,7 @@ export function createActorNames(deps: {
   }
 
   return {
-    /** Resolves the names of actors for a viewer, each once: make another one for the next answer. */
+    /** Resolves the names of actors for a viewer. Looks each up once, so create one per answer. */
     for(viewer: Viewer): (actor: Actor) => Promise<NamedActor> {
       const known = new Map<string, Promise<string | undefined>>();
       return async (actor) => {
@@ -68,7 +68,7 @@ export function createActorNames(deps: {
       };
     },
 
-    /** The name of the subject of an event, for its own account and the operator. */
+    /** The names of the subjects of events, for their own account and the operator. */
     user: directory.user,
     client: (id: string) => nameOf({ kind: 'client', id }),
     apiKey: (id: ApiKeyId) => inLog(streamOf.apiKey(id)),

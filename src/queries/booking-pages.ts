@@ -17,10 +17,10 @@ export type Direction = 'ascending' | 'descending';
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
 
-/** Where a page ends. The hour is looked up: it never changes. */
+/** The booking at the end of a page. Its hour is looked up, because it never changes. */
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
 
-/** A cursor as addresses and MCP clients carry it: `2026-11-20:17`. */
+/** A cursor as text, for addresses and MCP: `2026-11-20:17`. */
 export const cursorText = ({ date, bookingId }: BookingCursor): string => `${date}:${bookingId}`;
 
 /** Undefined if the text is not a cursor. */
@@ -36,7 +36,7 @@ export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDa
 export const rangeOf = ({ startDate: from, endDate: to }: Dates) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 
-/** What an account's list is limited to, besides dates. */
+/** The filter of an account's list, besides dates. */
 export type BookingList = {
   readonly status?: BookingStatus;
   /** Spaces or parties, by id. */
@@ -45,11 +45,11 @@ export type BookingList = {
   readonly communityId?: { readonly in: readonly number[] };
 };
 
-/** Before its end by the clock of its space a booking is upcoming, then past. */
+/** A booking is upcoming until its end by the clock of its space, then past. */
 type Period = 'upcoming' | 'past';
 
-/** A booking's place in the order. */
-type Place = Pick<BookingDocument, 'date' | 'startHour' | 'bookingId'>;
+/** The fields that lists are sorted by. */
+type SortKey = Pick<BookingDocument, 'date' | 'startHour' | 'bookingId'>;
 
 export const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
@@ -103,39 +103,39 @@ export type PartQuery = Dates & {
     /** The zone of all these bookings, if it is the same. Narrows the reads. */
     readonly zone?: string;
   };
-  /** Whether to count the bookings of all pages, up to this number. */
+  /** If given, the bookings of all pages are counted, up to this number. */
   readonly countUpTo?: number;
   /** A condition that the engine cannot check. */
   readonly holds?: (booking: BookingDocument) => boolean;
 };
 
 /**
- * Reads a page of an account's bookings, in order. Begins at the day of the cursor. A booking that arrives meanwhile is on its page; none is
- * shown twice or skipped.
+ * Reads a page of an account's bookings, in order, from the day of the cursor. No booking is shown twice or skipped if others arrive
+ * meanwhile.
  */
 export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>) {
   const documents = readModels.collection(bookings);
 
-  async function placeOf(account: Account, cursor: BookingCursor | undefined): Promise<Place | undefined> {
+  async function sortKeyOf(account: Account, cursor: BookingCursor | undefined): Promise<SortKey | undefined> {
     if (cursor === undefined) return undefined;
     const { date } = cursor;
     const bookingId = toBookingId(cursor.bookingId);
     const found = (await documents.get(String(bookingId)))?.document;
     // A made-up cursor begins at its date, so that it does not reveal the hour of a booking that the account may not see.
-    const isPlace = found !== undefined && found.date === date && isVisibleBooking(account, found);
-    return { date, startHour: isPlace ? found.startHour : 0, bookingId };
+    const isVisible = found !== undefined && found.date === date && isVisibleBooking(account, found);
+    return { date, startHour: isVisible ? found.startHour : 0, bookingId };
   }
 
-  /** The bookings after a place. */
+  /** The bookings after a sort key, or all of them. */
   async function* bookingsAfter(
-    place: Place | undefined,
+    start: SortKey | undefined,
     account: Account,
     { list = {}, dates, direction }: { list: BookingList | undefined; dates: Dates; direction: Direction },
   ): AsyncGenerator<BookingDocument> {
-    if (place !== undefined && !isWithin(place.date, dates)) return;
-    const begin = place && { [direction === 'ascending' ? 'startDate' : 'endDate']: place.date };
+    if (start !== undefined && !isWithin(start.date, dates)) return;
+    const begin = start && { [direction === 'ascending' ? 'startDate' : 'endDate']: start.date };
     for await (const { document } of documents.find(inOrder(account, list, { ...dates, ...begin }, direction)))
-      if (place === undefined || compare(place, document, direction) < 0) yield document;
+      if (start === undefined || compare(start, document, direction) < 0) yield document;
   }
 
   async function count(account: Account, query: PartQuery): Promise<number | undefined> {
@@ -147,15 +147,15 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     const { limit, after, before, list, holds = () => true } = query;
     const backwards = before !== undefined;
     const direction = backwards ? opposite(query.direction) : query.direction;
-    const place = await placeOf(account, before ?? after);
+    const start = await sortKeyOf(account, before ?? after);
     const found: BookingDocument[] = [];
-    for await (const booking of bookingsAfter(place, account, { list, dates: datesOf(query), direction })) {
+    for await (const booking of bookingsAfter(start, account, { list, dates: datesOf(query), direction })) {
       if (!holds(booking) || !isIn(query.period, booking)) continue;
       found.push(booking);
       if (found.length > limit) break;
     }
     const more = found.length > limit;
-    // Near the beginning a page read backwards would be short, and the last page may have become empty.
+    // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
     if (backwards ? !more : after !== undefined && found.length === 0) {
       const { before: _, after: __, ...first } = query;
       return page(account, first);
@@ -181,7 +181,7 @@ const cursorAt = ({ date, bookingId }: BookingDocument): BookingCursor => ({ dat
 const isWithin = (date: PlainDate, { startDate, endDate }: Dates): boolean =>
   (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
 
-/** The dates that are upcoming or past in some zone. {@link isIn} then checks the zone of the space. */
+/** The dates that are upcoming or past in some zone. {@link isIn} then checks each booking in its own zone. */
 function datesOf({ startDate, endDate, period }: PartQuery): Dates {
   if (period === undefined) return defined({ startDate, endDate });
   if (period.is === 'upcoming') {
@@ -202,7 +202,7 @@ export const isSearched = (
 ): boolean => isWithin(booking.date, query) && isIn(query.period, booking);
 
 /** Negative if `a` comes first in a list in this direction. */
-function compare(a: Place, b: Place, direction: Direction): number {
+function compare(a: SortKey, b: SortKey, direction: Direction): number {
   const order = a.date === b.date ? a.startHour - b.startHour || a.bookingId - b.bookingId : a.date < b.date ? -1 : 1;
   return direction === 'ascending' ? order : -order;
 }

@@ -34,7 +34,7 @@ export type SearchedPage = Omit<BookingPart, 'bookings'> & {
   readonly isName: boolean;
 };
 
-/** All names of each space or account, folded, by its id. */
+/** All names of each space or account, folded for comparison, by its id. */
 type Names = ReadonlyMap<number, readonly string[]>;
 const NO_NAMES: Names = new Map();
 
@@ -48,13 +48,13 @@ export function numberIn(text: string): { readonly digits: string; readonly isMa
 }
 
 /**
- * Finds bookings by number or by name (docs/decisions/bookings.md). Looks names up in the read models of spaces, brands and communities,
- * then bookings by those ids, under any name they ever had.
+ * Finds bookings by number or by name (docs/decisions/bookings.md). Looks names up in the read models of spaces (former names included),
+ * brands and communities, then finds bookings by those ids.
  */
 export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   const parts = createBookingPages({ readModels });
 
-  /** The names of the spaces that the account's bookings may have. */
+  /** The names of the spaces that the account's bookings may be in. */
   async function spaceNames(account: Account): Promise<Names> {
     const own = account.kind === 'Community' ? account.id : undefined;
     const found = await documentsOf(readModels.collection(spaces).find(spacesById(own)));
@@ -112,7 +112,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   };
 }
 
-/** Those with some of the words in their names. */
+/** The spaces or accounts whose names contain any of the words. */
 const withAny = (names: Names, words: readonly string[]): Names =>
   new Map([...names].filter(([, own]) => words.some((word) => isCalled(own, [word]))));
 

@@ -29,7 +29,7 @@ export type BookingPage = Omit<BookingPart, 'bookings'> & { readonly bookings: r
 /** A brand's bookings at a community, counted by outcome. Pending ones are not counted. */
 export type BrandRecord = {
   readonly completed: number;
-  /** And not over yet. */
+  /** Not over yet. */
   readonly approved: number;
   /** Withdrawn or cancelled by the brand itself. */
   readonly byBrand: number;

@@ -41,8 +41,8 @@ export function createListVersions({ readModels, personalData }: QueryDeps) {
 
   return {
     /**
-     * The version of the bookings that an account may see; undefined if unknown. It comes from a read model of its own, which may be
-     * ahead of the list (`isShown`) or behind it. Behind is harmless: the list gets a newer version soon.
+     * The version of the bookings that an account may see; undefined if unknown. It comes from another read model than the list. If that
+     * is ahead of the list, `isShown` waits; if it is behind, the list merely gets a newer version soon.
      */
     async ofBookings(account: Account): Promise<ListVersion | undefined> {
       try {

@@ -26,7 +26,7 @@ type OpenDaysQuery = {
   readonly weekdays?: readonly Weekday[];
   /** Only days on which an event may start at this hour. */
   readonly startHour?: number;
-  /** The last day of the previous page. */
+  /** The last day and space of the previous page. */
   readonly after?: OpenDaysCursor;
   readonly limit: number;
   /** Whether the client still waits for the answer. Default: always. */

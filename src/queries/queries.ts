@@ -20,8 +20,8 @@ import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
 /**
- * All queries of the service, under the visibility rules of the asking account (docs/decisions/accounts.md). REST, MCP, console and
- * command line all use these; `operator` sees everything.
+ * All queries of the service, for REST, MCP, console and command line. They apply the visibility rules of the asking account
+ * (docs/decisions/accounts.md), except those for the operator, who sees everything.
  */
 export type Queries = ReturnType<typeof createQueries>;
 

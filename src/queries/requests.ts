@@ -35,14 +35,14 @@ const onDays = declareQuery(
   ],
 );
 
-/** Reads for a community that answers many requests, without a query for each. */
+/** Queries for a community that answers many requests: one for all of them instead of one for each. */
 export function createRequestQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** Every pending request of a community, unordered. Texts stay sealed. */
     pending: (community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> =>
       documentsOf(readModels.collection(bookings).find(pendingOf(community, filter))),
 
-    /** These bookings, as far as the account may see them, in the order of the ids. Texts stay sealed. */
+    /** The bookings with these ids that the account may see, in this order. Texts stay sealed. */
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
       const found = await readModels.collection(bookings).getMany(ids.map(String));
@@ -53,7 +53,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
       });
     },
 
-    /** The same bookings, with their texts opened. */
+    /** Opens the texts of bookings. */
     readable: (found: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(found),
 
     /** The bookings visible to the account on the days and in the spaces of these bookings, by start hour. Texts stay sealed. */

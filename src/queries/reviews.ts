@@ -14,6 +14,7 @@ import {
   communityId as toCommunityId,
 } from '../domain/ids.ts';
 import { inPages } from '../runtime/in-pages.ts';
+import { ownedBy } from './booking-pages.ts';
 import { documentsOf, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -46,7 +47,7 @@ const newestOfCommunity = declareQuery(
 const newestOf = declareQuery(
   reviews,
   (account: Account): Find<ReviewDocument> => ({
-    where: account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id },
+    where: ownedBy(account),
     sort: [{ field: 'reviewId', direction: 'descending' }],
   }),
   [{ kind: 'Community', id: toCommunityId(1) }],
@@ -81,7 +82,7 @@ export type ReviewOverview = {
   readonly previous: number | undefined;
   /** The `before` of the next page. Undefined on the last page. */
   readonly next: number | undefined;
-  /** How many there are of each rating, 1 to 5; of the space only, if one is asked for. */
+  /** The number of reviews by rating, 1 to 5; only those of the space, if one is asked for. */
   readonly byRating: ReadonlyMap<number, number>;
   /** The bookings that have been reviewed. */
   readonly reviewed: ReadonlySet<BookingId>;
@@ -122,7 +123,7 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return readable(readModels.collection(reviews).find(ofCommunity(toCommunityId(communityId))));
     },
 
-    /** One page of the reviews of a community, newest first. `before` is the last review of the page before. */
+    /** One page of the reviews of a community, newest first. `before` is the last review of the previous page. */
     async page(account: Account, { communityId, before, limit }: PageQuery): Promise<ReviewPage | Refusal> {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;
@@ -140,7 +141,7 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return { ...overview, reviews: await personalData.openReviews(page) };
     },
 
-    /** The review of a booking. Whether the caller may see the booking is checked before. */
+    /** The review of a booking, which the caller has found visible. */
     async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReadableReview | undefined> {
       const found = readModels.collection(reviews).find(ofBooking(booking.bookingId));
       for await (const review of readable(found)) return review;
@@ -156,7 +157,7 @@ async function overviewOf(
 ): Promise<Omit<ReviewOverview, 'reviews'> & { readonly page: readonly ReviewDocument[] }> {
   const byRating = new Map<number, number>();
   const reviewed = new Set<BookingId>();
-  /** The newest, those that follow `before`, and those just before `after`: one more than fits on the page. */
+  /** The newest, the newest of those before `before`, and the oldest of those after `after`: one more than fits on the page. */
   const newest: ReviewDocument[] = [];
   const older: ReviewDocument[] = [];
   const newer: ReviewDocument[] = [];
@@ -170,7 +171,7 @@ async function overviewOf(
     if (before !== undefined && reviewId < before && older.length <= limit) older.push(document);
     if (after !== undefined && reviewId > after && newer.push(document) > limit + 1) newer.shift();
   }
-  // Near the newest a page read backwards would be short, so the first page is shown instead.
+  // A page read backwards that reaches the beginning may be short, so show the first page instead.
   const isNewer = newer.length > limit;
   const isOlder = !isNewer && after === undefined && older.length > 0;
   const page = isNewer ? newer.slice(1) : (isOlder ? older : newest).slice(0, limit);

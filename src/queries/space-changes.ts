@@ -10,7 +10,7 @@ import { isVisibleSpace } from './spaces.ts';
 /** The actor and time of the last change. */
 type LastChange = { readonly by: NamedActor; readonly at: string };
 
-/** A space according to the log, and the actors of its last changes. */
+/** A space according to the log, and its last changes. */
 export type SpaceNow = {
   readonly space: Space;
   /** The terms that differ from those seen, with the actor of each change. */

@@ -20,7 +20,7 @@ const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ count, aver
 
 /** Ratings of spaces, for accounts that may read the reviews (docs/decisions/bookings.md). */
 export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps) {
-  /** The ratings of those spaces that have reviews which the account may read. */
+  /** The ratings of these spaces (and of others of their communities), where the account may read the reviews. */
   async function list(account: Account, spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, Rating>> {
     const communities = [...new Set(spaces.map(({ communityId }) => communityId))];
     const found = await Promise.all(
