@@ -90,7 +90,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
   }
 }
 
-/** The terms of a space in public units. Absent ones are undefined. */
+/** The terms and status of a space under public names and in public units. Absent ones are undefined. */
 function termsOf(of: Partial<SpaceTerms> & { readonly active?: boolean }): Fields {
   const { name, windowStart, windowEnd, durationHours, eventFee, answerHours, active } = of;
   return {

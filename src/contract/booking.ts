@@ -29,15 +29,15 @@ export const DETAIL_LABELS: { readonly [field: string]: string } = {
 
 export type FurtherDetail = { readonly field: string; readonly label: string; readonly value: string | number };
 
-/** The details other than where and when, with their labels; absent ones are left out. */
+/** The details other than space, date and start, with their labels; absent ones are left out. */
 export const furtherDetails = (details: BookingDetails): readonly FurtherDetail[] => {
   const { spaceId: _space, date: _date, startHour: _start, ...further } = picked(details, BOOKING_DETAILS);
   return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 };
 
 /**
- * The only public mapping of a booking's facts: the name and unit of each, wherever it is shown. Amounts are numbers with at
- * most two decimals. Details that only the request holds are left out.
+ * The only mapping of a booking's facts to public names and units. Amounts are numbers with at most two decimals. Details that only
+ * the request holds are left out.
  */
 export const publicFacts = (facts: BookingFacts, status: BookingStatus) => {
   const { spaceId, date, startHour, ...further } = picked(facts, REPEATED_DETAILS);

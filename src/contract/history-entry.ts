@@ -59,7 +59,7 @@ export function fieldsOfBooking(event: HistoryStep['event']): Fields {
   }
 }
 
-/** The new value of each field that has one. */
+/** The new value of each field that has one, with the former value. */
 export const changedFields = (now: Fields, before: Fields): Changes =>
   Object.fromEntries(
     Object.entries(now).flatMap(([field, to]) => {

@@ -19,8 +19,8 @@ export type DeliverableEvent = BookingRequested | BookingApproved | BookingCance
 export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
 
 /**
- * The payload for the subscribers of an event, and its sealed texts, which are opened on sending. In the stored payload they read as
- * erased, which stays so if their subject is forgotten first.
+ * The payload for the subscribers of an event, and its sealed texts. The payload holds the marker of erased texts in their place; sending
+ * replaces it with the opened texts, unless their subject has been forgotten.
  */
 export type Notice = { readonly payload: Payload; readonly sealed?: SealedTexts };
 
@@ -54,7 +54,7 @@ function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
   }
 }
 
-/** The payload of a test delivery, with which an owner checks a receiver. */
+/** The payload of a test delivery, which checks a receiver. */
 export const testPayload = (webhookId: WebhookId, at: Timestamp): Payload => ({
   event: 'Test',
   timestamp: at,

@@ -68,8 +68,8 @@ export const BookingDto = Type.Object(
 export type BookingDto = Static<typeof BookingDto>;
 
 /**
- * A booking as the MCP server shows it. The brand's name and texts are shown to the community only here, and set apart: they
- * are a third party's text, which a model could take for instructions (docs/guides/mcp.md).
+ * A booking as the MCP server shows it. For a community, `writtenByBrand` sets the brand's name and texts apart: they are a third
+ * party's text, which a model could take for instructions (docs/guides/mcp.md).
  */
 export const AssistantBooking = Type.Object(
   {

@@ -3,7 +3,7 @@ import { defined } from '../../domain/defined.ts';
 import type { PlainDate as CalendarDate, Timestamp as Moment } from '../../domain/ids.ts';
 import { type Flags, HOUR, maskRule, sumOf, type TextLimit } from '../../domain/limits.ts';
 
-/** The values that public shapes consist of, typed as in the domain. */
+/** Schemas of the values in public shapes, typed as in the domain. */
 
 /** An integer identifier of type `I`. */
 export const Id = <I extends number>(description: string) =>
@@ -33,6 +33,6 @@ export const OneOf = <W extends string>(
 /** A sum of flags, at least one of them. */
 export const Mask = (flags: Flags, description: string) => {
   const mask = Type.Integer({ minimum: 1, maximum: sumOf(flags), description });
-  // For error messages (validate.ts). Not enumerable, like TypeBox's own marks, because it is not JSON Schema.
+  // For error messages (validate.ts). Not enumerable, like TypeBox's own properties, because it is not JSON Schema.
   return Object.defineProperty(mask, '~rule', { value: maskRule(flags) });
 };

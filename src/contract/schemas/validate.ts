@@ -23,7 +23,7 @@ function ajv(): Ajv {
     strictTuples: false,
     // A violation carries its schema and the value.
     verbose: true,
-    // Our schemas are valid. Compiling the schema of schemas would hold the first request for 45 ms.
+    // Our schemas are valid, and compiling the meta-schema would delay the first request by 45 ms.
     meta: false,
     validateSchema: false,
   });
@@ -55,7 +55,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   array: 'an array',
 };
 
-/** The rule that a value breaks, phrased to follow its name. Limits in the words of the domain (docs/decisions/rest-api.md). */
+/** The rule that a value breaks, phrased to follow its name, with limits in the words of the domain (docs/decisions/rest-api.md). */
 export function ruleOf({ keyword, params, message = 'is invalid', parentSchema = {}, data }: Violation): string {
   const { minLength = 0, maxLength, minimum, maximum, format }: { [keyword: string]: unknown } = parentSchema;
   const { type, '~rule': ownRule }: { [keyword: string]: unknown } = parentSchema;
