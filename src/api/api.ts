@@ -30,7 +30,7 @@ export type ApiDeps = {
 /** The headers that scripts of other origins may read. */
 const EXPOSED = 'WWW-Authenticate, ETag, X-Request-Id, Retry-After';
 
-/** Callers send their credential in a header, never in a cookie, so any origin may call. */
+/** Any origin may call, because callers send their credential in a header, never in a cookie. */
 const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 
 /** The REST API under /api/v1, with its OpenAPI description at /openapi.json and a page of it at /docs. */
@@ -84,8 +84,8 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Answers requests whose URL is malformed, which reach no route and no hook. Under the prefix of the API they must be authenticated
- * first, like all others (docs/decisions/rest-api.md).
+ * Answers requests whose URL is malformed, which reach no route and no hook. Under the prefix of the API they are authenticated first,
+ * like all others (docs/decisions/rest-api.md).
  */
 export function unroutable(deps: Pick<ApiDeps, 'authenticate' | 'challenge'>) {
   const authenticated = createAuthentication(deps);

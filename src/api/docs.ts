@@ -7,14 +7,14 @@ import { handleError } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** The name of the operation in the OpenAPI description, which has no routes without one. */
+    /** The name of the operation in the OpenAPI description, which leaves out routes without one. */
     operationId?: OperationId;
   }
 }
 
 /**
- * Serves the OpenAPI description of the routes added to `app` later, as /openapi.json and as a page at /docs. The first request for
- * either builds both.
+ * Serves the OpenAPI description of the routes that are added to `app` later, as /openapi.json and as a page at /docs. The first request
+ * for either builds the description; the first one for the page renders it.
  */
 export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];

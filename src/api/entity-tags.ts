@@ -9,14 +9,14 @@ import type { PermissionName } from '../domain/permissions.ts';
 export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**
- * The entity tags of a route: weak, because lists are not snapshots, and valid for the caller's account and permissions only.
+ * The entity tags of a route. They are weak, because lists are not snapshots, and valid only for the caller's account and permissions.
  * @param release identifies the serialisation of this release
  * @param answer the schema of the response
  */
 export function entityTagsOf(release: string, answer: TSchema): EntityTag {
-  const form = digest(`${release} ${JSON.stringify(answer)}`);
+  const format = digest(`${release} ${JSON.stringify(answer)}`);
   return ({ caller: { account, permissions } }, version) =>
-    `W/"${form}.${account.kind}${account.id}.${permissions}.${version}"`;
+    `W/"${format}.${account.kind}${account.id}.${permissions}.${version}"`;
 }
 
 const digests = new WeakMap<object, string>();
@@ -39,7 +39,7 @@ export function clientHas({ headers }: FastifyRequest, entityTag: string): boole
   return held !== undefined && (held === entityTag || isAmong(held, entityTag));
 }
 
-/** Lets the client's own cache keep an answer, provided it revalidates it each time. */
+/** Lets the client's own cache store an answer, which it must revalidate before each use. */
 export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
   reply.header('etag', entityTag).header('cache-control', 'private, no-cache').header('vary', 'Authorization, Origin');
 

@@ -14,9 +14,7 @@ export function sendError(reply: FastifyReply, error: ErrorCode, details: string
 export const sendRefusal = (reply: FastifyReply, { refused, details, retryAfter }: Refusal): FastifyReply =>
   sendError(retryAfter === undefined ? reply : reply.header('retry-after', retryAfter), refused, details);
 
-/**
- * Messages for requests that Fastify itself rejects. 405, 413 and 415 become 404 and 400 (docs/decisions/rest-api.md).
- */
+/** Messages for requests that Fastify itself rejects. 413 and 415 become 400 (docs/decisions/rest-api.md). */
 const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be JSON: send Content-Type: application/json.',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
@@ -37,7 +35,7 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
   return sendError(reply, 'ResourceNotFound', `There is no ${asked}.`);
 }
 
-/** The longest path that an answer repeats. Our own paths are shorter. */
+/** The longest path that an answer repeats, in characters. Our own paths are shorter. */
 const REPEATED_PATH = 100;
 
 /** An error. Those of Fastify have a code and a status. */
@@ -84,8 +82,8 @@ export function handleClientError(error: NodeJS.ErrnoException, socket: Socket):
 }
 
 /**
- * Answers requests that Node would refuse without a body: an expectation other than `100-continue`, or a tunnel. {@link lacksOneHost}
- * finds requests without a Host, which Node accepts (`requireHostHeader`).
+ * Answers requests that Node would refuse without a body: an expectation other than `100-continue`, or a tunnel (CONNECT). Those without
+ * a Host get past Node (`requireHostHeader` is off) and are found by {@link lacksOneHost}.
  */
 export function answerUncommonRequests(server: Server): void {
   server.on('checkExpectation', ({ socket }: IncomingMessage) =>
@@ -99,7 +97,7 @@ export function answerUncommonRequests(server: Server): void {
   );
 }
 
-/** Whether a request has no Host or several. HTTP/1.1 demands exactly one (RFC 9112, 3.2), and a proxy may have used another of several. */
+/** Whether a request lacks exactly one Host, as HTTP/1.1 demands (RFC 9112, 3.2). Of several, a proxy may have used another one. */
 export const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
   headers.host === undefined
     ? raw.httpVersion === '1.1'
@@ -108,7 +106,7 @@ export const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
 export const sendLacksOneHost = (reply: FastifyReply): FastifyReply =>
   sendError(reply.header('connection', 'close'), 'ValidationError', 'The header Host is required, once.');
 
-/** Answers on a connection that no reply belongs to, and closes it. */
+/** Answers on a connection without a Fastify reply, and closes it. */
 function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
   const body = JSON.stringify(answer);
   const head = `HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}`;

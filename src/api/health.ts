@@ -72,7 +72,7 @@ export const healthRoutes =
         eventsBehind: status?.lag ?? null,
         // A warning: only a full disk stops writes.
         ...defined({ disk: await disk().catch(() => undefined) }),
-        // A warning: if the reference clock is wrong, not every process may become unready.
+        // A warning: a wrong reference clock must not make every process unready.
         ...defined({ clock: clock() }),
         ...(status !== undefined &&
           status.problems.length > 0 && {

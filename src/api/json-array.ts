@@ -18,11 +18,11 @@ export async function sendList<P>(
   list: {
     readonly version: ListVersion | undefined;
     readonly entityTagOf: EntityTag;
-    /** Read only once the read model shows the version. */
+    /** Not read before the wait for the version has ended. */
     readonly pages: AsyncIterable<P> | Iterable<P>;
     /** The JSON of each item of a page. */
     readonly textsOf: (page: P) => readonly string[];
-    /** Cache key of the list. Answers with the same key differ only by version. */
+    /** The cache and the key of the list in it. Answers with the same key differ only by version. */
     readonly cache?: { readonly responses: ResponseCache; readonly key: string };
   },
 ): Promise<FastifyReply> {
@@ -44,8 +44,8 @@ async function* from(chunks: readonly Buffer[]): AsyncGenerator<Buffer, undefine
 }
 
 /**
- * Streams a JSON array, with one chunk in memory however many items there are (docs/decisions/rest-api.md). A failure
- * before the first chunk still gets an error response; a later one aborts the connection.
+ * Streams a JSON array, with a few chunks in memory however many items there are (docs/decisions/rest-api.md). A failure while the
+ * first two chunks are made still gets an error response; a later one aborts the connection.
  */
 async function sendJsonArray(
   reply: FastifyReply,
@@ -65,7 +65,7 @@ async function sendJsonArray(
     })(),
     { objectMode: false, highWaterMark: CHUNK },
   );
-  // Destroying the stream ends the generator above; this one ends too, if it has been reached.
+  // Destroying the stream ends the generator above, but `chunks` only if the generator has reached it.
   body.once('close', () => void chunks.return(undefined));
   return reply.send(body);
 }

@@ -7,17 +7,17 @@ class InvalidBody extends Error {
   readonly statusCode = 400;
 }
 
-/** Matches the escape of a surrogate: in valid UTF-8, half of a pair can only occur as one. */
+/** Matches the escape of a surrogate. In valid UTF-8, an unpaired surrogate can only be written as an escape. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * Accepts JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. Half of a
- * surrogate pair is refused anywhere, because neither a store nor an answer can hold it.
+ * Accepts JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. An unpaired
+ * surrogate is refused anywhere in the body, because neither a store nor an answer can hold it.
  */
 export function acceptJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser(['application/json', 'text/plain']);
-  // Only an empty chunked body is accepted; the length of other bodies is known.
+  // Of another type, only an empty chunked body is accepted. {@link ignoreTypeOfEmptyBody} handles empty bodies of a known length.
   app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, bytes, done) => {
     if (bytes.byteLength === 0) done(null, undefined);
     else done(new InvalidBody('The body must be JSON: send Content-Type: application/json.'));
@@ -45,7 +45,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Ignores the Content-Type of a request without a body: Fastify would refuse a type that it does not know. */
+/** Ignores the Content-Type of a request without a body, because Fastify would refuse an unknown type. */
 export function ignoreTypeOfEmptyBody({ method, headers }: FastifyRequest): void {
   if (method === 'GET' || headers['content-type'] === undefined || headers['transfer-encoding'] !== undefined) return;
   const length = headers['content-length'];

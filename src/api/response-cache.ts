@@ -21,7 +21,7 @@ export function createResponseCache(): ResponseCache {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ chunks }) => chunks.reduce((sum, { byteLength }) => sum + byteLength, 0),
   });
-  /** The response being collected. Only the latest: a client may stop reading its response. */
+  /** The response being collected. Only the latest one is, because a client may stop reading its response. */
   let collecting: Buffer[] | undefined;
 
   return {

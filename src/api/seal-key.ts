@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { sendError } from './errors.ts';
 
-/** The path of the public key that checks checkpoints of the log (docs/guides/audit.md). */
+/** The path of the public key that verifies checkpoints of the log (docs/guides/audit.md). */
 const SEAL_KEY_PATH = '/.well-known/seal-key';
 
 /** Publishes the key as one line of text, without authentication: an auditor needs no account. */

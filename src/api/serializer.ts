@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox';
 
 const require = createRequire(import.meta.url);
 
-/** Serialises values of a schema. Compiled and loaded on first use, because compiling all schemas would take a tenth of the start. */
+/** Serialises values of a schema. Compiles it on first use, because compiling all schemas would take a tenth of the startup time. */
 export function serializerOf(schema: TSchema): (value: unknown) => string {
   let stringify: ((value: unknown) => string) | undefined;
   return (value) => {

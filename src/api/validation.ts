@@ -16,7 +16,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
       if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) value[name] = Number(text);
     }
     const checked = check(value);
-    // The value itself is not returned: Fastify would copy the headers whenever they are read from then on.
+    // True instead of the value: Fastify would otherwise copy the headers each time they are read.
     if ('value' in checked) return true;
     const [first] = checked.violations;
     return {
@@ -39,7 +39,7 @@ function ruleIn(violation: Violation, httpPart: string): string {
   const { type, minimum, maximum }: { [keyword: string]: unknown } = parentSchema;
   if (keyword !== 'type') return ruleOf(violation);
   if (httpPart === 'querystring' && Array.isArray(data)) return 'must be given only once';
-  // Everything in a path is text, so it is the range that matters there.
+  // Every path parameter is text, so name the range instead of the type.
   if (httpPart === 'params' && type === 'integer' && typeof minimum === 'number' && typeof maximum === 'number')
     return rangeRule({ min: minimum, max: maximum, step: 1 });
   const isQuoted = typeof data === 'string' && (type === 'integer' || type === 'number');

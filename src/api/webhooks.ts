@@ -10,10 +10,7 @@ import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
-/**
- * Registrations belong to the API key, or the OAuth client and account, that made them
- * (docs/decisions/webhook-deliveries.md).
- */
+/** A registration belongs to the API key, or the OAuth client and account, that made it (docs/decisions/webhook-deliveries.md). */
 const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
   credential: `${credential.kind}:${credential.id}`,
   account,
@@ -73,7 +70,7 @@ export const webhookRoutes =
       '/webhooks/:id',
       {
         config: { access },
-        // A malformed identifier gets the same answer as an unknown one. It is not repeated: it may contain anything.
+        // A malformed identifier gets the same answer as an unknown one, which does not repeat it, because it may contain anything.
         attachValidation: true,
         schema: {
           operationId: 'deleteWebhook',
