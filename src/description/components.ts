@@ -3,15 +3,17 @@ import { isObject } from '../domain/is-object.ts';
 /** A JSON Schema as it stands in the description. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Collects the schemas that have a name of their own, which is their title. */
+/** Collects the schemas that have a title, which is their name in the description. */
 export type Components = {
   /** The schemas by name. */
   readonly schemas: { readonly [name: string]: JsonSchema };
-  /** A schema with a title becomes a reference, one without is written out. */
+  /**
+   * A schema with a title becomes a reference, one without is written out.
+   * @throws {Error} if another schema has the same title
+   */
   refer(schema: object): JsonSchema;
 };
 
-/** @throws {Error} if two different schemas have the same title */
 export function createComponents(): Components {
   const schemas: Record<string, JsonSchema> = {};
   const sources = new Map<string, string>();

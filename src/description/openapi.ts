@@ -12,7 +12,7 @@ import { OPERATIONS, type OperationId } from './operations.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { baseUrlOf, PREFIX, type Settings } from './settings.ts';
 
-/** The content of a response. `headers` is beside the schema of its body, as in Fastify. */
+/** The schema of a response's body, with its `headers` as a further property, as in Fastify. */
 type Answer = TSchema & { readonly headers?: { readonly [name: string]: object } };
 
 /** A route of the API, with the schemas that validate its requests and serialise its responses. */
@@ -29,7 +29,7 @@ export type DescribedRoute = {
   readonly response: { readonly [status: string]: Answer };
 };
 
-/** The OpenAPI 3.1 description of the API. Built on the first request for it. */
+/** Builds the OpenAPI 3.1 description of the API. */
 export function describeApi(routes: readonly DescribedRoute[], settings: Settings) {
   const examples = readExamples();
   const components = createComponents();
@@ -101,7 +101,7 @@ function describeOperation(route: DescribedRoute, components: Components, exampl
 }
 
 function parametersOf(
-  place: Parameter['in'],
+  location: Parameter['in'],
   of: TObject | undefined,
   { refer }: Components,
   { parameters }: OperationExamples,
@@ -111,8 +111,8 @@ function parametersOf(
     const { description, ...schema }: JsonSchema = { ...property };
     const example = parameters[name];
     return {
-      name: place === 'header' ? headerName(name) : name,
-      in: place,
+      name: location === 'header' ? headerName(name) : name,
+      in: location,
       required: required.includes(name),
       ...(typeof description === 'string' && { description }),
       schema: refer('title' in schema ? property : schema),

@@ -12,10 +12,10 @@ import type { ApiDescription } from './openapi.ts';
 import { readable } from './readable.ts';
 import type { Settings } from './settings.ts';
 
-/** Failures that are the same for every operation; shown once. */
+/** Failures that every operation has; shown once. */
 const COMMON = ['401', '500'];
 
-/** The description as a page, for people: the guide, and every operation, delivery and schema with its examples. */
+/** Renders the description as a page for people: the guide, and every operation, delivery and schema with its examples. */
 export async function docsPage(api: ApiDescription, settings: Settings): Promise<string> {
   const markdown = markdownRenderer();
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
@@ -145,8 +145,8 @@ function markdownRenderer(): Markdown {
 function parameters({ parameters: list = [] }: Operation, markdown: Markdown): Interpolated {
   if (list.length === 0) return undefined;
   return html`<h4>Parameters</h4><dl>${list.map(
-    ({ name, in: place, required, description, schema, example }) =>
-      html`<dt><code>${name}</code> <span class="muted">${place}, ${required ? 'required' : 'optional'}, ${typeOf(schema)}</span></dt>
+    ({ name, in: location, required, description, schema, example }) =>
+      html`<dt><code>${name}</code> <span class="muted">${location}, ${required ? 'required' : 'optional'}, ${typeOf(schema)}</span></dt>
 <dd>${markdown(description ?? '').content}${example !== undefined && html`<p>Example: <code>${String(example)}</code></p>`}</dd>`,
   )}</dl>`;
 }

@@ -2,7 +2,7 @@ import { API_SCOPES, SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
 import { type PermissionName, scopesGranting } from '../domain/permissions.ts';
 import { baseUrlOf, type Settings } from './settings.ts';
 
-/** The two ways to authenticate; tools that do not read OpenID Connect metadata find the second one spelt out as OAuth 2. */
+/** The two ways to authenticate. `oauth2` spells the second one out for tools that do not read OpenID Connect metadata. */
 export function securitySchemes(settings: Settings): object {
   const { publicUrl } = settings;
   const resource = `Send \`resource=api\` (or \`${baseUrlOf(settings)}\`) with the authorization request and with every token request, refreshes included; the token then carries \`aud: "api"\`.`;

@@ -5,7 +5,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import { type DescribedRoute, describeApi } from './openapi.ts';
 import type { Settings } from './settings.ts';
 
-/** Serves /openapi.json and /docs. Loads texts and examples on first use. */
+/** Serves /openapi.json, which is built here, and /docs, which is rendered on its first request. */
 export async function openDescription(
   routes: readonly DescribedRoute[],
   settings: Settings,

@@ -1,6 +1,6 @@
 /** Facts about this installation in the description. */
 export type Settings = {
-  /** {base_url} without the path prefix; also the issuer. */
+  /** The `{base_url}` of the specification without its path prefix; also the issuer. */
   readonly publicUrl: string;
   /** ISO 4217 code. */
   readonly currency: string;
@@ -12,5 +12,5 @@ export type Settings = {
 /** The path prefix of the API. */
 export const PREFIX = '/api/v1';
 
-/** {base_url} of the specification. */
+/** The `{base_url}` of the specification. */
 export const baseUrlOf = ({ publicUrl }: Settings): string => `${publicUrl}${PREFIX}`;

@@ -109,7 +109,7 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     async run({ bookingId, reason }, { caller, correlationId }) {
       const { account } = caller;
       const before = await queries.bookings.get(account, bookingId);
-      // The booking is cancelled already: repeating the call is safe.
+      // Repeating a call that has succeeded returns the same.
       if (before?.status === 'Cancelled') return toAssistantBooking(before, account.kind);
       const outcome = await commands.bookings.cancel(
         { bookingId, by: { kind: 'Brand', id: brandId(account.id) }, ...defined({ reason }) },

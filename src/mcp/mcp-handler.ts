@@ -43,7 +43,7 @@ export function createHandler(deps: {
     if (call === undefined) throw new Error('The MCP request has no caller');
     const server = new McpServer(
       { name: 'venue-booking', title: 'Venue Booking', version },
-      // For an account, the list of tools is static.
+      // The list of tools is static for each kind of account.
       {
         instructions: `${INSTRUCTIONS[call.caller.account.kind]} ${FOR_ALL}`,
         capabilities: { tools: { listChanged: false } },
@@ -80,7 +80,7 @@ export function createHandler(deps: {
   };
 }
 
-/** The body of a request, parsed once for us and the SDK. A body that is not JSON is left to the SDK, which reports it. */
+/** The parsed body of a request, for us and the SDK. Undefined if it is not JSON: the SDK then reads and refuses it itself. */
 async function messageIn(request: Request): Promise<unknown> {
   if (request.method !== 'POST') return undefined;
   const body: Promise<unknown> = request.clone().json();

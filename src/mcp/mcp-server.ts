@@ -38,7 +38,7 @@ export function mcpRoutes(deps: {
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
-  /** The first call loads the SDK and the tools, to keep the start short. */
+  /** The first request loads the SDK and the tools, to keep the startup short. */
   const handler = loadOnce(async () => {
     for (const load of PARTS) {
       await load();
@@ -58,7 +58,7 @@ export function mcpRoutes(deps: {
   const turns = createTurns(AT_ONCE);
 
   return async (app) => {
-    // Refuses DNS rebinding first: a page that makes a browser call us under another host name.
+    // Refuses DNS rebinding before anything else: a page that makes a browser call us under another host name.
     app.addHook('onRequest', async (request, reply) => {
       const forbidden = (await handler()).whyForbidden(request.headers);
       if (forbidden !== undefined) return reply.code(403).send({ error: 'forbidden', error_description: forbidden });
@@ -71,7 +71,7 @@ export function mcpRoutes(deps: {
       done(null, body),
     );
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
-      // Otherwise an event stream that failed before its first byte would leave its own type.
+      // An event stream that failed before its first byte has set its own type.
       reply.type('application/json; charset=utf-8');
       if (isUnavailable(error)) {
         request.log.warn({ err: error, reqId: request.id }, 'unavailable');
@@ -120,7 +120,7 @@ export function mcpRoutes(deps: {
         if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
         const isDisconnected = () => reply.raw.destroyed;
         const call = { caller, correlationId: request.id, answerBy: request.answerBy, isDisconnected };
-        // From here on the tool answers in time, in the event stream that the SDK sends at once: a 503 would come too late.
+        // From here on the tool keeps the deadline itself: the SDK begins its event stream at once, so a 503 would come too late.
         request.answerBy = Number.POSITIVE_INFINITY;
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
@@ -129,7 +129,7 @@ export function mcpRoutes(deps: {
   };
 }
 
-/** For clients that run in a browser. Allowing an origin grants nothing by itself, because the credential is a header. */
+/** For clients in a browser. Allowing an origin grants nothing by itself, because the credential is a header. */
 const corsHeaders = (origin: string) => ({
   vary: 'Origin',
   'access-control-allow-origin': origin,

@@ -50,7 +50,7 @@ type Definition<I extends TObject, O extends TObject> = {
   readonly description: string;
   readonly input: I;
   readonly output: O;
-  /** The same as for the corresponding REST route. Without it, any connected client may call the tool. */
+  /** The same as for the corresponding REST route, if there is one. Without it, any connected client may call the tool. */
   readonly access?: Access;
   readonly writes: false | 'adds' | 'destroys';
   /** Advice to the model, by error code. */
@@ -58,7 +58,7 @@ type Definition<I extends TObject, O extends TObject> = {
   run(input: Static<I>, call: ToolCall): Promise<Static<O> | Refusal>;
 };
 
-/** Defines a tool. The caller's permissions and account are checked as for REST; a refusal becomes a tool error with advice. */
+/** Defines a tool. Checks the caller's permissions and account as REST does, and turns a refusal into a tool error with advice. */
 export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
   const { name, title, description, access, writes } = definition;
   const checked = inputCheck(name, definition.input);
@@ -70,7 +70,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
     if ('value' in result) return result;
     return { issues: result.violations.map((violation) => ({ message: `${pathOf(violation)} ${ruleOf(violation)}` })) };
   });
-  /** The response may already be an event stream, so only the tool itself can report in time that it has no result. */
+  /** Limits a call to its deadline. The response may already be an event stream, so only the tool can report that it is late. */
   const answered = <R>(running: Promise<R>, { answerBy }: ToolCall): Promise<R> =>
     within(answerBy - performance.now(), running, () =>
       writes === false ? new Unavailable(LATE, undefined, LATE) : new OutcomeUnknown(LATE),
@@ -79,7 +79,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
     title,
     readOnlyHint: writes === false,
     destructiveHint: writes === 'destroys',
-    // Tools that add take an idempotency key, and deletions can be repeated.
+    // Tools that add take an idempotency key, and repeating a cancellation changes nothing.
     idempotentHint: true,
     openWorldHint: false,
   };
@@ -101,7 +101,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
             const shown = visible(outcome);
             return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
           } catch (error) {
-            // A tool error as well, because a model may repeat a call that ended in one.
+            // A tool error, not a protocol error, because a model may repeat a call that ended in one.
             if (isUnavailable(error)) return notAvailable(error);
             throw error;
           }
@@ -126,7 +126,7 @@ function failed({ refused, details }: Refusal, advice?: string): CallToolResult 
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-/** A TypeBox schema as the SDK takes it. Serialising drops TypeBox's own marks. */
+/** A TypeBox schema in the form that the SDK takes. Serialising drops TypeBox's own properties. */
 function standardSchema(
   schema: TObject,
   validate: StandardSchemaWithJSON['~standard']['validate'],

@@ -4,7 +4,7 @@ import { listReviews } from './review-tools.ts';
 import { checkAvailability, findOpenDays, findSpaces } from './space-tools.ts';
 import type { Tool, ToolDeps } from './tool.ts';
 
-/** In the order in which they are listed. People answer booking requests, so there is no tool for that. */
+/** In the order in which they are listed. There is no tool to answer booking requests, because people do that. */
 const TOOLS = [
   ...[whoAmI, findSpaces, checkAvailability, findOpenDays],
   ...[listBookings, requestBooking, cancelBooking, bookingHistory, listReviews],

@@ -4,7 +4,7 @@
  */
 const HIDDEN =
   /[[\p{Cc}--[\n\r\t]]\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e01ef}]+/gv;
-/** Many emoji are written with such characters: flags of regions, hearts. */
+/** Emoji are kept whole, because many contain such characters: flags of regions, hearts. */
 const EMOJI_OR_HIDDEN = new RegExp(`(\\p{RGI_Emoji})|${HIDDEN.source}`, 'gv');
 
 /** A result without hidden characters in any of its texts. */
