@@ -1,13 +1,13 @@
 // Pages refresh their live regions when the service reports a change (docs/decisions/console.md). If that would move or replace
 // something clickable, a notice offers the change instead.
 const { live } = document.body.dataset;
-const tell = (type, detail) => document.dispatchEvent(new CustomEvent(type, { detail }));
+const dispatch = (type, detail) => document.dispatchEvent(new CustomEvent(type, { detail }));
 /** How long to wait before connecting again after a refusal, in milliseconds. */
 const REFUSED_MS = 30_000;
 let source;
 let mark = live;
 let pending;
-/** Counts the answers to forms that were shown. */
+/** How many answers to forms have been shown. */
 let answers = 0;
 
 function connect() {
@@ -18,10 +18,13 @@ function connect() {
     const message = JSON.parse(event.data);
     const regions = [...document.querySelectorAll('[data-live-region]')];
     if (message.topic !== '*' && !regions.some((region) => region.dataset.liveRegion === message.topic)) return;
-    later();
+    scheduleRefresh();
     // The inbox shows what has changed in its rows, and counts new requests.
     if (message.announcement)
-      tell('venue:announce', { text: message.announcement, quiet: document.getElementById('request-news') !== null });
+      dispatch('venue:announce', {
+        text: message.announcement,
+        quiet: document.getElementById('request-news') !== null,
+      });
   });
   // The connection was refused: the session has ended, or the service cannot answer at the moment.
   source.addEventListener('error', ({ target }) => {
@@ -55,7 +58,7 @@ document.documentElement.addEventListener('pointerleave', () => {
   [pointer.x, pointer.y] = [-1, -1];
 });
 
-/** The address of this page with the rows that it shows, so that they stay when they are answered. */
+/** The address of this page with the rows that it shows, so that the service keeps them once they are answered. */
 function address() {
   const url = new URL(location.href);
   url.hash = '';
@@ -67,13 +70,13 @@ function address() {
   return url;
 }
 
-function later() {
+function scheduleRefresh() {
   clearTimeout(pending);
   pending = setTimeout(refresh, 120);
 }
 
 async function refresh() {
-  if (pointer.down) return later();
+  if (pointer.down) return scheduleRefresh();
   const before = answers;
   let response;
   try {
@@ -84,37 +87,37 @@ async function refresh() {
     return;
   }
   if (response.type === 'opaqueredirect')
-    return tell('venue:announce', { text: 'This page is no longer kept up to date. Reload it.', keep: true });
+    return dispatch('venue:announce', { text: 'This page is no longer kept up to date. Reload it.', keep: true });
   if (response.status !== 200) return;
   const text = await response.text();
   // An answer to a form that was shown in the meantime is newer than this page.
-  if (pointer.down || answers !== before) return later();
+  if (pointer.down || answers !== before) return scheduleRefresh();
   show(new DOMParser().parseFromString(text, 'text/html'));
 }
 
-/** Updates the regions that the reader does not use from a newer rendering of this page. Offers the rest. */
+/** Updates the regions that the reader is not using from a newer rendering of this page, and offers the rest in a notice. */
 function show(fresh, answered) {
   let held = false;
   for (const region of document.querySelectorAll('[data-live-region][id]')) {
     const next = fresh.getElementById(region.id);
     if (!next || next.dataset.liveRegion !== region.dataset.liveRegion) continue;
-    if (essence(next) === essence(region)) continue;
+    if (comparable(next) === comparable(region)) continue;
     const isWanted = answered?.includes(region.id);
     if (!(isWanted || !isInUse(region)) || !replace(region, next)) held = true;
   }
   document.title = fresh.title;
-  tell('venue:held', { held });
-  tell('venue:refreshed');
+  dispatch('venue:held', { held });
+  dispatch('venue:refreshed');
 }
 
-// Another script has sent a form and got this page as the answer. The regions that it answers are replaced in any case.
+// Another script has sent a form and got this page as the answer. The answered regions are replaced even while in use.
 document.addEventListener('venue:answer', ({ detail: { page, answered } }) => {
   answers += 1;
   show(page, answered);
 });
 
-// Without tokens, which differ on every page.
-const essence = (element) =>
+/** The markup of an element without what differs on every page (tokens) and what scripts and readers change. */
+const comparable = (element) =>
   element.innerHTML
     .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
     .replace(/<input type="range"[^>]*>/g, '')
@@ -122,10 +125,10 @@ const essence = (element) =>
     .replace(/<p class="hint counter"[^>]*>[^<]*/g, '')
     .replace(/ checked(?:="")?(?=[ >])/g, '');
 
-/** Whether it is a row of a list that keeps its rows and their selection. */
+/** Whether a region is a row of a list that keeps its rows and their selection. */
 const isRow = (region) => region.closest('[data-live-keep]') !== null;
 
-// A region that the reader is working in is never replaced.
+/** Whether the reader is working in a region, which must then not be replaced. */
 function isInUse(region) {
   if (region.querySelector('details[open], form[data-sent]')) return true;
   const { activeElement } = document;
@@ -144,7 +147,7 @@ function isInUse(region) {
 const CLICKABLE = 'a[href], button, summary, select, textarea, label, input:not([type=hidden])';
 
 /** A text that identifies what a click on an element does. */
-function doing(element) {
+function effectOf(element) {
   if (element.dataset.does) return element.dataset.does;
   if (element.matches('a')) return `go ${element.getAttribute('href')}`;
   if (element.matches('summary')) return `open ${element.textContent}`;
@@ -161,12 +164,12 @@ function clickables() {
   for (const element of document.querySelectorAll(CLICKABLE)) {
     const box = element.getBoundingClientRect();
     const isSeen = box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
-    if (isSeen && isOnTop(element)) found.push({ does: doing(element), box });
+    if (isSeen && isOnTop(element)) found.push({ does: effectOf(element), box });
   }
   return found;
 }
 
-/** Whether a click would reach it: a sticky bar may cover it. */
+/** Whether a click would reach an element, which a sticky bar may cover. */
 function isOnTop(element) {
   const [line] = element.getClientRects();
   const [x, y] = [(line.left + line.right) / 2, (line.top + line.bottom) / 2];
@@ -181,8 +184,8 @@ const overlap = (one, other) =>
 const isUnderPointer = ({ left, right, top, bottom }) =>
   pointer.x >= left && pointer.x <= right && pointer.y >= top && pointer.y <= bottom;
 
-/** Whether every clickable element is where it was or gone, and none has appeared where another was or under the pointer. */
-function isCalm(before, after) {
+/** Whether every clickable element is where it was or gone, and none has appeared where another one was or under the pointer. */
+function isStable(before, after) {
   const left = [...after];
   const gone = [];
   for (const one of before) {
@@ -190,7 +193,7 @@ function isCalm(before, after) {
     if (still >= 0) left.splice(still, 1);
     else gone.push(one);
   }
-  // What is left is new, or has moved.
+  // The remaining ones are new, or have moved.
   return left.every(
     ({ does, box }) =>
       !gone.some((one) => one.does === does) && !before.some((one) => overlap(one.box, box)) && !isUnderPointer(box),
@@ -198,29 +201,30 @@ function isCalm(before, after) {
 }
 
 /**
- * Replaces what a region holds. What is focused stays focused, what is selected stays selected, and the region gets no lower, so
- * that nothing moves up. If anything else would move, it is left as it was.
+ * Replaces the content of a region. Focus and selected rows are kept, and the region gets no shorter, so that nothing below it moves up.
+ * If a clickable element would move all the same, the region is left as it was.
  * @returns whether it was replaced
  */
 function replace(region, next) {
   const before = clickables();
   const { activeElement } = document;
-  const hadFocus = region !== activeElement && region.contains(activeElement) ? doing(activeElement) : undefined;
+  const hadFocus = region !== activeElement && region.contains(activeElement) ? effectOf(activeElement) : undefined;
   const old = [...region.childNodes];
   const floor = region.style.minHeight;
   region.style.minHeight = `${region.getBoundingClientRect().height}px`;
-  const checked = [...region.querySelectorAll('input[type=checkbox]:checked')].map(doing);
+  const checked = [...region.querySelectorAll('input[type=checkbox]:checked')].map(effectOf);
   const { scrollX, scrollY } = window;
   region.replaceChildren(...next.cloneNode(true).childNodes);
   if (isRow(region))
-    for (const box of region.querySelectorAll('input[type=checkbox]')) box.checked = checked.includes(doing(box));
-  // What other scripts add to a region belongs to it.
-  tell('venue:replaced');
+    for (const box of region.querySelectorAll('input[type=checkbox]')) box.checked = checked.includes(effectOf(box));
+  // Other scripts add their elements now, so that the check below includes them.
+  dispatch('venue:replaced');
 
-  const heir = hadFocus && [...region.querySelectorAll(CLICKABLE)].find((element) => doing(element) === hadFocus);
-  const keepsFocus = hadFocus === undefined || heir || region.hasAttribute('tabindex');
-  if (keepsFocus && isCalm(before, clickables())) {
-    if (hadFocus !== undefined) (heir || region).focus({ preventScroll: true });
+  const successor =
+    hadFocus && [...region.querySelectorAll(CLICKABLE)].find((element) => effectOf(element) === hadFocus);
+  const keepsFocus = hadFocus === undefined || successor || region.hasAttribute('tabindex');
+  if (keepsFocus && isStable(before, clickables())) {
+    if (hadFocus !== undefined) (successor || region).focus({ preventScroll: true });
     return true;
   }
   region.replaceChildren(...old);

@@ -1,10 +1,10 @@
-// Shows messages in one area that covers nothing in the page (frame.css). Other scripts dispatch:
+// Shows messages in one area that covers no content of the page (frame.css). Other scripts dispatch:
 // "venue:announce" with a text, shown for some seconds, or with `keep` until it is closed. With `quiet` only screen readers announce it,
 // because the page shows it elsewhere.
-// "venue:held" with whether the page has changes that it does not show: then a link reloads it.
+// "venue:held" with whether there are changes that the page does not show yet: a link then reloads it.
 const area = document.querySelector('.notices');
-/** Older messages give way. */
-const MOST = 3;
+/** How many messages are shown; older ones are removed. */
+const MAX_MESSAGES = 3;
 
 function add(text, { brief, keep, quiet }) {
   const message = document.createElement('p');
@@ -19,7 +19,7 @@ function add(text, { brief, keep, quiet }) {
     message.append(button);
   } else setTimeout(close, brief ? 4000 : 8000);
   const older = [...area.querySelectorAll('.toast')];
-  for (const one of older.slice(0, Math.max(0, older.length + 1 - MOST))) one.remove();
+  for (const one of older.slice(0, Math.max(0, older.length + 1 - MAX_MESSAGES))) one.remove();
   area.append(message);
 }
 

@@ -15,7 +15,7 @@ const rowOf = (element) => element?.closest?.('.request-row') ?? undefined;
 
 function start() {
   rove(rows().find(isOpen));
-  watchPlaces();
+  watchPositions();
   for (const hidden of bulk.querySelectorAll('[hidden]')) hidden.hidden = false;
   document.addEventListener('submit', onSubmit);
   list.addEventListener('focusin', ({ target }) => rove(rowOf(target)));
@@ -26,10 +26,10 @@ function start() {
   document.addEventListener('change', onChange);
   document.addEventListener('venue:refreshed', countSelected);
   countSelected();
-  keySwitch();
+  initKeySwitch();
 }
 
-/** One row is in the tab order: the one that had the focus last. */
+/** Puts one row into the tab order: the one that had the focus last. */
 function rove(row) {
   if (!row) return;
   for (const other of rows()) other.tabIndex = other === row ? 0 : -1;
@@ -56,7 +56,7 @@ function onChange({ target }) {
   if (target.matches('[data-select-all], input[name=id]')) countSelected();
 }
 
-// Answering, one form at a time, so that no answer is older than what is shown.
+// Answering, one form at a time, so that an older answer never replaces a newer one.
 
 let queue = Promise.resolve();
 let isByKey = false;
@@ -68,7 +68,7 @@ function onSubmit(event) {
   const isOurs = form === bulk || list.contains(form);
   if (event.defaultPrevented || !isOurs || form.dataset.plain) return;
   event.preventDefault();
-  // The guard against a second click is for forms that leave the page; here, a row that is being answered guards itself.
+  // Set by forms.js for forms that leave the page. Here, `ariaBusy` of the row prevents a second answer.
   delete form.dataset.sent;
   const row = rowOf(submitter) ?? rowOf(form);
   const concerned = row
@@ -104,7 +104,7 @@ async function send(form, submitter, data, concerned, row) {
   }
   if (!response.ok || !response.redirected || new URL(response.url).pathname !== '/console/inbox') {
     // A live update has removed the button: the row shows how the request was answered.
-    if (!submitter.isConnected) return goOn(row);
+    if (!submitter.isConnected) return focusNext(row);
     // A question, an error or the end of the session has a page of its own. Sent again, the form changes nothing twice.
     form.dataset.plain = 'yes';
     return form.requestSubmit(submitter);
@@ -116,11 +116,11 @@ async function send(form, submitter, data, concerned, row) {
   for (const flash of page.querySelectorAll('.flash'))
     announce(flash.textContent.trim(), flash.classList.contains('done') ? { quiet: true } : { keep: true });
   countSelected();
-  goOn(row ?? concerned.at(-1));
+  focusNext(row ?? concerned.at(-1));
 }
 
-/** Moves the focus to the next pending request, or to the link that leads on. */
-function goOn(row) {
+/** Moves the focus to the next pending request, or else to the link to further ones. */
+function focusNext(row) {
   const all = rows();
   const next = [...all.slice(all.indexOf(row) + 1), ...all.slice(0, all.indexOf(row))].find(isOpen);
   const to = next ?? document.querySelector('.pager a:last-child') ?? row;
@@ -131,8 +131,8 @@ function goOn(row) {
 
 // Forms that open inside a row, below its buttons.
 
-/** What a summary opens, after the buttons. */
-const askOf = (details) => rowOf(details).querySelector(details.matches('.decline') ? '.to-decline' : '.to-approve');
+/** The form that a summary opens, which is after the buttons. */
+const formOf = (details) => rowOf(details).querySelector(details.matches('.decline') ? '.to-decline' : '.to-approve');
 
 function onCollapse({ target }) {
   if (target.matches('[data-collapse]')) collapse(rowOf(target));
@@ -150,34 +150,34 @@ function onToggle({ target }) {
   const row = rowOf(target);
   if (!row || !target.open || !target.closest('.decide')) return;
   for (const other of row.querySelectorAll('.decide details[open]')) if (other !== target) other.open = false;
-  const ask = askOf(target);
+  const ask = formOf(target);
   ask.querySelector('input[name=reason], button').focus({ preventScroll: !isByKey });
   if (isByKey) ask.scrollIntoView({ block: 'nearest' });
 }
 
 // Keys.
 
-/** Since when each row has been where it is, and when the script last moved the focus to it. */
-const places = new WeakMap();
+/** Where each row is and since when, and when the script last moved the focus to it. */
+const positions = new WeakMap();
 const arrived = new WeakMap();
 
-function notePlaces() {
+function recordPositions() {
   const now = performance.now();
   for (const row of rows()) {
     const top = row.getBoundingClientRect().top + scrollY;
-    if (Math.abs((places.get(row)?.top ?? -9) - top) > 1) places.set(row, { top, since: now });
+    if (Math.abs((positions.get(row)?.top ?? -9) - top) > 1) positions.set(row, { top, since: now });
   }
 }
 
-function watchPlaces() {
-  notePlaces();
-  const observer = new ResizeObserver(notePlaces);
+function watchPositions() {
+  recordPositions();
+  const observer = new ResizeObserver(recordPositions);
   for (const element of [list, document.querySelector('main'), document.body]) observer.observe(element);
 }
 
 function isSettled(row) {
-  notePlaces();
-  const since = Math.max(places.get(row).since, arrived.get(row) ?? 0);
+  recordPositions();
+  const since = Math.max(positions.get(row).since, arrived.get(row) ?? 0);
   return performance.now() - since >= SETTLED_MS;
 }
 
@@ -193,7 +193,7 @@ const stored = (write) => {
 };
 let isOn = stored() !== 'off';
 
-function keySwitch() {
+function initKeySwitch() {
   const box = document.querySelector('[data-use-keys]');
   box.checked = isOn;
   box.addEventListener('change', () => {
