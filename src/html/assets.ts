@@ -22,7 +22,7 @@ export const STYLES = [
   'print.css',
 ] as const;
 
-/** The scripts of every page: independent modules that communicate through events of the document. */
+/** The scripts of every page: independent modules that communicate by events on the document. */
 export const SCRIPTS = [
   'zone.js',
   'forms.js',
@@ -45,7 +45,7 @@ export const assetUrl = memoized((name: AssetName): string => {
   return `/assets/${name}?v=${version}`;
 });
 
-/** Serves what pages link to. Nothing is loaded from other hosts. */
+/** Serves the stylesheets, scripts and images of pages, which load nothing from other hosts. */
 export function registerAssets(app: FastifyInstance): void {
   routesOnDemand(
     app,

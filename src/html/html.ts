@@ -1,7 +1,7 @@
 /**
- * Pages are tagged templates. Interpolated values are escaped unless they are fragments made here, so HTML in a name, a
- * message or a review is displayed, never executed. Where escaping is not enough (unquoted attributes, event handlers,
- * styles, scripts and comments) a template throws the first time it is used.
+ * Pages are tagged templates. Interpolated values are escaped unless they are fragments made here, so HTML in a name, a message or a
+ * review is displayed, never executed. A template that interpolates where escaping is not enough (unquoted attributes, event handlers,
+ * styles, scripts and comments) throws the first time it is used.
  */
 
 /** A fragment of a page: markup that needs no escaping. */
@@ -77,13 +77,13 @@ function isolated(text: string): string {
 
 const NAMED = /\u2068([^\u202a-\u202e\u2066-\u2069]*)\u2069/g;
 
-/** These would also reorder the text around (Unicode Standard Annex #9, 2). */
+/** Characters that also reorder the text around them (Unicode Standard Annex #9, 2). */
 const BIDI_CONTROL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** Lets only safe links through: paths of ours, fragments, queries and http(s) URLs. Anything else becomes `#`. */
+/** Keeps safe links: our own paths, fragments, queries and http(s) URLs. Any other becomes `#`. */
 const safeUrl = (url: string): string => (/^(?:https?:\/\/|\/(?![/\\])|#|\?|$)/i.test(url) ? url : '#');
 
-/** `plain`: between tags, where there can be no markup. */
+/** Where a value is interpolated. `plain`: in an element that can hold no markup, such as `title`. */
 type Site = 'text' | 'plain' | 'attribute' | 'url';
 
 const URL_ATTRIBUTES = /^(?:href|src|action|formaction|poster|cite)$/i;
@@ -125,7 +125,7 @@ function siteAfter(before: string): Site {
 /** Texts and complete tags, up to the tag that is left open at the end, if there is one. */
 const CLOSED_MARKUP = /^(?:[^<]|<(?![a-z/])|<[a-z/](?:[^"'>]|"[^"]*"|'[^']*')*>)*/i;
 
-/** A complete attribute value. Without them, a quote that remains belongs to the value still open. */
+/** A complete attribute value. Once these are removed, a remaining quote belongs to the value that is still open. */
 const CLOSED_VALUE = /=(?:"[^"]*"|'[^']*')/g;
 
 /**
@@ -134,7 +134,7 @@ const CLOSED_VALUE = /=(?:"[^"]*"|'[^']*')/g;
  */
 export const named = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-/** Characters that begin or end a direction. In a name they could end our isolate. */
+/** Characters that begin or end a text direction. In a name they could end our isolate. */
 const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /**
@@ -143,5 +143,5 @@ const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
  */
 export const namedText = (text: string): string => `\u2068${text.replaceAll(DIRECTIONS, '')}\u2069`;
 
-/** A longer text by a user. Each line starts on the side where its script starts. */
+/** A longer text by a user, in the direction of its first letter. */
 export const written = (text: string): Html => html`<p class="quote" dir="auto">${text}</p>`;

@@ -13,7 +13,7 @@ export type Page = {
   readonly flash?: readonly Flash[];
   /** The navigation rail of a console page (`console/parts/frame.ts`). Sign-in, consent and error pages have none. */
   readonly rail?: Html;
-  /** The page's mark in the live feed (docs/decisions/console.md). Pages without one do not update themselves. */
+  /** The page's mark in the live feed (`LiveFeed.mark`). Pages without one do not update themselves. */
   readonly live?: string;
 };
 
@@ -47,7 +47,7 @@ const ICONS = [
 ] as const;
 export type IconName = (typeof ICONS)[number];
 
-/** A decorative icon beside a word with the same meaning: hidden from screen readers. */
+/** A decorative icon beside a word with the same meaning, so it is hidden from screen readers. */
 export const icon = memoized(
   (name: IconName) =>
     html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`,

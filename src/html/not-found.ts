@@ -7,7 +7,7 @@ export function asksForPage({ url, headers: { accept = '' } }: FastifyRequest): 
   return !/^\/api(?:[/?]|$)/.test(url) && types.includes('text/html') && !types.includes('application/json');
 }
 
-/** The page for an unknown address. A form sent there comes from a page of an earlier release. */
+/** The page for an unknown address. A form sent there comes from a page of another release. */
 export const sendNotFoundPage = (reply: FastifyReply): FastifyReply =>
   reply.request.method === 'POST'
     ? send(reply, 404, 'Nothing was changed', 'There is nothing at the address that this form was sent to any more.')

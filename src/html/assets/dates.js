@@ -9,7 +9,7 @@ const WORDS = new Intl.DateTimeFormat('en-GB', {
 
 const inWords = (date) => WORDS.format(new Date(`${date}T12:00:00Z`)).replace(',', '');
 
-/** What is typed, in the format of a native field; empty if it is not a date yet. The service checks it again. */
+/** The typed text in the format of a native field; empty if it is not a date. The service parses the text itself. */
 function nativeValue(text, calendar) {
   const [, day = text, time = '00:00'] = /^(.*?)(?:T|,?\s+)(\d{1,2}:\d{2}(?::\d{2})?)$/.exec(text) ?? [];
   const moment = Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(day) ? day : `${day.replace(/^[a-z]+,?\s+/i, '')} UTC`);

@@ -1,4 +1,4 @@
-// Escape closes what has the focus or was opened last; menus are closed by the browser itself.
+// Escape closes the disclosure (`details`) around the focus, or else the one opened last. The browser itself closes popovers.
 let opened;
 document.addEventListener(
   'toggle',

@@ -1,4 +1,4 @@
-// What all forms share. Every action works without this file.
+// Behaviour of all forms. Every action works without this file.
 
 // Forms are submitted once: a second click while the response is pending does nothing.
 document.addEventListener('submit', (event) => {
@@ -13,7 +13,7 @@ window.addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 });
 
-// Counts the characters of a field that takes only so many.
+// Counts the characters of a field with a maximum length.
 document.addEventListener('input', ({ target }) => {
   const counter = target.id && document.querySelector(`[data-counts="${CSS.escape(target.id)}"]`);
   if (counter) counter.textContent = `${target.value.length} of ${target.maxLength} characters`;

@@ -1,4 +1,4 @@
-// Tells the service the reader's time zone, in which pages show moments that do not belong to a space. Without this file: UTC.
+// Sends the reader's time zone to the service, which shows moments that belong to no space in it. Without this file: UTC.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const secure = location.protocol === 'https:' ? '; secure' : '';
 if (timeZone) {
