@@ -2,7 +2,7 @@ import type { NamedActor } from '../../domain/shown-actor.ts';
 import { namedText } from '../../html/html.ts';
 import type { Visit } from './visit.ts';
 
-/** An actor in words that follow “by”: by name for the own account, by account for the other party. */
+/** An actor in words that follow “by”: the name for one of the own account, the account for one of the other party. */
 export function actorText({ kind, name, account }: NamedActor): string {
   const called = name !== undefined && namedText(name);
   switch (kind) {

@@ -8,15 +8,15 @@ import { Form } from './typed-form.ts';
 import type { Visit } from './visit.ts';
 
 /**
- * The link from the page of a booking or space back to the list or calendar that the reader came from, with its filter and page. The
- * browser names the page of a clicked link (`Referer`); forms and links of the page then carry it as `via`.
+ * The link from the page of a booking, space or delivery back to the list or calendar that the reader came from, with its filter and
+ * page. The browser sends the address of that page (`Referer`); forms and links of the opened page then carry it as `via`.
  */
 
 const FIELD = 'via';
 const LISTS =
   /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]{0,500})?$/;
 
-/** Undefined if the reader came from another page. @param restored the form that the page fills in again */
+/** The list that a page was opened from. Undefined if it was not. @param restored the form that the page fills in again */
 export function listOpenedFrom(request: FastifyRequest, publicUrl: string, restored?: Form): string | undefined {
   const form = restored ?? new Form(request.body);
   const asked = new Form(request.query).text(FIELD) || form.text(FIELD);
@@ -25,18 +25,19 @@ export function listOpenedFrom(request: FastifyRequest, publicUrl: string, resto
   return LISTS.test(path) ? path : undefined;
 }
 
-type Came = Pick<Visit, 'via'>;
+type WithVia = Pick<Visit, 'via'>;
 
 /** The link back to the list. @param otherwise the page that it belongs to, whose label stays if the reader came from there */
-export const backTo = ({ via, account }: Came & Pick<Visit, 'account'>, otherwise: Link): Link =>
+export const backTo = ({ via, account }: WithVia & Pick<Visit, 'account'>, otherwise: Link): Link =>
   via === undefined
     ? otherwise
     : { href: via, label: isPage(otherwise.href, via) ? otherwise.label : (labelOf(account, via) ?? otherwise.label) };
 
 const isPage = (path: string, address: string): boolean => address.split('?')[0] === path;
 
-/** The address of a page that keeps the way back. */
-export const withVia = ({ via }: Came, path: string): string => addressOf(path, { [FIELD]: via });
+/** The address of a page that leads back to the same list. */
+export const withVia = ({ via }: WithVia, path: string): string => addressOf(path, { [FIELD]: via });
 
 /** The same for a form. */
-export const viaField = ({ via }: Came): Html | undefined => (via === undefined ? undefined : hiddenField(FIELD, via));
+export const viaField = ({ via }: WithVia): Html | undefined =>
+  via === undefined ? undefined : hiddenField(FIELD, via);

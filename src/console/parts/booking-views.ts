@@ -12,7 +12,7 @@ import type { Form } from './typed-form.ts';
 
 /** How bookings are displayed on every page. */
 
-/** The status of a booking as people see it: one that was cancelled before its approval is called by the party that did it. */
+/** The status of a booking as people see it. The name of one that was cancelled before its approval depends on who cancelled it. */
 export const STATES = ['Pending', 'Approved', 'Completed', 'Declined', 'Withdrawn', 'Expired', 'Cancelled'] as const;
 export type BookingState = (typeof STATES)[number];
 
@@ -23,7 +23,7 @@ const ENDED_BY = { Community: 'Declined', Brand: 'Withdrawn', System: 'Expired' 
 export const stateOf = ({ status, cancelledBy, charge }: StatusFacts): BookingState =>
   status === 'Cancelled' && charge === undefined && cancelledBy !== undefined ? ENDED_BY[cancelledBy] : status;
 
-/** The status that bookings in a state have. */
+/** The status of bookings in a state. */
 export const statusIn = (state: BookingState): BookingStatus =>
   state === 'Declined' || state === 'Withdrawn' || state === 'Expired' ? 'Cancelled' : state;
 

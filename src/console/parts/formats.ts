@@ -56,8 +56,8 @@ const secondIn = (zone: string, moment: Moment): string => SECOND(zone).format(n
 export const dayIn = (zone: string, moment: Moment): string => DAY(zone).format(new Date(moment));
 
 /**
- * The time until or since a moment: `in 47 hours`, `3 days ago`. In the largest unit of which there are several, so that rounding
- * never misleads: `in 1 day` could be nearly two.
+ * The time until or since a moment: `in 47 hours`, `3 days ago`. Days and hours are used only from a few on, because rounding would
+ * mislead: `in 1 day` could be nearly two.
  */
 export function fromNow(moment: Moment, now: number): string {
   const seconds = (new Date(moment).getTime() - now) / 1000;
@@ -68,7 +68,7 @@ export function fromNow(moment: Moment, now: number): string {
 }
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
-/** The length of each unit in seconds, and from how many on it is used. */
+/** The length of each unit in seconds, and the number from which it is used. */
 const UNITS = [
   { unit: 'day', length: 86_400, from: 3 },
   { unit: 'hour', length: 3_600, from: 2 },
@@ -94,16 +94,16 @@ export function shortened(text: string, most = 60): string {
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
 }
 
-/** The reader's clock, for moments that no space has a clock for: of keys, apps, webhooks (docs/decisions/time.md). */
+/** The reader's time zone, for moments that belong to no space: of keys, apps, webhooks (docs/decisions/time.md). */
 type Reader = { readonly zone: string };
 
 /** `20 Nov 2026, 09:30 Berlin time` */
 export const moment = (reader: Reader, at: string): Html => timeOf(at, momentIn(reader.zone, at), reader);
 /** `20 Nov 2026, 09:30:05 Berlin time` */
 export const second = (reader: Reader, at: string): Html => timeOf(at, secondIn(reader.zone, at), reader);
-/** `20 Nov 2026, 09:30`, where a heading names the clock */
+/** `20 Nov 2026, 09:30`, where a heading names the time zone */
 export const bareMoment = ({ zone }: Reader, at: string): Html => timeOf(at, momentIn(zone, at));
-/** `20 Nov 2026, 09:30:05`, where a heading names the clock */
+/** `20 Nov 2026, 09:30:05`, where a heading names the time zone */
 export const bareSecond = ({ zone }: Reader, at: string): Html => timeOf(at, secondIn(zone, at));
 
 const timeOf = (at: string, text: string, reader?: Reader): Html =>

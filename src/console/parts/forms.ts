@@ -78,7 +78,7 @@ type DateField = Omit<Field, 'type'> & { readonly earliest?: PlainDate };
  */
 export const dateField = (field: DateField): Html => pickable(field, 'date', shownInField);
 
-/** The same for a date and a time (`readMoment`), on a clock that the hint names. */
+/** The same for a date and a time (`readMoment`), in a time zone that the hint names. */
 export const momentField = (field: DateField): Html => pickable(field, 'datetime-local', momentInField);
 
 function pickable(
@@ -102,7 +102,7 @@ ${String(value)}</textarea>${counter(rest.name, Number(rest.attributes?.maxlengt
   );
 }
 
-/** How many characters a field takes. With JavaScript it counts them (`forms.js`). */
+/** The maximum length of a field. With JavaScript it shows how many characters are typed (`forms.js`). */
 export const counter = (name: string, max: number): Html | undefined =>
   max > 0
     ? html`<p class="hint counter" data-counts="${name}">At most ${max.toLocaleString('en')} characters</p>`
@@ -126,7 +126,7 @@ function labelled(
   control: (ariaAttributes: Html) => Html,
 ): Html {
   const problem = problems[name];
-  // `counter` is not among them: it would be read with every character.
+  // Without `counter`, which a screen reader would read with every character.
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
   const ariaAttributes = attributes({
     'aria-describedby': describedBy === '' ? undefined : describedBy,
@@ -188,14 +188,14 @@ export type Confirmation = {
   readonly action: string;
   /** Label of the button that opens the confirmation. */
   readonly open: string;
-  /** Tells the button from the same one of another row, for screen readers and voice control. */
+  /** Distinguishes the button from the same one in another row, for screen readers and voice control. */
   readonly name?: string;
   readonly question: Interpolated;
   /** Label of the button that confirms. */
   readonly submit: string;
   readonly fields?: Interpolated;
   readonly small?: boolean;
-  /** Whether it cannot be undone: only that is red. */
+  /** Whether it cannot be undone. Only such buttons are red. */
   readonly removes?: boolean;
 };
 

@@ -109,8 +109,8 @@ export const contentOf = ({ title, heading = title, lead, back, actions, problem
 ${problemSummary(problems)}${main}`;
 
 /**
- * The errors of a form: the problem of the form as a whole, and a link to each field that has one. It gets the focus, so that screen
- * readers announce it first, and Tab leads to the links.
+ * The errors of a form: the problem of the form as a whole, and a link to each field with a problem. It gets the focus, so that screen
+ * readers announce it first and Tab leads to the links.
  */
 function problemSummary(problems: Problems): Html | undefined {
   const { '': whole, ...fields } = problems;
@@ -129,6 +129,6 @@ export const emptyState = (picture: IconName, heading: Interpolated, text: Inter
 export const buttonLink = (href: string, label: Interpolated, classes = ''): Html =>
   html`<a class="button ${classes}" href="${href}">${label}</a>`;
 
-/** On paper only: the account and the time, which the menu and the screen's clock show otherwise. */
+/** The account and the time, on paper only: on screen the menu and the clock of the device show them. */
 export const printedHead = (accountName: string, now: number, zone: string): Html =>
   html`<p class="printed"><span>${named(accountName)}</span><span>${momentIn(zone, now)} ${zoneName(zone)}</span></p>`;

@@ -48,7 +48,7 @@ export const noticeOf = (
 ): readonly Flash[] =>
   CURSORS.some((field) => query.text(field) !== '' && cursors[field] === undefined) ? [NO_SUCH_PAGE] : [];
 
-/** The addresses of the pages beside one page of a list. What is undefined does not exist. */
+/** The addresses of the pages beside one page of a list, undefined where there is none. */
 type Neighbours = {
   readonly first?: string | undefined;
   readonly previous?: string | undefined;
@@ -57,7 +57,7 @@ type Neighbours = {
 
 const LABELS = { label: 'Pages', first: 'First page', previous: 'Previous page', next: 'Next page' };
 
-/** The labels of the links, and of all of them for screen readers. `here`: which page this is. */
+/** The labels of the links, and of their group for screen readers. `here`: which page this is. */
 type Labels = Partial<Readonly<typeof LABELS>> & { readonly here?: string };
 
 /** The links between the pages of a list. Undefined if there is only one page. */
@@ -74,7 +74,7 @@ export function pager({ first, previous, next }: Neighbours, labels: Labels = {}
 /**
  * The links to the pages beside one page of a list whose cursors are in its address.
  * @param fields the filter, which they keep
- * @param onward the field of the address that leads to the next page: a list with the newest first goes on `before` a cursor
+ * @param onward the field of the cursor of the next page: `before` in a list with the newest first
  */
 export const cursorPager = (
   path: string,

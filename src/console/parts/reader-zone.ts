@@ -1,7 +1,7 @@
 import { isTimeZone } from '../../domain/calendar.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 
-/** Where the script of every page leaves the reader's time zone (`html/assets/zone.js`). */
+/** The cookie in which a script of every page stores the reader's time zone (`html/assets/zone.js`). */
 export const ZONE_COOKIE = 'console_zone';
 
 const zones = createLruCache<string, string>(1_000);

@@ -42,7 +42,7 @@ export type ConsoleRoutes = Routes & {
 export const isOfKind = <K extends AccountKind>(visit: Visit, kind: K): visit is Visit<AccountOf<K>> =>
   visit.account.kind === kind;
 
-/** Handlers of pages about one thing, whose id is in their address. It is missing if the account may not see it. */
+/** Wrap handlers of pages about one thing, whose id is in the address. They answer `missing` if the account may not see it. */
 export const handlersFor = ({ bookings, spaces, webhooks }: Pick<Queries, 'bookings' | 'spaces' | 'webhooks'>) => ({
   withBooking: about('booking', withNumber(bookings.get)),
   withSpace: about('space', withNumber(spaces.get)),

@@ -8,7 +8,7 @@ type Column<T> = {
   readonly isHeader?: boolean;
   /** Whether the heading is for screen readers only. */
   readonly isHidden?: boolean;
-  /** Whether the label stands before the value where the row is a card. Default: in tables without classes of their own. */
+  /** Whether the label precedes the value where the row is a card. Default: in tables without classes, if the label is not hidden. */
   readonly isLabelled?: boolean;
   cell(row: T): Interpolated;
 };

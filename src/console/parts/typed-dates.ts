@@ -14,7 +14,7 @@ const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:da
 const FORMATS = [
   // Unambiguous, because the year comes first.
   /^(?<year>\d{4})[-/](?<month>\d{1,2})[-/](?<day>\d{1,2})$/,
-  // With points the day always comes first.
+  // Unambiguous, because with full stops the day comes first.
   /^(?<day>\d{1,2})\.\s?(?<month>\d{1,2})\.\s?(?<year>\d{4})$/,
   // `20 Nov 2026`, `Friday, 20 November 2026`.
   new RegExp(`^${WEEKDAY}(?<day>\\d{1,2})\\.?\\s+(?<month>[a-z]{3,9})\\.?,?\\s+(?<year>\\d{4})$`, 'i'),
@@ -83,10 +83,10 @@ export function readRange({ from, to }: { readonly from: string; readonly to: st
   };
 }
 
-/** A typed date as addresses and queries have it (YYYY-MM-DD); what was typed, if it is none. */
+/** A typed date as YYYY-MM-DD; what was typed, if it is not a date. */
 export const asPlainDate = (typed: string): string => readDate(typed).date ?? typed;
 
-/** A date as its field shows it; what was typed, if it is none. */
+/** A date as its field shows it; what was typed, if it is not a date. */
 export function shownInField(typed: string): string {
   const { date } = readDate(typed);
   return date === undefined ? typed : shortDate(date);
@@ -95,7 +95,7 @@ export function shownInField(typed: string): string {
 /** `20 Nov 2026, 09:30`, `2026-11-20T09:30:15`: a date, and the time on the 24-hour clock. */
 const MOMENT = /^(.+?)(?:T|,?\s+)(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
-/** Reads a typed date and time on a clock that the field names. */
+/** Reads a typed date and time, without a time zone. */
 export function readMoment(text: string): Parsed<{ readonly time: string }> {
   const [, day = '', hour = '', minute = '', second = '00'] = MOMENT.exec(text.trim()) ?? [];
   if (day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
@@ -111,7 +111,7 @@ export function readMoment(text: string): Parsed<{ readonly time: string }> {
   return { time: `${read.date}T${hour.padStart(2, '0')}:${minute}:${second}` };
 }
 
-/** A moment as its field shows it; what was typed, if it is none. */
+/** A date and time as its field shows it; what was typed, if it is neither. */
 export function momentInField(typed: string): string {
   const read = readMoment(typed);
   if (read.time === undefined) return typed;

@@ -42,5 +42,5 @@ export const idOf = (text: string | undefined): number | undefined =>
 /** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
 export type Problems = Readonly<Record<string, string>>;
 
-/** The problem of a list or calendar whose address names a space that the account does not have. */
+/** The problem of a list or calendar whose address names a space that is not the account's. */
 export const NO_SUCH_SPACE = 'There is no such space any more. Choose another one, or all of them.';

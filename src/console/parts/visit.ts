@@ -4,7 +4,7 @@ import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Cents } from '../../domain/ids.ts';
 import type { Form } from './typed-form.ts';
 
-/** What pages show of this installation. */
+/** Settings of this installation that pages show or apply. */
 export type Settings = {
   readonly publicUrl: string;
   /** ISO 4217. */
@@ -30,14 +30,14 @@ export type Visit<A extends Account = Account> = {
   readonly form: Form;
   /** A form of this page that was rejected because its session had ended. The page fills it in again. */
   readonly restored?: Form;
-  /** The list or calendar that the reader came from, as a path with its query. Pages about one booking lead back there. */
+  /** The list or calendar that the reader came from, as a path with its query. The pages opened from it lead back there. */
   readonly via?: string;
   /** The CSRF token, which every form of the page must carry. */
   readonly csrf: string;
   readonly settings: Settings;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The reader's time zone, for moments that no space has a clock for; UTC if it is not known. */
+  /** The reader's time zone, for moments that belong to no space; UTC if it is not known. */
   readonly zone: string;
 };
 
