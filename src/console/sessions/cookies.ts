@@ -7,7 +7,7 @@ import { seal, unseal } from '../../secrets/seal.ts';
 import type { SecretKey } from '../../secrets/secret-key.ts';
 
 /**
- * The console's cookies: HttpOnly, and SameSite=Lax, so forms on other sites do not send them. Requires the plugin
+ * The console's cookies: HttpOnly, and SameSite=Lax, so that browsers do not send them with forms on other sites. Requires the plugin
  * `@fastify/cookie`.
  */
 export type Cookies = ReturnType<typeof createCookies>;
@@ -55,7 +55,7 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
     setSealed,
     getSealed,
 
-    /** Keeps a message for the next page of its owner (`Sessions.ownerOf`), for some seconds. */
+    /** Keeps a message for the next page of its owner (`Sessions.ownerOf`), at most for these seconds. */
     setFlash: (reply: FastifyReply, flash: Flash, owner: string, seconds = 60) =>
       setSealed(reply, FLASH, { flash, owner } satisfies OwnedFlash, seconds),
 

@@ -10,7 +10,7 @@ import type { Sessions } from './sessions.ts';
 
 /** A form that had no effect, because its session had ended or because it belongs to another session. */
 type RejectedForm = {
-  /** Whether its page will fill it in again, for the user it was made for. */
+  /** Whether its page fills it in again after the next sign-in, for the user it was made for. */
   readonly isRestorable: boolean;
   /** The action that had no effect: `approved`, `declined`, or `changed`. */
   readonly action: string;
@@ -20,12 +20,12 @@ type RejectedForm = {
   readonly typed: readonly { readonly field: string; readonly text: string }[];
 };
 
-/** How long a message waits for the reader to sign in. */
+/** How long a message is kept until the reader signs in, in seconds. */
 const SIGN_IN_SECONDS = 600;
-/** Maximum size of a message with input, which is stored in a cookie. */
+/** Maximum size of a message with input, in bytes. It is stored in a cookie. */
 const MAX_BYTES = 2_200;
 
-/** What forms and sessions are checked with. */
+/** Dependencies of the checks of forms and sessions. */
 export type SessionDeps = { readonly sessions: Sessions; readonly cookies: Cookies; readonly publicUrl: string };
 
 /**
@@ -67,7 +67,7 @@ function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm 
   };
 }
 
-/** Fields that are not typed, and those that must not be shown. */
+/** Fields that people do not type, and those that must not be shown. */
 const NOT_TYPED =
   /^(?:csrf|once|requestKey|list|shown|confirmed|id|was|picked|account|seen|price|again|via|zone|to|booking|.*password.*)$/i;
 

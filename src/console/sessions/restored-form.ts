@@ -14,9 +14,9 @@ type RestoredForm = {
 };
 
 const COOKIE = 'console_form';
-/** How long signing in may take. */
+/** How long signing in may take, in seconds. */
 const SECONDS = 600;
-/** Browsers keep at least 4,096 bytes of a cookie (RFC 6265, 6.1), a third of which goes to sealing it. */
+/** Browsers keep at least 4,096 bytes of a cookie (RFC 6265, 6.1), of which sealing takes a third. */
 const MAX_BYTES = 2_700;
 
 /** The forms whose page, at the same address, fills them in. */
@@ -37,7 +37,7 @@ export function saveForm(cookies: Cookies, request: FastifyRequest, reply: Fasti
 }
 
 /**
- * The saved form of this page. It is then deleted, as is one of another user.
+ * The saved form of this page, which is deleted. A form of another user is deleted, too.
  * @param owner the user and account that the page is for
  * @param owners the user with each of the user's accounts
  */

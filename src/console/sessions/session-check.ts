@@ -4,7 +4,10 @@ import { rejectForm, type SessionDeps } from './rejected-form.ts';
 import type { CurrentSession } from './sessions.ts';
 import { SESSION_COOKIE } from './sign-in.ts';
 
-/** The session of a request. Undefined once it has replied: with a redirect to sign-in, or with 403 to a forged form. */
+/**
+ * The session of a request. Undefined once it has replied: without a session with a redirect to sign-in, or to a form with 401; with 403 to
+ * a form that was not made for this session and account.
+ */
 export type SessionCheck = (request: FastifyRequest, reply: FastifyReply) => Promise<CurrentSession | undefined>;
 
 export function createSessionCheck(deps: SessionDeps): SessionCheck {

@@ -29,7 +29,10 @@ const collection: Collection<Session> = {
 };
 
 const HOUR_MS = 3_600_000;
-/** A session ends after 12 hours without use, and after a week in any case (docs/decisions/oauth.md). */
+/**
+ * A session ends 12 hours after it was last extended, and after a week in any case (docs/decisions/oauth.md). Use extends it once less than
+ * half of that time remains, which saves writes.
+ */
 const IDLE_MS = 12 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 
@@ -50,7 +53,7 @@ export async function createSessions(deps: {
   const expiryOf = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + MAX_AGE_MS));
 
-  /** The session that is stored under a digest, and its user. Deletes one whose user may no longer use it. */
+  /** The session that is stored under a digest, and its user. Deletes a session that its user may no longer use. */
   async function find(hash: string) {
     const stored = await sessions.get(hash);
     if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
@@ -107,8 +110,8 @@ export async function createSessions(deps: {
     /**
      * The CSRF token for a session's forms. It is bound to the account as well, so that a form filled in for one account does
      * nothing after a switch to another in a second tab. It differs on every page, so that the compressed size reveals nothing
-     * (BREACH; docs/decisions/console.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
-     * another cookie for a secret of its own, where the session already provides one.
+     * (BREACH; docs/decisions/console.md). The plugin @fastify/csrf-protection makes the same tokens, but needs another cookie for a
+     * secret, where the session already provides one.
      */
     csrfToken: (current: CurrentSession): string =>
       formTokens.create(current.hash, ownerIn(current.session.account, current.user.id)),
@@ -117,8 +120,8 @@ export async function createSessions(deps: {
       formTokens.verify(current.hash, text, ownerIn(current.session.account, current.user.id)),
 
     /**
-     * The owner of a token: a part that is the same for one user and account in every session, and that only this service can make. It
-     * does not prove who sends it.
+     * The owner of a CSRF token: the part that is the same for one user and account in every session. Only this service can make it, but
+     * it does not prove who sends it.
      */
     ownerOf,
 
@@ -133,7 +136,7 @@ const ownerOf = (token: string): string => token.split('-', 1)[0] ?? '';
 const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
 
-/** The owner of forms. */
+/** What the owner part of a token is made from. */
 const ownerIn = (account: Account, userId: string): string => `${accountKey(account)} ${userId}`;
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

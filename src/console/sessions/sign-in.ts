@@ -114,7 +114,7 @@ async function loadOpenIdClient(app: FastifyInstance, publicUrl: string) {
   return { client, configuration };
 }
 
-/** Used only for the token endpoint. */
+/** Sends requests of openid-client, which are only for the token endpoint, to this process. */
 const inProcess =
   (app: FastifyInstance): CustomFetch =>
   async (url, { headers, body }) => {

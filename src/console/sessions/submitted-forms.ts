@@ -17,8 +17,8 @@ const REPEATABLE_MS = 10_000;
 export type SubmitOnce = Awaited<ReturnType<typeof openSubmittedForms>>;
 
 /**
- * Makes every form take effect only once (docs/decisions/console.md). A second click gets the first answer, which may
- * show a secret that exists nowhere else; it is kept for seconds, and in memory only.
+ * Makes each form with a token (`onceField`) take effect only once (docs/decisions/console.md). A second click gets the first answer, which
+ * may show a secret that exists nowhere else, so the answer is kept for seconds and in memory only.
  */
 export async function openSubmittedForms(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const forms = await deps.documents.open(collection);
@@ -33,7 +33,7 @@ export async function openSubmittedForms(deps: { readonly documents: DocumentSto
       done = !('problems' in answer && hasProblems(answer.problems ?? {}));
       return answer;
     } finally {
-      // It had no effect: the form may be corrected and submitted again.
+      // The form was refused or failed, so it may be submitted again.
       if (!done) await forms.delete(key);
       if (done) setTimeout(() => answers.delete(key), REPEATABLE_MS).unref();
       else answers.delete(key);
