@@ -2,18 +2,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
 import type { Change, LiveFeed } from './live.ts';
 
-/** How often an open connection is probed. */
+/** How often a comment is sent on an open connection, so that a dead one is noticed. */
 const HEARTBEAT_MS = 20_000;
 /** How often the session of an open connection is checked: a stream stops within two seconds of signing out. */
 const CHECK_MS = 1_000;
-/** A page with more unread bytes is disconnected, and catches up when it reconnects. */
+/** A page with more unread bytes than these is disconnected, and catches up when it reconnects. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /**
  * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/console.md).
  *
- * @fastify/sse 0.6.0 would save only the headers and the format of a message. For a page that does not read, it adds listeners
- * to the response with each message, until Node.js warns of a leak, and buffers without a bound.
+ * Not @fastify/sse: version 0.6.0 would save only the headers and the format of a message, and for a page that does not read, it buffers
+ * without a bound and adds listeners to the response with each message, until Node.js warns of a leak.
  */
 export function createEventStreams(deps: {
   readonly feed: Pick<LiveFeed, 'markAt' | 'subscribe'>;
@@ -71,7 +71,7 @@ export function createEventStreams(deps: {
       request.raw.on('close', end);
     },
 
-    /** Ends every stream, as the process is about to stop; pages reconnect to another one. */
+    /** Ends every stream before the process stops. Pages reconnect to another process. */
     endAll(): void {
       for (const end of [...open]) end();
     },

@@ -15,7 +15,7 @@ export type Change = {
   readonly sequence: number;
   /** The accounts concerned; absent: every page that shows the topic. */
   readonly accounts?: readonly AccountKey[];
-  /** Empty: anything of the account. Otherwise the topic of a live region (`hours:3:2026-11-20`). */
+  /** The topic of the live regions to refresh, such as `hours:3:2026-11-20`. Empty: those about the account. */
   readonly topic: string;
   /** Announced on open pages. */
   readonly announcement?: string;
@@ -25,7 +25,7 @@ export type Change = {
 
 export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
 
-/** Changes remembered for pages that connect shortly after they were rendered (docs/decisions/console.md). */
+/** Changes kept for pages that connect shortly after they were rendered (docs/decisions/console.md). */
 const MAX_RECENT = 500;
 /** How long to follow the log for a rendered page that has not connected, in milliseconds. */
 const FOLLOWED_FOR_MS = 60_000;
@@ -33,8 +33,8 @@ const FOLLOWED_FOR_MS = 60_000;
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * The changes that open pages need: one subscription to the log per process, fanned out to the pages that a change concerns. A
- * page is notified once the read models reflect the change, so that refreshing shows it. While no page is open, the log is not followed.
+ * Notifies open pages of changes: one subscription to the log per process, fanned out to the pages that a change concerns. A page is
+ * notified once the read models reflect the change, so that a refresh shows it. While no page is open, the log is not followed.
  */
 export function createLiveFeed(deps: {
   readonly events: EventStore;
@@ -66,7 +66,7 @@ export function createLiveFeed(deps: {
       if (batch.events.length === 0) continue;
       await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
       for (const stored of batch.events) {
-        // Only pages of a newer release show its events.
+        // Only the pages of a newer release show its kinds of events.
         if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);
       }
     }
@@ -121,7 +121,7 @@ export function createLiveFeed(deps: {
 
     /** The mark of a page about to be rendered. The page presents it when it connects. */
     async mark(): Promise<string> {
-      // Without the log there are no live updates. The page refreshes everything when it connects.
+      // If the log cannot be followed, the page refreshes everything when it connects.
       await keepFollowing().catch(() => {});
       return `${current ?? 'none'}-${sequence}`;
     },
