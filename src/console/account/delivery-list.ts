@@ -19,7 +19,7 @@ import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
 
-/** Finding deliveries: the newest of one webhook or of all, those of a booking, and the one with a known id. */
+/** Finds deliveries: the newest of one webhook or of all, those of a booking, and those with an id. */
 
 const PER_PAGE = 25;
 
@@ -28,7 +28,7 @@ const KINDS: readonly DeliveryKind[] = [...keysOf(WEBHOOK_EVENTS), 'Test'];
 /** The search. */
 type Wanted =
   | { readonly bookingId: number }
-  /** A `webhook-id`, or the event in it. */
+  /** A `webhook-id`, or only the event id that it begins with. */
   | { readonly id: string };
 
 type Filter = {
@@ -39,7 +39,7 @@ type Filter = {
   readonly state: DeliveryState | undefined;
   readonly after: DeliveryCursor | undefined;
   readonly before: DeliveryCursor | undefined;
-  /** How many rows of a booking come before. Undefined on the first page. */
+  /** How many rows of a booking are on the pages before. Undefined on the first page. */
   readonly skip: number | undefined;
 };
 
@@ -55,9 +55,9 @@ type Row = {
 
 type Found = {
   readonly rows: readonly Row[];
-  /** Where the next part begins. */
+  /** The cursor of the next page, as fields of its address. */
   readonly next?: Fields;
-  /** Where the part before begins. */
+  /** The same for the previous page. */
   readonly previous?: Fields;
   /** The time at which the search stopped before it filled a page. */
   readonly lookedBackTo?: string;
@@ -71,7 +71,7 @@ export type DeliveryListDeps = {
 /**
  * The form to search deliveries, and the results.
  * @param registered the webhooks whose deliveries are searched
- * @param path of the page, which the form leads to again
+ * @param path the page, to which the form leads again
  */
 export async function deliveryList(
   { queries, webhooks }: DeliveryListDeps,
@@ -92,7 +92,7 @@ export async function deliveryList(
   return {
     main: html`${searchForm(filter, registered, problems, path)}${results(visit, filter, registered, found, path, hasProblems(problems))}`,
     problems,
-    // What is before it in time is after it in the list.
+    // The addresses name cursors by time, the filter by the order of the list, which is newest first.
     flash: noticeOf(visit.query, { before: filter.after, after: filter.before, skip: filter.skip }),
   };
 
@@ -116,7 +116,7 @@ export async function deliveryList(
     };
   }
 
-  /** Reveals nothing about other accounts' bookings: the registrations searched are the account's, and see only its own. */
+  /** Finds nothing for a booking that the account may not see. */
   async function ofBooking(bookingId: number): Promise<Found> {
     const booking = await queries.bookings.get(visit.account, bookingId);
     if (booking === undefined) return { rows: [] };
@@ -124,8 +124,8 @@ export async function deliveryList(
     const rows = all
       .map(({ webhook, event: { id, type, metadata }, delivery }): Row => {
         if (delivery !== undefined) return rowOf(delivery);
-        const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId: `${id}:${webhook.webhookId}` });
         const { webhookId } = webhook;
+        const href = deliveryHref({ webhookId, deliveryId: `${id}:${webhookId}` });
         return { webhookId, event: type, bookingId, at: metadata.at, href: `${href}?booking=${bookingId}`, delivery };
       })
       .filter((row) => matches(row, filter));
@@ -146,7 +146,7 @@ export async function deliveryList(
   }
 }
 
-/** The address of a list without its cursor. */
+/** The fields of a list's address, without its cursor. */
 const fieldsOf = ({ text, webhookId, event, state }: Filter): Fields => ({ q: text, webhook: webhookId, event, state });
 
 const isNarrowed = (filter: Filter): boolean => Object.values(fieldsOf(filter)).some(Boolean);
@@ -208,7 +208,7 @@ function filterOf(query: Form): Filter {
     webhookId,
     event: KINDS.find((kind) => kind === query.text('event')),
     state: DELIVERY_STATES.find((state) => state === query.text('state')),
-    // What is before it in time is after it in the list.
+    // What is before a delivery in time is after it in the list.
     after: cursorAt(query.text('before')),
     before: cursorAt(query.text('after')),
     skip: idOf(query.text('skip')),

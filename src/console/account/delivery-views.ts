@@ -27,7 +27,7 @@ const STYLE: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly 
 export const deliveryBadge = (state: DeliveryState, label: string = state): Html =>
   html`<span class="status ${STYLE[state].class}">${icon(STYLE[state].icon)}${label}</span>`;
 
-/** For an event of a subscribed kind without a delivery. */
+/** The badge of an event of a subscribed kind without a delivery. */
 export const NOT_SENT = deliveryBadge('Failed', 'Not sent');
 
 /** The booking that a delivery is about; undefined for a test delivery. */
@@ -37,8 +37,7 @@ export function bookingOf({ body }: Pick<DeliveryDocument, 'body'>): number | un
 }
 
 /**
- * The reason why a delivery is pending. A resent delivery goes before all others, so it has no time for its next attempt, and the outcome
- * of earlier attempts no longer matters.
+ * The reason why a delivery is pending. A resent delivery is due before all others, so there is no time of its next attempt to show.
  */
 function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
   const { state, due, tries, attempts } = delivery;
@@ -58,7 +57,7 @@ export function attemptsOf(visit: Pick<Visit, 'now' | 'zone'>, delivery: Deliver
   return html`${counted(attempts.length, 'attempt')}, ${attempts.length > 1 && 'last '}${response}${waiting && html`, ${waiting}`}`;
 }
 
-/** Attempts with their responses on one page: a response may take up 5 kB of it. */
+/** Attempts with their responses on one page. A response of 1 KiB may take 6 kB of it once it is escaped. */
 const ATTEMPTS_SHOWN = 6;
 
 /** A page of the attempts of a delivery, newest first. */

@@ -42,7 +42,7 @@ export const historyOf = (
 /** The history of everything of one kind. */
 export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic });
 
-/** The changes of the account: its spaces and fees, keys, webhooks, members and apps, with times and actors. */
+/** The changes of an account: of its spaces and fees, keys, webhooks, members and apps, with times and actors. */
 export function historyPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async (visit) => {
     const { account, accountName, query, accountZone: zone, via } = visit;
@@ -149,7 +149,7 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
 }
 
 type EventType = NamedChange['event']['type'];
-/** Bookings and reviews have a history of their own. */
+/** The history of an account leaves out bookings and reviews, which have lists of their own, and internal events. */
 type AccountEvent = Exclude<
   EventType,
   `Booking${string}` | 'ReviewPosted' | 'IdsReserved' | 'LogCreated' | 'ProjectionEventSkipped'
@@ -191,7 +191,7 @@ const LABELS: Readonly<Record<string, string>> = {
   timeZone: 'Time zone',
 };
 
-/** One line. Further fields of the change open below it, one per line. */
+/** A change in one line. If it changed several fields, they open below, one per line. */
 function withDetails(sentence: Html, { event, before }: NamedChange, currency: string, zone: string): Html {
   const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),

@@ -42,7 +42,7 @@ export const openBadge = ({ active }: Space): Html =>
     ? html`<span class="status is-approved">${icon('approved')}Open</span>`
     : html`<span class="status is-cancelled">${icon('cancelled')}Closed</span>`;
 
-/** @param to completes the addresses of its forms */
+/** The form that closes or reopens a space. @param to completes its address */
 export const openOrClose = (
   visit: Visit,
   { spaceId, active, name }: Space,
@@ -63,7 +63,7 @@ export const openOrClose = (
         'small',
       );
 
-/** More spaces than these are a table with a search. */
+/** More spaces than these are shown as a table with a search. */
 const MAX_CARDS = 8;
 const TEXT = { min: 0, max: NAME.max };
 

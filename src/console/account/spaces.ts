@@ -107,7 +107,7 @@ function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false
   return { title: 'Add your first space', lead, problems, main };
 }
 
-/** @param seen what the form was made from, if that was not the space as it is */
+/** @param seen the terms that the form was made from, if not the current ones */
 function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = {}, seen: SpaceTerms = space): Shown {
   const { spaceId, active } = space;
   const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
@@ -123,8 +123,8 @@ function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems =
 }
 
 /**
- * Shows the changes that a colleague saved since the page was rendered, beside the user's input. Untouched fields take the colleague's
- * value, so that saving again only changes what this user chose.
+ * Shows the changes that others saved since the page was rendered, beside the user's input. Untouched fields take the new values, so that
+ * saving again changes only what this user chose.
  */
 function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, changed }: SpaceNow): Answer {
   const before = typedOf({ ...space, ...seen });
@@ -143,7 +143,7 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
   return { ...editPage(visit, space, { ...now, ...picked(typed, both) }, problems), status: 409 };
 }
 
-/** For a form without its original values. */
+/** Answers a form that lacks the terms it was made from. */
 function outdatedFormPage(visit: Visit, typed: Typed, space: Space): Answer {
   const now = typedOf(space);
   const shown = shownTerms(space, visit.settings.currency);
@@ -164,7 +164,7 @@ function fields({ currency, serviceFeePercent }: Settings, typed: Typed, problem
 <div class="fields-row">${control('eventFee', { hint: fee, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}${control('answerHours', { hint: answer, type: 'number', attributes: ANSWER_HOURS })}</div>`;
 }
 
-/** The problems of a refusal, and how to write an amount if the fee is not one. */
+/** The problems of a refusal. If the fee is not an amount, its problem says how to write one. */
 function problemsOf(refusal: Refusal, typed: Typed): Problems {
   const problems = problemOf(refusal, LABELS);
   return parseAmount(typed.eventFee) === undefined

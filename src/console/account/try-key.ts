@@ -14,7 +14,7 @@ type CallDeps = {
 /** A month ahead, so that a start time is likely to be free. */
 const DAYS_AHEAD = 30;
 
-/** An example call that a key may make, rather one that only reads. Undefined if there is no suitable data yet. */
+/** An example call that a key may make, preferably one that only reads. Undefined if there is no suitable data yet. */
 async function exampleCall(deps: CallDeps, permissions: number): Promise<Call | undefined> {
   const may = (permission: PermissionName) => allows(permissions, permission);
   if (may('ReadBookings')) return { path: '/bookings' };

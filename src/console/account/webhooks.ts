@@ -51,7 +51,7 @@ const CHOOSE = { events: { field: 'event', text: 'Choose at least one of the eve
 const SECRET_ADVICE =
   'Copy the signing secret now and configure it in your receiver, which needs it to verify deliveries. It will not be shown again.';
 
-/** A webhook with the health of its receiver. */
+/** A registered webhook, and the health of its receiver. */
 type Registered = WebhookDocument & { readonly receiver: ReceiverHealth };
 
 /** The webhooks of an account. */
@@ -267,6 +267,7 @@ function webhookBadge({ status, receiver }: Registered): Html {
     : deliveryBadge('Delivered', 'Enabled');
 }
 
+/** How long a recovery is shown. */
 const SHOWN_RECOVERING_MS = 60_000;
 
 /** A notice for the owner of a webhook that is disabled or has failed lately. */
@@ -277,7 +278,7 @@ function receiverNotice({ status, disabledReason, receiver }: Registered, visit:
   if (breaker === undefined) return undefined;
   const { now } = visit;
   const since = moment(visit, breaker.since);
-  // It stays in this state until something arrives after the slow start, which may be days later.
+  // The breaker stays in this state until a delivery succeeds after the slow start, which may be days later.
   if (breaker.state === 'recovering' && now - Date.parse(breaker.since) > SHOWN_RECOVERING_MS) return undefined;
   if (breaker.state === 'recovering')
     return html`<div class="flash notice">${icon('resend')}<p>The endpoint has been answering again since ${since}. Deliveries start slowly and speed up over ten seconds.</p></div>`;
