@@ -27,15 +27,15 @@ const SHOWN_HOURS = 6;
 /** How far ahead to search for a free day when nothing was found. */
 const LOOK_AHEAD_DAYS = 60;
 
-/** The search and its user. */
+/** A search, and the account that makes it. */
 type Search = {
   readonly account: Account;
   readonly filter: FindFilter;
   readonly communities: readonly Community[];
 };
 
-/** A space that the filter finds, with the hours at which an event can start on its date. */
-type Found = {
+/** A space that is searched, with the hours at which an event can start on the date of the filter. */
+type Candidate = {
   readonly space: Space;
   readonly total: number;
   readonly openHours: readonly number[];
@@ -72,8 +72,11 @@ ${
     return found.length === 0 ? nothingFound(search, all) : resultList(found, search, currency);
   }
 
-  /** The price and rating of each space, and when an event can start there on the date. */
-  async function openOn({ account, filter: { date } }: Search, spaces: readonly Space[]): Promise<readonly Found[]> {
+  /** Adds to each space its price, its rating and the hours at which an event can start on the date. */
+  async function openOn(
+    { account, filter: { date } }: Search,
+    spaces: readonly Space[],
+  ): Promise<readonly Candidate[]> {
     const hours = new Map<number, readonly number[]>();
     const rated = queries.spaceRatings.list(account, spaces);
     const wanted = { account, from: date, to: date, limit: spaces.length + 1 };
@@ -94,7 +97,7 @@ ${
   }
 
   /** Suggests changes to the filter, with the number of results of each, and the next free day. */
-  async function nothingFound(search: Search, all: readonly Found[]): Promise<Html> {
+  async function nothingFound(search: Search, all: readonly Candidate[]): Promise<Html> {
     const { filter, communities } = search;
     const { date, hour, communityId, most, name } = filter;
     const wider = [
@@ -129,8 +132,8 @@ ${
     );
   }
 
-  /** The next day on which a space that matches otherwise is free at the hour. */
-  async function nextDay({ account, filter }: Search, all: readonly Found[], hour: number) {
+  /** The next day on which a space that matches the rest of the filter is free at the hour. */
+  async function nextDay({ account, filter }: Search, all: readonly Candidate[], hour: number) {
     const { hour: _, ...rest } = filter;
     const spaceIds = all.filter((one) => matches(one, rest)).map(({ space }) => space.spaceId);
     if (spaceIds.length === 0) return undefined;
@@ -157,7 +160,7 @@ ${field({ ...control('name', 'Name contains'), attributes: { autocomplete: 'off'
 </div><div class="row"><button class="button">Find spaces</button>${narrowed(filter) > 0 && buttonLink(findPath({ date: filter.date, page: 1 }), 'Clear filters', 'quiet')}</div></form>`;
 }
 
-function resultList(found: readonly Found[], { filter, communities }: Search, currency: string): Html {
+function resultList(found: readonly Candidate[], { filter, communities }: Search, currency: string): Html {
   const free = found.filter(({ openHours }) => openHours.length > 0).length;
   const last = Math.ceil(found.length / PER_PAGE);
   const page = Math.min(filter.page, last);
@@ -175,7 +178,7 @@ ${pager(
 }
 
 function row(
-  found: Found,
+  found: Candidate,
   community: Community | undefined,
   filter: FindFilter,
   { currency, pageZone }: { readonly currency: string; readonly pageZone: string | undefined },
@@ -200,7 +203,7 @@ function hourLinks(openHours: readonly number[], chosen: number | undefined, to:
   return html`<p class="open-hours"><span class="visually-hidden">Starts at </span>${shown.map((start) => html`<a class="hour" href="${to(start)}">${clock(start)}</a>`)}${more > 0 && html`<a class="more" href="${to(chosen)}#hours">and ${more} more</a>`}</p>`;
 }
 
-/** How many colours there are (`.tone-0` and so on). */
+/** Number of colours (`.tone-0` to `.tone-7`). */
 const TONES = 8;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
@@ -214,7 +217,10 @@ function initialOf({ name, communityId }: Space): Html {
 const narrowed = ({ hour, communityId, most, name }: FindFilter): number =>
   [hour, communityId, most, name].filter((one) => one !== undefined).length;
 
-function matches({ space, total, openHours }: Found, { hour, communityId, most, name }: Partial<FindFilter>): boolean {
+function matches(
+  { space, total, openHours }: Candidate,
+  { hour, communityId, most, name }: Partial<FindFilter>,
+): boolean {
   return (
     (hour === undefined || openHours.includes(hour)) &&
     (communityId === undefined || space.communityId === communityId) &&
@@ -223,7 +229,7 @@ function matches({ space, total, openHours }: Found, { hour, communityId, most, 
   );
 }
 
-const byPrice = (a: Found, b: Found): number =>
+const byPrice = (a: Candidate, b: Candidate): number =>
   Number(b.openHours.length > 0) - Number(a.openHours.length > 0) ||
   a.total - b.total ||
   a.space.spaceId - b.space.spaceId;

@@ -26,18 +26,18 @@ import { Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { BrandVisit } from '../parts/visit.ts';
 import { CLOSED, isFree, nextFreeDay, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
 
-/** Days in the strip, each with its number of available start times. */
+/** Days in the strip of links, each with its number of free start times. */
 const DAYS_AHEAD = 7;
 /** How far ahead to search for a day on which a certain hour is free. */
 const LOOK_AHEAD_DAYS = 90;
 
-/** What the links and the forms of the page keep. */
+/** Fields that the links and the forms of the page carry. */
 type Kept = {
   /** The start time that was chosen before. */
   readonly start?: number | undefined;
   /** The booking to make once more. */
   readonly again?: number | undefined;
-  /** The list of results. */
+  /** The list that the page was opened from. */
   readonly via?: string | undefined;
 };
 
@@ -71,7 +71,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
       const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
       const read = readRequest(visit, space);
       if (read.details === undefined) return again(read.problems);
-      // Sent twice, the form makes one booking; corrected after a refusal, it is a new request.
+      // A form that is sent twice makes one booking. A page that shows a refusal has a new key.
       const key = form.text('requestKey');
       const idempotency = key === '' ? {} : { idempotencyKey: `console:${key}` };
       const command = { brandId: account.id, details: read.details, ...idempotency };
@@ -104,7 +104,7 @@ async function bookingToRepeat({ bookings }: Queries, visit: BrandVisit, space: 
   return found?.spaceId === space.spaceId ? found : undefined;
 }
 
-/** The day to offer for a booking to repeat: the next such day of the week on which its hour is free, or else any day. */
+/** The day to offer for a booking to repeat: the next of its weekday on which its hour is free, else of any weekday, else tomorrow. */
 async function dayToRepeat(queries: Queries, visit: BrandVisit, space: Space, { date, startHour }: ReadableBooking) {
   const today = localDate(visit.now, space.timeZone);
   const wanted = { account: visit.account, spaceIds: [space.spaceId], startHour };
@@ -235,7 +235,7 @@ function readRequest(visit: BrandVisit, space: Space): ReadRequest {
   return { details: { spaceId: space.spaceId, date, startHour, ...further } };
 }
 
-/** The date that a page shows for what was asked for, which is today if that is no date or in the past. */
+/** The date that the page shows: the one asked for, or today if that is no date or in the past. */
 function shownDate(asked: string, today: PlainDate): { readonly date: PlainDate; readonly problem?: string } {
   if (asked === '') return { date: today };
   const { date, problem } = readDate(asked);
@@ -243,7 +243,7 @@ function shownDate(asked: string, today: PlainDate): { readonly date: PlainDate;
   return date >= today ? { date } : { date: today, problem: `Choose ${dayAndMonth(today)} or a later date.` };
 }
 
-/** The days of the strip. The calendar of forms and addresses ends with the year 9999. */
+/** The days of the strip, which ends with the year 9999, like all dates in forms and addresses. */
 const daysFrom = (date: PlainDate): PlainDate[] =>
   Array.from({ length: DAYS_AHEAD }, (_, day) => daysLater(date, day)).filter(isPlainDate);
 

@@ -76,7 +76,7 @@ export function startTimeField(space: Space, times: StartTimes, chosen: number |
   return html`<fieldset class="field"><legend>Start time</legend>${isHeld && space.durationHours > 1 && html`<p class="hint">An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.</p>`}${tiles}${error}</fieldset>`;
 }
 
-/** @param isFirst the tile that the list of problems links to */
+/** @param isFirst whether the list of problems links to this tile */
 function tile(
   space: Space,
   { hour, isAvailable, usageHours }: TimeSlot,
