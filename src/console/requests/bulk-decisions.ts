@@ -18,13 +18,14 @@ import { recentReasons } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
-/** More than a page has. */
+/** More than the rows of a page. */
 const MAX_AT_ONCE = 100;
 /** The message travels in a sealed cookie of 4 KiB. The rows show what does not fit. */
 const MAX_MESSAGE_BYTES = 2_200;
 
 type Outcome = { readonly request: BookingDocument; readonly refused?: string };
-/** Deciding several requests: each on its own, and the message names each that was refused. */
+
+/** Decides several requests, each on its own. The message names those that were refused. */
 export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   for (const step of ['approve', 'decline'])
     community.get(`/console/inbox/${step}`, async () => ({ go: '/console/inbox' }));
@@ -142,7 +143,7 @@ function doneText(done: readonly BookingDocument[], account: Account, verb: Verb
   return `${text} ${charged.join(' and ')} ${done.length === 1 ? 'was' : 'were'} charged.`;
 }
 
-/** The requests that a question is about. */
+/** Lists the requests that a question is about. */
 const listed = (requests: readonly BookingDocument[]): Html =>
   html`<ul class="bullets">${requests.map(
     ({ totalPrice, currency, brandName, spaceName, date, startHour, freeFrom }) =>

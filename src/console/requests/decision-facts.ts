@@ -35,7 +35,7 @@ function recordText({ completed, approved, byBrand, byCommunity, expired }: Bran
     completed > 0 && `${completed} completed`,
     approved > 0 && `${approved} approved`,
     byBrand > 0 && `${byBrand} cancelled by the brand`,
-    // Listed apart from the brand's own cancellations, because the brand is not to blame for these.
+    // The last two are listed apart, because the brand did not cause them.
     byCommunity > 0 && `${byCommunity} declined or cancelled by you`,
     expired > 0 && `${expired} expired without an answer`,
   ].filter((part) => part !== false);

@@ -11,7 +11,7 @@ import type { Settings, Visit } from '../parts/visit.ts';
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
   Parameters<typeof expiryOf>[0];
 
-/** What the forms need of a visit. */
+/** The parts of a visit that the forms need. */
 type DecisionVisit = Pick<Visit, 'csrf' | 'now'> & { readonly settings: Pick<Settings, 'approveConfirmAbove'> };
 
 /** The page that the forms are on. */
@@ -22,9 +22,9 @@ export type FormPage = {
   readonly fields?: Html | undefined;
 };
 
-/** The form of the inbox that the checkboxes and the Approve buttons of its rows belong to. */
+/** The id of the form in the inbox that the checkboxes and the Approve buttons of its rows belong to. */
 export const BULK_FORM = 'bulk';
-/** The suggestions for a reason, which a page has once (`reasonSuggestions`). */
+/** The id of the suggestions for a reason (`reasonSuggestions`). */
 const REASONS = 'reasons';
 
 /** Whether an approval must be confirmed. */
@@ -37,8 +37,8 @@ export const needsConfirmation = (
 export const requestName = ({ bookingId }: Pick<Asked, 'bookingId'>): string => `request #${bookingId}`;
 
 /**
- * Approve, until the deadline, or decline with a reason. Both open below the buttons, and work without JavaScript: a summary opens
- * the form after it (`requests.css`).
+ * The forms to approve a request (until its deadline) and to decline it with a reason. A form opens below the buttons, without JavaScript:
+ * the buttons are summaries, whose state shows the form after them (`requests.css`).
  */
 export const decisionForms = (visit: DecisionVisit, request: Asked, formPage: FormPage): Html => {
   const approve =
@@ -88,7 +88,7 @@ function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, formPage: FormP
   };
 }
 
-/** Closes the open form. Without JavaScript, the button that opened it does. */
+/** Closes the open form. Without JavaScript, the button that opened it closes it. */
 const COLLAPSE = html`<button type="button" class="button quiet small" data-collapse>Cancel</button>`;
 
 /** Reasons that were given before, to choose from while typing. */

@@ -66,7 +66,7 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     const { account, form, context } = visit;
     const { bookingId, status } = booking;
     const reason = form.lines('reason');
-    // The page was made for a request or for a booking. Cancelling what has just been approved is another decision.
+    // The page was made for a request or for a booking. Cancelling a request that was approved since is another decision.
     const expected = step === 'decline' || form.text('was') === 'Pending' ? 'Pending' : 'Approved';
     if (account.kind === 'Community' && reason === '' && status === expected)
       return endPage(visit, booking, { reason: 'Give a reason. The brand will see it.' });
@@ -90,7 +90,7 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     const list = listOfForm(visit.form);
     if (list === undefined) return { go: pathOf(visit, booking), flash };
     const next = await nextRequestPath(queries, visit, list, booking);
-    // A message that explains something is at the top of the page: the row would scroll it out of view.
+    // Without the row, to which the page would scroll: the message that explains the problem is at the top.
     return { go: flash.kind === 'done' ? next : (next.split('#', 1)[0] ?? next), flash };
   }
 
@@ -171,7 +171,7 @@ ${summaryOf(request, request.brandName, request.spaceName)}
   };
 }
 
-/** The booking that a question is about. */
+/** Names the booking that a question is about. */
 const summaryOf = (booking: BookingDocument, ...names: readonly string[]): Html =>
   html`<p>${names.map((name) => html`${named(name)}, `)}${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>`;
 
@@ -191,7 +191,7 @@ async function nextRequestPath(
   // An open page finds the next request itself.
   if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
   const ordered = await pendingIn(queries, account, list);
-  // Without the answered request, the one that follows it is on the same page. After the last one, the list begins again.
+  // The request that follows the answered one moves up to the same page. After the last one, the list begins again.
   const later = following(list, ordered, answered);
   const page = later === undefined ? { ...list, after: undefined } : list;
   const next = later ?? ordered[0];

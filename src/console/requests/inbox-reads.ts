@@ -1,16 +1,16 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import type { Account } from '../../domain/account.ts';
 import { ERASED } from '../../domain/personal-text.ts';
 import type { Queries } from '../../queries/queries.ts';
+import type { AccountOf } from '../parts/visit.ts';
 import { inOrder, type RequestList } from './request-list.ts';
 
 /** The reads of the inbox. */
 
-type Community = Extract<Account, { kind: 'Community' }>;
+type Community = AccountOf<'Community'>;
 
-/** How many recent cancellations are looked through for reasons. */
-const LOOKED_THROUGH = 40;
-/** Longer ones were written for one case. */
+/** How many of the community's latest cancellations are searched for reasons. */
+const MAX_SEARCHED = 40;
+/** Longer reasons are left out, because they were written for one case. */
 const MAX_SUGGESTED = { reasons: 6, characters: 120 };
 
 /** Every pending request of a list, in its order. */
@@ -20,7 +20,7 @@ export const pendingIn = async (
   list: RequestList,
 ): Promise<BookingDocument[]> => inOrder(list, await requests.pending(id, list));
 
-/** Short reasons that the community has given for what it declined or cancelled lately, each once. */
+/** The latest short reasons that the community gave when it declined or cancelled, each once. */
 export async function recentReasons(
   { bookings }: Pick<Queries, 'bookings'>,
   account: Community,
@@ -28,7 +28,7 @@ export async function recentReasons(
   const recent = await bookings.page(account, {
     status: 'Cancelled',
     direction: 'descending',
-    limit: LOOKED_THROUGH,
+    limit: MAX_SEARCHED,
     holds: ({ cancelledBy }) => cancelledBy === 'Community',
   });
   const reasons = recent.bookings.flatMap(({ reason }) => (reason === undefined || reason === ERASED ? [] : [reason]));

@@ -60,7 +60,7 @@ type Row = {
   readonly answered: LastStep | undefined;
 };
 
-/** A community's pending requests: many of them, answered one after the other or several at once. */
+/** A community's pending requests, which it answers one after the other or several at once. */
 export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
   community.get('/console/inbox', async (visit) => {
     const spaces = await queries.spaces.list(visit.account);
@@ -119,8 +119,8 @@ const isBeside = (request: BookingDocument, { bookingId, spaceId, date, status }
   bookingId !== request.bookingId && spaceId === request.spaceId && date === request.date && status !== 'Cancelled';
 
 /**
- * The bar above the rows, which stays in sight: the new requests, and the button for the selected ones. It is the form of the
- * rows' checkboxes and buttons.
+ * The bar above the rows, which stays in sight: the number of new requests, and the buttons for the selected ones. It is the form of the
+ * rows' checkboxes and Approve buttons.
  */
 function bar(
   visit: Visit,
@@ -195,7 +195,7 @@ ${isOpen ? decisionForms(visit, request, formPage) : html`<div class="decided">$
 const detailView = ({ field, label, value }: FurtherDetail): Html =>
   field === 'message' ? messageView(String(value)) : html`<p class="message">${label}: ${named(String(value))}</p>`;
 
-/** A message of more than two lines expands in its row. It is cut between words, where there are any. */
+/** A long message is cut, between words if it has any, and expands in its row. */
 function messageView(message: string): Html {
   const characters = [...message];
   if (characters.length <= MESSAGE_SHOWN) return html`<p class="message" dir="auto">${message}</p>`;
@@ -228,7 +228,7 @@ const pathTo = (list: RequestList, { after, first }: NonNullable<ListPage<unknow
 const pagesBeside = (list: RequestList, { previous, next }: ListPage<unknown>): Html | undefined =>
   pager({ previous: previous && pathTo(list, previous), next: next && pathTo(list, next) });
 
-/** From a page that stays open, to what is still pending. */
+/** The link from a page that stays open to the requests that are still pending. */
 const pendingLink = (list: RequestList, pending: BookingDocument | undefined): Html | undefined =>
   pager(
     { next: pending && pathTo(list, { after: undefined, first: pending.bookingId }) },
@@ -240,7 +240,7 @@ const ORDERS = [
   { value: 'date', label: 'By event' },
 ];
 
-/** Works without JavaScript. Open while the list is filtered. */
+/** The filter and the order. Open while one of them is set. */
 function filterForm(list: RequestList, spaces: readonly Space[], problems: Problems): Html {
   const { typed } = list;
   const isUsed = isFiltered(list) || list.sort === 'date';

@@ -8,7 +8,7 @@ import { addressOf, type Fields, queryOf } from '../parts/links.ts';
 import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
-/** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
+/** Requests on one page of the inbox. With the longest names and messages the page is still less than 60 kB. */
 const PER_PAGE = 12;
 /** Rows that an open page can keep. */
 const MAX_SHOWN = 24;
@@ -57,7 +57,7 @@ export function requestList(query: Form): RequestList {
     problems,
     ...range.dates,
     ...defined({ spaceId: space === undefined ? undefined : spaceId(space), min, max }),
-    // Unanswered requests expire, so what expires first comes first.
+    // By default the request that expires first comes first.
     sort: typed.sort === 'date' ? 'date' : 'deadline',
     after: isMoment(Number(at)) ? { at: Number(at), bookingId: Number(id) } : undefined,
     since: isMoment(since) ? since : undefined,
@@ -89,7 +89,7 @@ type Listed = Pick<RequestList, 'typed' | 'after'>;
 
 const fieldsOf = ({ typed, after }: Listed): Fields => ({ ...typed, after: after && `${after.at}:${after.bookingId}` });
 
-/** The filter and the page as the query of an address. Empty for the beginning of the whole list. */
+/** The filter and the page as the query of an address. Empty for the first page of the unfiltered list. */
 export const inboxQuery = (list: Listed): string => queryOf(fieldsOf(list));
 
 /** The address of the inbox with a filter, on a page. */
@@ -156,7 +156,7 @@ type Neighbour = { readonly after: Cursor | undefined; readonly first: Request['
 /** A request this much older than a page may be new to it, because read models may lag behind the log. */
 const LAG_MS = 5_000;
 
-/** The requests that came after the open page of a list was made. */
+/** The requests that have arrived since the open page of a list was made. */
 export const addedTo = <R extends Request & Pick<BookingDocument, 'createdAt'>>(
   { since, shown }: RequestList,
   ordered: readonly R[],

@@ -9,13 +9,13 @@ import type { Visit } from '../parts/visit.ts';
 export type LastStep = {
   /** `approved`, `declined`, `withdrawn`, `cancelled`, `completed`, `expired` or `requested`. */
   readonly verb: string;
-  /** In plain text, with `by`; empty if time did it. */
+  /** `by anna@example.org`, in plain text. Empty for `expired` and `completed`. */
   readonly by: string;
   /** In the space's time. */
   readonly at: string;
 };
 
-/** From the log. Undefined if the account may not see the booking. */
+/** The last step of a booking, from the log. Undefined if the account may not see the booking. */
 export async function lastStepOf(
   { bookingHistory }: Pick<Queries, 'bookingHistory'>,
   visit: Pick<Visit, 'account' | 'user'>,
@@ -31,7 +31,7 @@ export async function lastStepOf(
   };
 }
 
-/** A step in the past tense. */
+/** What a step did, in the past tense. */
 export function verbOf({ event, from }: NamedStep): string {
   if (event.type !== 'BookingCancelled') return VERBS[event.type];
   if (from !== 'Pending') return 'cancelled';
