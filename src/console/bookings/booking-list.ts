@@ -28,7 +28,7 @@ const PATH = '/console/bookings';
 const PER_PAGE = 30;
 /** Results of a search are counted up to this number. */
 const MOST_COUNTED = 200;
-/** As long as a name may be. */
+/** A search may be as long as a name. */
 const TEXT = { min: 0, max: NAME.max };
 
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
@@ -38,7 +38,7 @@ type When = keyof typeof WHEN;
 type Asked = {
   readonly when: When;
   readonly state: BookingState | undefined;
-  /** As they were typed. Empty: not asked for. */
+  /** The fields as they were typed, dates as YYYY-MM-DD where possible. Empty if not asked for. */
   readonly typed: { readonly q: string; readonly from: string; readonly to: string };
 };
 

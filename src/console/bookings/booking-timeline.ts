@@ -15,7 +15,7 @@ import { verbOf } from '../requests/what-happened.ts';
 
 /**
  * The steps of a booking with actors and times, from the log, and the booking at an earlier time.
- * @param then absent unless the page asks for a time
+ * @param then the booking at that time; undefined if none was asked for
  */
 export function timeline(
   visit: Pick<Visit, 'via'>,

@@ -126,12 +126,12 @@ function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
   return html`<div class="row">${buttonLink(withVia(visit, `/console/bookings/${bookingId}/cancel`), label, 'danger')}</div>`;
 }
 
-/** Whether it may be booked once more. */
+/** Whether to offer booking the same again. */
 const isOver = (booking: ReadableBooking, now: number): boolean =>
   booking.status === 'Cancelled' || booking.status === 'Completed' || startOf(booking) <= now;
 
 const charged = ({ charge, refund, currency }: ReadableBooking): Html | undefined => {
-  // As high as the line after an approval, so that nothing moves on an open page.
+  // As high as the line that replaces it after an approval, so that nothing moves on an open page.
   if (charge === undefined) return html`<dl class="price"><dt>Charged</dt><dd>nothing yet</dd></dl>`;
   return html`<dl class="price"><dt>Charged</dt><dd>${amount(charge, currency)}</dd>${
     refund !== undefined && refund > 0 && html`<dt>Refunded</dt><dd>${amount(refund, currency)}</dd>`

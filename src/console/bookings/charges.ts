@@ -14,7 +14,7 @@ import { monthProblem } from '../parts/typed-dates.ts';
 const PATH = '/console/charges';
 const PER_PAGE = 30;
 
-/** What brands were charged and refunded for the events of a month: the earnings of a community, the charges of a brand. */
+/** The charges and refunds for the events of a month: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async ({ account, query, accountZone, now, settings }) => {
     const isCommunity = account.kind === 'Community';

@@ -21,15 +21,15 @@ const CHECKED = 50;
 /** A community's reviews; for a brand, the reviews it wrote and the bookings it has yet to review. */
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async ({ account, query, zone }) => {
+    const isCommunity = account.kind === 'Community';
     const cursors = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
-    const spaces = account.kind === 'Community' ? await queries.spaces.list(account) : [];
-    const { filter, problems } = account.kind === 'Community' ? filterOf(query, spaces) : NO_FILTER;
+    const spaces = isCommunity ? await queries.spaces.list(account) : [];
+    const { filter, problems } = isCommunity ? filterOf(query, spaces) : NO_FILTER;
     const overview = await queries.reviews.overview(account, { ...cursors, ...filter, limit: PER_PAGE });
     const { reviews, previous, next } = overview;
     const zones = new Map<number, string>();
     for (const id of new Set(reviews.map(({ communityId }) => communityId)))
       zones.set(id, (await queries.spaces.community(id))?.timeZone ?? zone);
-    const isCommunity = account.kind === 'Community';
     return {
       title: 'Reviews',
       lead: isCommunity ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.',

@@ -6,13 +6,13 @@ import { clock, hours, longDate } from '../parts/formats.ts';
 import { pager, tabs } from '../parts/links.ts';
 import { entry } from './calendar-month.ts';
 
-/** Bookings on a page of 60 kB. The column of a space counts as one more. */
+/** Bookings that fit a page of 60 kB. The column of a space counts as one more. */
 const AT_ONCE = 150;
 
 /** Spaces that are shown together, and their bookings. */
 export type Group = { readonly spaces: readonly Space[]; readonly bookings: readonly BookingDocument[] };
 
-/** Divides the spaces, in their order, into groups of about the same size that each fit a page. Usually there is one. */
+/** Divides the spaces, in their order, into groups of about the same size that each fit a page. Usually there is one group. */
 export function groupsOf(spaces: readonly Space[], bookings: readonly BookingDocument[]): readonly Group[] {
   const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
   const own = (space: Space) => bySpace.get(space.spaceId) ?? [];
@@ -79,7 +79,7 @@ function numbersOf(groups: readonly Group[], index: number): string {
  * One column per space, one row per hour; a booking spans the hours that it occupies. On a phone it is a list of the bookings, by
  * hour (`calendar.css`).
  * @param hourNow the hour that the clocks of the spaces show, on this day only
- * @param spaceHref where a heading leads: the day of that space alone
+ * @param spaceHref the link of a heading: the day of that space alone
  */
 export function dayTable(
   { spaces, bookings }: Group,

@@ -88,7 +88,7 @@ const isHeld = ({ status }: BookingDocument): boolean => status !== 'Cancelled';
 const neighbour = (word: string, name: string | undefined): Html =>
   html`<span class="visually-hidden">${word}, </span>${name}`;
 
-/** The hour of the clocks of a zone, if it is that day there. */
+/** The hour that the clocks of a zone show, if it is that day there. */
 function hourOn(date: string, now: number, zone: string): number | undefined {
   const local = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone);
   return local.toPlainDate().toString() === date ? local.hour : undefined;
