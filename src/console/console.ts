@@ -66,7 +66,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));
 
   await app.register(async (scope) => {
-    // Not for the authorization server, whose form tokens are the same on every response (BREACH).
+    // Not the responses of the authorization server, whose form tokens do not change from response to response (BREACH).
     await registerCompression(scope);
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);

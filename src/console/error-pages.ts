@@ -53,7 +53,7 @@ export const unavailablePage = (error: UnavailableError, request: FastifyRequest
   main: html`<p>${unavailableText(error, request, reply)}</p>`,
 });
 
-/** Answers errors. Unexpected ones reveal no internals. */
+/** Answers a request that failed. The page of an unexpected error reveals no internals. */
 export function showError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { statusCode = 500 } = error;
   const send = (status: number, title: string, text: string) =>

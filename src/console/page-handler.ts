@@ -39,7 +39,7 @@ const AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
 
-/** Whether an open page updates itself (`live.js`). What the cookies hold is for the next page that the reader opens. */
+/** Whether an open page is updating itself (`live.js`). It must not use up a message or form in a cookie, which is for the next page. */
 const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refresh'] !== undefined;
 
 /** Answers requests for pages: session, visit, handler, page. */
@@ -57,8 +57,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
     if (current === undefined || !(await turns.take(current.user.id, reply.raw))) return reply;
     const isForm = request.method === 'POST';
     const visit = await visitOf(request, reply, current);
-    // Taken before anything is read, so that the page is sent every change that it may not show yet. The page that answers a form is
-    // not kept live, because a GET of its URL may show something else.
+    // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
+    // not update itself, because a GET of its URL may show something else.
     const live = isForm ? undefined : await feed.mark();
     const answered = isForm ? submitted(visit, current.hash, handler, repeated) : found(visit, handler, request.url);
     const answer = await answered.catch((error: unknown) => {
@@ -105,7 +105,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
     return (await submitOnce(session, token, () => handler(visit))) ?? repeated(visit);
   }
 
-  /** A page, or an offer to switch if only another of the user's accounts has it. */
+  /** Answers with a page, or with an offer to switch if only other accounts of the user have it. */
   async function found(visit: Visit, handler: Handler, url: string): Promise<Answer> {
     const answer = await handler(visit);
     if (!('missing' in answer)) return answer;

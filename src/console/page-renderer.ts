@@ -14,12 +14,12 @@ type VisitedAccount = Pick<Visit, 'account' | 'accountName' | 'accountZone'>;
 
 export type PageRenderer = ReturnType<typeof createPageRenderer>;
 
-/** Renders the page of a handler in the frame with the account and its menu. */
+/** Renders the page of a handler with the navigation rail of its account. */
 export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const nameOf = async (account: Account): Promise<string> =>
     (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
 
-  /** What a visit holds of the account that it is for. */
+  /** The account of a visit, with its name and time zone. */
   async function visitedAccount(account: Account, zone: string): Promise<VisitedAccount> {
     const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
     return { account, accountName: await nameOf(account), accountZone: community?.timeZone ?? zone };
@@ -33,7 +33,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
         .map(async (other) => ({ account: other, name: await nameOf(other) })),
     );
 
-  /** Undefined while bookings cannot be read, because pages that need none are shown nevertheless. */
+  /** The number of pending requests. Undefined while bookings cannot be read, because pages that need none are shown all the same. */
   async function pendingOf(account: Account): Promise<number | undefined> {
     if (account.kind !== 'Community') return 0;
     try {
