@@ -60,8 +60,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
     // not update itself, because a GET of its URL may show something else.
     const live = isForm ? undefined : await feed.mark();
-    const answered = isForm ? submitted(visit, current.hash, handler, repeated) : found(visit, handler, request.url);
-    const answer = await answered.catch((error: unknown) => {
+    const answering = isForm
+      ? submitForm(visit, current.hash, handler, repeated)
+      : getPage(visit, handler, request.url);
+    const answer = await answering.catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
       return unavailablePage(error, request, reply);
     });
@@ -99,14 +101,14 @@ export function createPageHandler(deps: PageHandlerDeps) {
   }
 
   /** A form with a token takes effect once. */
-  async function submitted(visit: Visit, session: string, handler: Handler, repeated: Handler): Promise<Answer> {
+  async function submitForm(visit: Visit, session: string, handler: Handler, repeated: Handler): Promise<Answer> {
     const token = visit.form.text('once');
     if (token === '') return handler(visit);
     return (await submitOnce(session, token, () => handler(visit))) ?? repeated(visit);
   }
 
   /** Answers with a page, or with an offer to switch if only other accounts of the user have it. */
-  async function found(visit: Visit, handler: Handler, url: string): Promise<Answer> {
+  async function getPage(visit: Visit, handler: Handler, url: string): Promise<Answer> {
     const answer = await handler(visit);
     if (!('missing' in answer)) return answer;
     const elsewhere: NamedAccount[] = [];

@@ -59,11 +59,11 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       const { account, accountName, accountZone, now } = visit;
       const status = shown.status ?? (hasProblems(shown.problems ?? {}) ? 422 : 200);
       const [others, pending] = await Promise.all([othersOf(visit), pendingOf(account)]);
-      const frame = rail(visit, { others, pending, path: url });
-      const counted = shown.isCounted && pending ? `(${pending}) ${shown.title}` : shown.title;
-      const title = status === 422 ? `Error: ${shown.title}` : counted;
+      const navigation = rail(visit, { others, pending, path: url });
+      const titleWithCount = shown.isCounted && pending ? `(${pending}) ${shown.title}` : shown.title;
+      const title = status === 422 ? `Error: ${shown.title}` : titleWithCount;
       const main = html`${printedHead(accountName, now, accountZone)}${contentOf(shown)}`;
-      return sendPage(reply, status, page({ title, main, rail: frame, ...defined({ flash: shown.flash, live }) }));
+      return sendPage(reply, status, page({ title, main, rail: navigation, ...defined({ flash: shown.flash, live }) }));
     },
   };
 }

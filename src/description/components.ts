@@ -1,6 +1,6 @@
 import { isObject } from '../domain/is-object.ts';
 
-/** A JSON Schema as it stands in the description. */
+/** A JSON Schema in the description. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** Collects the schemas that have a title, which is their name in the description. */

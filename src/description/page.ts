@@ -21,7 +21,7 @@ export async function docsPage(api: ApiDescription, settings: Settings): Promise
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
   );
-  const [any] = operations;
+  const [anyOperation] = operations;
   // In parts, because Marked takes longer per line the longer the text is.
   const guideParts = await inSlices(api.info.description.split(/\n(?=## )/), markdown);
   const assistants = markdown(guide('assistants', settings, readExamples()));
@@ -38,7 +38,7 @@ ${
 ${examples(operation.requestBody.content['application/json'].examples, 'Request')}`
 }
 <h4>Responses</h4>
-${Object.entries(operation.responses).map(([status, response]) => responseDetails(status, response, markdown, COMMON.includes(status) ? any : undefined))}
+${Object.entries(operation.responses).map(([status, response]) => responseDetails(status, response, markdown, COMMON.includes(status) ? anyOperation : undefined))}
 </article>`;
 
   const deliveryArticle = ([event, { post }]: readonly [string, { readonly post: Operation }]): Html =>
@@ -68,9 +68,9 @@ ${name === 'Deliveries' && Object.entries(api.webhooks).map(deliveryArticle)}
 <p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
 <section id="guide">${guideParts.map(({ content }) => content)}
 ${
-  any &&
+  anyOperation &&
   html`<h3 id="failures">What every operation may answer</h3>
-${COMMON.map((status) => responseDetails(status, any.responses[status], markdown))}`
+${COMMON.map((status) => responseDetails(status, anyOperation.responses[status], markdown))}`
 }
 </section>
 ${sections}
@@ -202,7 +202,7 @@ ${
 const isOptional = ({ required }: JsonSchema, field: string): boolean =>
   !(Array.isArray(required) && required.includes(field));
 
-/** A type in a few words, with what limits its values. */
+/** A type in a few words, with the limits of its values. */
 function typeOf(schema: JsonSchema | undefined): Interpolated {
   if (schema === undefined) return undefined;
   const { $ref, type, items, anyOf, additionalProperties, format, minimum, maximum, maxLength, pattern } = schema;

@@ -46,7 +46,7 @@ export function securitySchemes(settings: Settings): object {
 /** Any of these is enough for an operation that needs the permission. */
 export const securityOf = (permission: PermissionName): readonly { readonly [scheme: string]: readonly string[] }[] => [
   { apiKey: [] },
-  // Spectral accepts scopes only for OAuth 2. They are the same.
+  // Without the scopes, which are the same as for OAuth 2, because Spectral accepts them only there.
   { openIdConnect: [] },
   { oauth2: scopesGranting(permission) },
 ];

@@ -88,7 +88,11 @@ export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
   const asked = visit.query.text('q');
   const problems = hasLength(asked, TEXT) ? {} : { q: `Search for at most ${TEXT.max} characters.` };
   const search = searchForm(asked, problems);
-  return { ...page, problems, main: html`${search}${!hasProblems(problems) && found(asked, spaces, visit.settings)}` };
+  return {
+    ...page,
+    problems,
+    main: html`${search}${!hasProblems(problems) && searchResults(asked, spaces, visit.settings)}`,
+  };
 }
 
 const searchForm = (asked: string, problems: Problems): Html =>
@@ -97,7 +101,7 @@ ${field({ name: 'q', label: 'Name contains', value: asked, problems, attributes:
 <button class="button">${icon('search')} Search</button>
 </form>`;
 
-function found(asked: string, spaces: readonly Space[], settings: Settings): Html {
+function searchResults(asked: string, spaces: readonly Space[], settings: Settings): Html {
   const words = wordsOf(asked);
   const shown = asked === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
   const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;

@@ -91,7 +91,7 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
     }),
   );
 
-  const change = (step: 'disable' | 'enable' | 'remove', text: string) =>
+  const registerChange = (step: 'disable' | 'enable' | 'remove', text: string) =>
     routes.post(
       `${PATH}/:id/${step}`,
       withWebhook(async ({ account, context }, webhook) => {
@@ -102,9 +102,9 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
         return done(step === 'remove' ? PATH : webhookHref(webhook), text);
       }),
     );
-  change('disable', 'Webhook disabled. Nothing is sent until you enable it again.');
-  change('enable', 'Webhook enabled. To send what it missed, use “Recover”.');
-  change('remove', 'Webhook removed. Nothing more will be sent to its endpoint.');
+  registerChange('disable', 'Webhook disabled. Nothing is sent until you enable it again.');
+  registerChange('enable', 'Webhook enabled. To send what it missed, use “Recover”.');
+  registerChange('remove', 'Webhook removed. Nothing more will be sent to its endpoint.');
 
   routes.post(
     `${PATH}/:id/test`,

@@ -47,10 +47,10 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
   async function awaitingReview(account: Account, { reviewed }: ReviewOverview): Promise<Html | undefined> {
     const completed = { status: 'Completed', direction: 'descending', limit: CHECKED } as const;
     const { bookings } = await queries.bookings.page(account, completed);
-    const open = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
-    if (open.length === 0) return undefined;
+    const unreviewed = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
+    if (unreviewed.length === 0) return undefined;
     return html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(
-      open,
+      unreviewed,
       account,
       'Completed bookings without a review',
       ({ bookingId, spaceName }) =>

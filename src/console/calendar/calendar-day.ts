@@ -36,8 +36,8 @@ export function groupTabs(
 ): Html | undefined {
   if (groups.length < 2) return undefined;
   const label = (index: number, { bookings }: Group) => {
-    const waiting = bookings.filter(({ status }) => status === 'Pending').length;
-    return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} pending</span>`}`;
+    const pending = bookings.filter(({ status }) => status === 'Pending').length;
+    return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${pending > 0 && html`<span class="small"> · ${pending} pending</span>`}`;
   };
   return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time. <a class="on-screen" href="${href('all')}">Show all, to print them</a></p>${tabs(
     'Groups of spaces',

@@ -30,18 +30,18 @@ function dayCell(
   // The calendar ends with the year 9999, in the middle of a week.
   if (!isPlainDate(day)) return html`<td class="outside free"></td>`;
   const href = `/console/calendar/${day}${space ? `?space=${space.spaceId}` : ''}`;
-  const inside = day.startsWith(month);
-  const where = [
-    ...(inside ? [] : ['outside']),
+  const isInMonth = day.startsWith(month);
+  const classes = [
+    ...(isInMonth ? [] : ['outside']),
     ...(day === today ? ['today'] : []),
     ...(bookings.length === 0 ? ['free'] : []),
   ].join(' ');
   const more = bookings.length - PER_DAY;
-  return html`<td class="${where}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
+  return html`<td class="${classes}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
     // For days of the neighbouring months only counts are shown.
-    inside &&
+    isInMonth &&
     bookings.length > 0 &&
-    html`<ul class="entries">${waitingFirst(bookings)
+    html`<ul class="entries">${pendingFirst(bookings)
       .slice(0, PER_DAY)
       .map(
         (booking) => html`<li>${entry(booking, space === undefined)}</li>`,
@@ -50,7 +50,7 @@ function dayCell(
 }
 
 /** Pending requests first, then by hour. */
-const waitingFirst = (bookings: readonly BookingDocument[]): BookingDocument[] =>
+const pendingFirst = (bookings: readonly BookingDocument[]): BookingDocument[] =>
   bookings.toSorted(
     (a, b) => Number(b.status === 'Pending') - Number(a.status === 'Pending') || a.startHour - b.startHour,
   );
@@ -75,8 +75,8 @@ export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
 
 /** `9 booked · 2 pending`; undefined if there are no bookings. Cancelled ones do not count. */
 export function countsOf(bookings: readonly BookingDocument[]): Html | undefined {
-  const waiting = bookings.filter(({ status }) => status === 'Pending').length;
+  const pending = bookings.filter(({ status }) => status === 'Pending').length;
   const booked = bookings.filter(({ status }) => status === 'Approved' || status === 'Completed').length;
-  if (waiting + booked === 0) return undefined;
-  return html`${booked > 0 && `${booked} booked`}${booked > 0 && waiting > 0 && ' · '}${waiting > 0 && html`<span class="waiting">${waiting} pending</span>`}`;
+  if (pending + booked === 0) return undefined;
+  return html`${booked > 0 && `${booked} booked`}${booked > 0 && pending > 0 && ' · '}${pending > 0 && html`<span class="waiting">${pending} pending</span>`}`;
 }

@@ -26,7 +26,7 @@ export function createEventStreams(deps: {
   return {
     /**
      * Streams changes that concern the session's account until the page disconnects or the session ends.
-     * @param marks `since`: what the page presents; `now`: the current one
+     * @param marks `since`: the mark that the page sends; `now`: the current mark
      */
     connect(
       request: FastifyRequest,

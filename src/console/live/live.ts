@@ -88,17 +88,17 @@ export function createLiveFeed(deps: {
       .finally(() => {
         unsubscribe();
         if (current === id) current = undefined;
-        if (following === now) following = undefined;
+        if (following === subscription) following = undefined;
       });
-    const now = {
+    const subscription = {
       begun,
       stop() {
         stopping.abort();
-        if (following === now) following = undefined;
+        if (following === subscription) following = undefined;
         return ended;
       },
     };
-    return now;
+    return subscription;
   }
 
   /** Follows the log for as long as pages are open. */

@@ -7,7 +7,7 @@ export type Link = { readonly href: string; readonly label: Interpolated };
 /** A page. */
 export type Shown = {
   readonly title: string;
-  /** Whether the number of pending requests stands before the title in the browser's tab. */
+  /** Whether the browser's tab shows the number of pending requests before the title. */
   readonly isCounted?: boolean;
   /** Default: the title. */
   readonly heading?: Interpolated;

@@ -67,8 +67,8 @@ export function briefly(
   { kind }: Account,
 ): string {
   const names = kind === 'Community' ? [booking.brandName, booking.spaceName] : [booking.spaceName];
-  const named = names.map((name) => namedText(shortened(name)));
-  return [...named, shortDate(booking.date), hours(booking.startHour, booking.freeFrom)].join(', ');
+  const shownNames = names.map((name) => namedText(shortened(name)));
+  return [...shownNames, shortDate(booking.date), hours(booking.startHour, booking.freeFrom)].join(', ');
 }
 
 /** The price breakdown, in the words of a community or a brand. */
@@ -123,7 +123,7 @@ export function bookingTable(
   return html`${zoneNote(zone)}${table}`;
 }
 
-/** Where a page of bookings begins or ends: `?after=2026-11-20:17` or `?before=…`, with the date and id of a booking beside it. */
+/** The cursor in the address of a page of bookings: `?after=2026-11-20:17` or `?before=…`, with the date and id of the booking next to it. */
 export const cursorsOf = (query: Form): { readonly after?: BookingCursor; readonly before?: BookingCursor } =>
   defined({ after: cursorIn(query.text('after')), before: cursorIn(query.text('before')) });
 

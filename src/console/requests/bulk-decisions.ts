@@ -85,8 +85,8 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
           const outcome = await decide(request);
           if (!isRefusal(outcome)) return { request };
           const last = await lastStepOf(queries, visit, request);
-          const isOpen = last === undefined || last.verb === 'requested';
-          return { request, refused: isOpen ? outcome.details : sentenceOf(last) };
+          const isPending = last === undefined || last.verb === 'requested';
+          return { request, refused: isPending ? outcome.details : sentenceOf(last) };
         } catch (error) {
           if (!isUnavailable(error)) throw error;
           return { request, refused: `It is not known whether it was ${verb}. Look again in a moment.` };
@@ -115,15 +115,15 @@ function messageOf(
   if (refused.length === 0) return { flash: { kind: 'done', text: summary }, isWhole: true };
 
   const lines = [summary, `${counted(refused.length, 'request')} could not be ${verb}:`];
-  let named = 0;
+  let namedCount = 0;
   for (const { request, refused: why } of refused) {
     const line = `${briefly(request, account)}: ${why}`;
     if (Buffer.byteLength([...lines, line].join('\n')) > MAX_MESSAGE_BYTES) break;
     lines.push(line);
-    named += 1;
+    namedCount += 1;
   }
-  const isWhole = named === refused.length;
-  if (!isWhole) lines.push(`And ${counted(refused.length - named, 'other')}: see the rows below.`);
+  const isWhole = namedCount === refused.length;
+  if (!isWhole) lines.push(`And ${counted(refused.length - namedCount, 'other')}: see the rows below.`);
   return { flash: { kind: 'problem', text: lines.join('\n') }, isWhole };
 }
 

@@ -148,12 +148,12 @@ const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
-function nothing({ now }: Visit, list: RequestList, waiting: number): Html {
+function nothing({ now }: Visit, list: RequestList, pending: number): Html {
   return html`<div data-live-keep="shown" data-live-since="${list.since ?? now}">${reason()}</div>`;
 
   function reason(): Html {
     // A page that was kept open, or its address from another account.
-    if (waiting > 0) {
+    if (pending > 0) {
       const first = buttonLink(inboxPath({ ...list, after: undefined }), 'Show pending requests');
       return emptyState('inbox', 'There are pending requests', 'None of them is on this page.', first);
     }
@@ -172,10 +172,10 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: Fo
   const { bookingId, timeZone, currency } = request;
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
-  const isOpen = answered === undefined;
+  const isPending = answered === undefined;
   return html`<article class="request-row" id="${id}" aria-labelledby="${title}" tabindex="-1" data-live-region data-key="${bookingId}">
 <div class="pick">${
-    isOpen &&
+    isPending &&
     expiry > visit.now &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
@@ -184,10 +184,10 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: Fo
   ).map(detailView)}</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
 <div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
-    isOpen &&
+    isPending &&
     html`<p class="small">${expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'} <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
   }</div>
-${isOpen ? decisionForms(visit, request, formPage) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
+${isPending ? decisionForms(visit, request, formPage) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
 </article>`;
 }
 
