@@ -121,7 +121,7 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     const { date } = cursor;
     const bookingId = toBookingId(cursor.bookingId);
     const found = (await documents.get(String(bookingId)))?.document;
-    // A made-up cursor begins at its date, so that it does not reveal the hour of a booking that the account may not see.
+    // A made-up cursor gets hour 0, so that it does not reveal the hour of a booking that the account may not see.
     const isVisible = found !== undefined && found.date === date && isVisibleBooking(account, found);
     return { date, startHour: isVisible ? found.startHour : 0, bookingId };
   }

@@ -101,13 +101,13 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
         yield* await personalData.openBookings(page);
     },
 
-    /** The same with texts sealed, for readers that need none (docs/decisions/rest-api.md). */
+    /** The same with texts sealed, for callers that show none. */
     async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
       const found = readModels.collection(bookings).find(byDate(account, filter));
       for await (const { document } of found) yield document;
     },
 
-    /** The same, sealed texts included, in pages, for answers that are long. */
+    /** The same in pages, for long answers (docs/decisions/rest-api.md). */
     pages: (account: Account, filter: BookingFilter = {}): AsyncIterable<BookingRows> =>
       readModels.collection(bookings).pages(byDate(account, filter)),
 

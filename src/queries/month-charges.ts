@@ -32,7 +32,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
       return [...totals.values()];
     },
 
-    /** A page of those that were charged, in the order of lists. Their texts stay sealed. */
+    /** A page of the bookings that were charged, in the order of lists. Their texts stay sealed. */
     async page(account: Account, query: PartQuery): Promise<Omit<BookingPart, 'bookings'> & { bookings: Charged[] }> {
       const part = await parts.page(account, { ...query, holds: isCharged });
       return { ...part, bookings: part.bookings.filter(isCharged) };
