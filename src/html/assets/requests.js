@@ -105,7 +105,7 @@ async function send(form, submitter, data, concerned, row) {
   if (!response.ok || !response.redirected || new URL(response.url).pathname !== '/console/inbox') {
     // A live update has removed the button: the row shows how the request was answered.
     if (!submitter.isConnected) return focusNext(row);
-    // A question, an error or the end of the session has a page of its own. Sent again, the form changes nothing twice.
+    // Send the form again as a page, to show its answer: a question, an error or the end of the session. It takes effect only once.
     form.dataset.plain = 'yes';
     return form.requestSubmit(submitter);
   }
