@@ -15,13 +15,15 @@ export type IsAllowed = (clientId: string) => Promise<boolean>;
 /** Adapts answers of oidc-provider where it has no option or hook for it. */
 export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise<void> {
   if (isDocumentUnreachable(ctx) && ctx.status >= 400) {
-    const told = 'The metadata document of the client cannot be fetched at the moment';
+    const message = 'The metadata document of the client cannot be fetched at the moment';
     const isPage = ctx.response.is('html') !== false;
-    ctx.body = isPage ? unavailablePage(told, false) : { error: 'temporarily_unavailable', error_description: told };
+    ctx.body = isPage
+      ? unavailablePage(message, false)
+      : { error: 'temporarily_unavailable', error_description: message };
     ctx.status = 503;
   }
   if (ctx.status === 503) ctx.set('retry-after', String(RETRY_AFTER_SECONDS));
-  const formTargets = await dressed(ctx, isAllowed);
+  const formTargets = await restyle(ctx, isAllowed);
   // oidc-provider may have added the hash of a script.
   const policy = ctx.response.get('content-security-policy');
   ctx.set(
@@ -35,16 +37,16 @@ export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise
 const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS.oauthMetadata]);
 
 /**
- * Restyles oidc-provider's own pages.
+ * Restyles oidc-provider's own pages, and shows a page before a redirect to an app that no user has allowed yet.
  * @returns the CSP sources of their form targets: only addresses that oidc-provider has verified as the client's
  */
-async function dressed(ctx: Context, isAllowed: IsAllowed): Promise<string[]> {
+async function restyle(ctx: Context, isAllowed: IsAllowed): Promise<string[]> {
   const own = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
   if (ctx.path === PATHS.authorization) {
     const to = own?.target ?? ctx.response.get('location');
     // Our own pages have relative addresses.
-    if (URL.canParse(to) && !(await mayGoTo(new URL(to), ctx.oidc?.client?.clientId, isAllowed))) {
-      holdBack(ctx, to, own?.way ?? { href: to });
+    if (URL.canParse(to) && !(await mayRedirect(new URL(to), ctx.oidc?.client?.clientId, isAllowed))) {
+      askBeforeLeaving(ctx, to, own?.way ?? { href: to });
       return own === undefined ? [] : formTarget(to);
     }
   }
@@ -58,7 +60,7 @@ async function dressed(ctx: Context, isAllowed: IsAllowed): Promise<string[]> {
  * Whether a browser is redirected to an app's address without a question. A loopback address leads to a program on the user's own
  * machine, so it needs none.
  */
-async function mayGoTo(to: URL, clientId: string | undefined, isAllowed: IsAllowed): Promise<boolean> {
+async function mayRedirect(to: URL, clientId: string | undefined, isAllowed: IsAllowed): Promise<boolean> {
   if (clientId === undefined || clientId === CONSOLE_CLIENT_ID || isLoopback(to)) return true;
   try {
     return await isAllowed(clientId);
@@ -73,7 +75,7 @@ async function mayGoTo(to: URL, clientId: string | undefined, isAllowed: IsAllow
  * Shows a page before redirecting an unconfirmed answer, such as an error, to an app that no user has allowed yet. Otherwise an attacker
  * could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
  */
-function holdBack(ctx: Context, to: string, way: Way): void {
+function askBeforeLeaving(ctx: Context, to: string, way: Way): void {
   const { clientId: id = '', clientName: name } = ctx.oidc?.client ?? {};
   ctx.status = 200;
   ctx.remove('location');
@@ -81,7 +83,7 @@ function holdBack(ctx: Context, to: string, way: Way): void {
   ctx.body = leavingPage({ app: appOf({ id, name }, to), way });
 }
 
-/** ID tokens carry no session id. */
+/** Without `sid`: ID tokens carry no session id. */
 const withoutUnissuedClaims = (metadata: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const { claims_supported: claims } = metadata;
   return { ...metadata, claims_supported: Array.isArray(claims) ? claims.filter((name) => name !== 'sid') : claims };

@@ -13,14 +13,14 @@ type AttemptLimit = { readonly max: number; readonly windowMs: number };
 /** The number of attempts in a window, and its end. */
 type Counted = { readonly count: number; readonly until: Timestamp };
 
-/** Named after the attempts that were counted first. */
+/** Despite its name, also holds the counts of registrations and of document fetches. */
 const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record', ttl: 'until', indexes: [] };
 
 export type AttemptCounts = Awaited<ReturnType<typeof openAttemptCounts>>;
 
 /**
- * Counts attempts of unauthenticated clients across all processes (docs/decisions/accounts.md). The counted address or e-mail cannot be
- * read from the record.
+ * Counts attempts of unauthenticated clients across all processes (docs/decisions/accounts.md). The key of a record is an HMAC, so it does
+ * not reveal the address or e-mail.
  */
 export async function openAttemptCounts(deps: {
   readonly documents: DocumentStore;
@@ -60,7 +60,7 @@ export async function openAttemptCounts(deps: {
   };
 }
 
-/** A process with a clock that was ahead began a window that ends too late. */
+/** Ignores a window that ends too late, which a process with a fast clock began. */
 function isOpen({ until }: Counted, now: number, windowMs: number): boolean {
   const left = Date.parse(until) - now;
   return left > 0 && left <= windowMs;

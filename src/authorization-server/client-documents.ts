@@ -18,7 +18,7 @@ const fetchedForRequest = new AsyncLocalStorage<Map<string, Promise<Fetched>>>()
 /** Answers a request and fetches each document at most once for it. */
 export const eachDocumentOnce = <R>(answer: () => R): R => fetchedForRequest.run(new Map(), answer);
 
-/** The document cannot be fetched and there is no copy, which says nothing about the client. */
+/** Contexts of requests whose client document cannot be fetched and has no copy. The client may still be valid. */
 const unreachable = new WeakSet<object>();
 
 /** Whether a request failed because its client's document could not be fetched. */
@@ -35,8 +35,8 @@ export type ClientDocumentDeps = {
 /**
  * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to registration;
  * docs/decisions/oauth.md). The URL comes from an untrusted client, so only public addresses are contacted, over TLS and without
- * following redirects, and the rules of registration apply to the metadata. While the publisher is down or rate-limited, the copy is used
- * if users have allowed the client. Otherwise {@link isDocumentUnreachable} reports that the client is unknown for now.
+ * following redirects, and the rules of registration apply to the metadata. While the publisher is down or rate-limited, the stored copy is
+ * used; there is one if a user has allowed the client. Without a copy, {@link isDocumentUnreachable} is true for the request.
  */
 export function createClientDocuments({
   guard,
@@ -47,7 +47,7 @@ export function createClientDocuments({
   /** Loads undici for the first document: the console and registered clients have none. */
   const fetcher = loadOnce(async () => (await import('./fetch-document.ts')).createDocumentFetch(guard));
 
-  /** @throws if the publisher cannot be reached, or must not be asked for now */
+  /** @throws if the publisher cannot be reached, or its rate limit is exhausted */
   async function load(url: string): Promise<Fetched> {
     // Without a limit, clients could make us send any number of requests to a host.
     const host = new URL(url).hostname.replace(/\.$/, '');
@@ -85,5 +85,5 @@ export function createClientDocuments({
   };
 }
 
-/** The statuses of a publisher that is up but cannot serve. Any other status applies to the client. */
+/** Whether the status says that the publisher cannot serve now. Any other status is an answer about the client. */
 const isDown = (status: number): boolean => status === 429 || status >= 500;

@@ -27,7 +27,7 @@ type ConnectedApp = {
 
 type Owner = { readonly account: Account } | { readonly userId: string };
 
-/** Connected apps and clients, for a process that runs no authorization server. */
+/** Connected apps and clients, for a thread that runs no authorization server. */
 export async function openConnectedApps(deps: {
   readonly publicUrl: string;
   readonly secretKey: SecretKey;

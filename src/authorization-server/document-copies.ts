@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 
 type Copy = {
-  /** Absent until it is fetched again. */
+  /** Absent if another process fetched the document, until the next fetch. */
   readonly text?: string;
   readonly fetchedAt: Timestamp;
   readonly expiresAt: Timestamp;
@@ -21,7 +21,7 @@ const KEPT_MS = 31 * DAY_MS;
 /** Age at which an unchanged copy is stored again, which renews its expiry. */
 const STORED_AGAIN_AFTER_MS = DAY_MS;
 /** Documents cached until a user allows their clients. */
-const REMEMBERED = 1_000;
+const CACHED_DOCUMENTS = 1_000;
 
 export type DocumentCopies = Awaited<ReturnType<typeof openDocumentCopies>>;
 
@@ -32,7 +32,7 @@ export type DocumentCopies = Awaited<ReturnType<typeof openDocumentCopies>>;
 export async function openDocumentCopies(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const { clock } = deps;
   const copies = await deps.documents.open(COLLECTION);
-  const lastFetched = createLruCache<string, string>(REMEMBERED);
+  const lastFetched = createLruCache<string, string>(CACHED_DOCUMENTS);
 
   async function store(url: string, text: string | undefined, stored: Stored<Copy> | undefined): Promise<void> {
     const now = clock();

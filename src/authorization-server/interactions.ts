@@ -169,12 +169,11 @@ async function requestingApp({ provider }: InteractionDeps, { params }: Interact
   return appOf({ id, name: client?.clientName }, text(params.redirect_uri));
 }
 
-/** The client had a usable metadata document when the interaction began. */
+/** The client had a usable metadata document when the interaction began, so this reports an outage, not an invalid client. */
 async function noDocument(error: unknown): Promise<never> {
   const { errors } = await oidcProvider();
   if (!(error instanceof errors.InvalidClient)) throw error;
-  const told = 'The metadata document of the app cannot be fetched at the moment';
-  throw new Unavailable(error.message, error, told);
+  throw new Unavailable(error.message, error, 'The metadata document of the app cannot be fetched at the moment');
 }
 
 /** The interaction of a request; undefined if it has ended or belongs to another browser. */

@@ -105,12 +105,12 @@ export const consentPage = (consent: ConsentPage): string =>
 function whatItCanDo({ scopes, accounts }: ConsentPage): Html {
   const kinds = accounts.map(({ account }) => account.kind);
   const allowed = whatScopesAllow(scopes, kinds);
-  // An app that asks for nothing but to request bookings, which a community cannot do.
+  // The app only asks to request bookings, which a community cannot do.
   if (allowed.length === 0) return html`<p>Nothing: what it asks for is for brands.</p>`;
   return html`<ul class="bullets">${allowed.map((what) => html`<li>${what}</li>`)}</ul>`;
 }
 
-/** The app's own claims, set apart from verified facts. Hosts are ASCII, as `URL` writes them. */
+/** The name that the app gives, set apart from the verified hosts. Hosts are ASCII, as `URL` writes them. */
 const facts = ({ name, publishedBy, sendsBackTo: { onDevice, address } }: App): Html =>
   html`<dl class="claims">
         <dt>It calls itself</dt>
@@ -178,10 +178,10 @@ export const errorPage = (message: string): string =>
   );
 
 /** @param begun whether the requested action may have been done */
-export const unavailablePage = (told: string, begun: boolean): string =>
+export const unavailablePage = (message: string, begun: boolean): string =>
   problemPage(
     'Not available right now',
-    `${told}. ${begun ? 'Go back to the app, and check whether it was done before you try again.' : 'Try again in a moment.'}`,
+    `${message}. ${begun ? 'Go back to the app, and check whether it was done before you try again.' : 'Try again in a moment.'}`,
   );
 
 /**
@@ -213,21 +213,21 @@ export type Way = { readonly href: string } | { readonly form: Html };
 
 type LeavingPage = { readonly app: App; readonly way: Way };
 
-/** Asks whether to continue to an app that this user has not allowed before, and whose request failed. */
+/** Asks whether to continue to an app that no user has allowed yet, and whose request failed. */
 export const leavingPage = (leaving: LeavingPage): string =>
-  goOnPage('Continue to the app?', 'An app sent you here and waits for the answer. It gets no access.', leaving);
+  continuePage('Continue to the app?', 'An app sent you here and waits for the answer. It gets no access.', leaving);
 
 /** Asks before returning to an app that requested sign-out when no user was signed in. */
 export const signedOutOfAppPage = (leaving: LeavingPage): string =>
-  goOnPage('You are signed out', 'An app sent you here to sign out, and wants you back.', leaving);
+  continuePage('You are signed out', 'An app sent you here to sign out, and wants you back.', leaving);
 
-const goOnPage = (title: string, told: string, { app, way }: LeavingPage): string =>
+const continuePage = (title: string, message: string, { app, way }: LeavingPage): string =>
   page({
     title,
     main: html`<div class="card">
       <div class="stack tight">
         <h1>${title}</h1>
-        <p>${told}</p>
+        <p>${message}</p>
       </div>
       ${facts(app)}
       <p class="small muted">Continue only if you know this address. Otherwise close this page.</p>
@@ -235,7 +235,7 @@ const goOnPage = (title: string, told: string, { app, way }: LeavingPage): strin
     </div>`,
   });
 
-/** A link to an app. Templates would replace an address with a scheme of the app's own by `#`. Here the scheme is checked instead. */
+/** A link to an app. Templates would replace an address with the app's own scheme by `#`, so the scheme is checked here instead. */
 function linkTo(address: string): Html {
   const href = isRedirectScheme(new URL(address).protocol) ? escapeText(address) : '#';
   return raw(`<a class="button full" href="${href}">Continue</a>`);

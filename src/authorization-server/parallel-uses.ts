@@ -3,13 +3,13 @@ import type { Documents } from '../document-store/document-store.ts';
 import { invalidGrant } from './oidc-provider.ts';
 import type { OidcRecord } from './oidc-record.ts';
 
-/** The time limit of the first request, after which the second stops waiting, because the process of the first may have died. */
+/** How long the second request waits for the first, whose process may have died. */
 const MAX_WAIT_MS = 2_000;
 const POLL_MS = 20;
 /** Time for the client to receive and store the answer, and for the next request to be answered. */
 const TURN_MS = 250;
 
-/** Tells several requests that a client sends with one token at the same time from a replay. */
+/** Distinguishes concurrent requests with one token from a replay. */
 export function createParallelUses(records: Pick<Documents<OidcRecord>, 'get'>) {
   /** Number of requests waiting for each token in use. */
   const waiting = new Map<string, number>();

@@ -54,7 +54,7 @@ export type ProviderDeps = {
 };
 
 /**
- * oidc-provider, configured for docs/guides/oauth.md. It keeps no state in memory, so any process can take over at any time.
+ * oidc-provider, configured for docs/guides/oauth.md. It keeps no state between requests, so any process can answer the next one.
  */
 export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
   const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
@@ -267,7 +267,7 @@ const featuresOf = (resources: Resources): Configuration['features'] => ({
 
 type RequestContext = Parameters<Parameters<Provider['use']>[0]>[0];
 
-/** Completes a request before oidc-provider handles it, and its answer after that. */
+/** Completes a request before oidc-provider handles it, and rewrites its answer. */
 async function handle(
   ctx: RequestContext,
   next: () => Promise<unknown>,
@@ -340,7 +340,7 @@ function fieldsOf(token: AccessToken | ClientCredentials): Record<string, unknow
   return fields;
 }
 
-/** Lets browsers call the token endpoint from the origins of a public client's redirect URIs. */
+/** Lets browsers call userinfo from the origins of a client's redirect URIs, and the other endpoints if the client is public. */
 function clientBasedCORS(
   ctx: KoaContextWithOIDC,
   origin: string,

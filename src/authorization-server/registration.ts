@@ -10,8 +10,8 @@ const MAX_REDIRECTS = 20;
 const MAX_HOST = 253;
 
 /**
- * The rules for dynamically registered clients (RFC 7591; docs/decisions/oauth.md). They act for users only.
- * Plain http redirects are for programs on the user's own machine; those count as native apps (RFC 8252), even if they claim otherwise.
+ * The rules for clients that register themselves (RFC 7591) or publish a metadata document (docs/decisions/oauth.md). They act for users
+ * only. Plain http redirects are for programs on the user's own machine; those count as native apps (RFC 8252), even if they claim otherwise.
  * @throws {errors.InvalidClientMetadata}
  */
 export function applyRegistrationRules(metadata: ClientMetadata): void {
@@ -53,7 +53,7 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
 }
 
 /**
- * Removes grant and response types that we do not support: clients list all that they support, and the answer shows what they got
+ * Removes grant and response types that we do not support: clients list all that they can use, and the answer shows what they got
  * (RFC 7591, 2). A list with no supported type stays, and is refused.
  */
 function dropUnknownTypes(metadata: ClientMetadata): void {

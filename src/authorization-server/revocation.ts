@@ -101,7 +101,7 @@ export async function createRevocation(deps: {
   };
 }
 
-/** An ended grant until its event is in the log. No query finds it, and nothing can be issued under it. */
+/** An ended grant until its event is in the log. No query by owner finds it, and nothing can be issued under it. */
 const ended = ({ createdAt, unlogged: changes = [] }: OidcRecord, now: number): OidcRecord => ({
   model: ENDED_GRANT,
   sealed: '',

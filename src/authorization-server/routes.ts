@@ -14,11 +14,11 @@ import { sendUnavailable } from './unavailable.ts';
 export type Limits = SignInLimits & {
   /** Registrations per network and hour. */
   readonly registrations: number;
-  /** Requests to the authorization and to the sign-out endpoint per IP address and minute; each may write to the store. */
+  /** Requests to the authorization and to the sign-out endpoint per network and minute; each may write to the store. */
   readonly authorizations: number;
   /** Client metadata documents fetched from one host per minute, by all processes. */
   readonly documentFetches: number;
-  /** Requests to the token, revocation and introspection endpoints per IP address and minute. */
+  /** Requests to each of the token, revocation and introspection endpoints per network and minute. */
   readonly tokenRequests: number;
 };
 
@@ -76,7 +76,7 @@ function addBrowserRoutes(app: FastifyInstance, forward: Handler, perMinute: num
   const config = { rateLimit: { max: perMinute, timeWindow: '1 minute' } };
   app.get(PATHS.authorization, { config }, forward);
   app.post(PATHS.authorization, repeatAsGet(PATHS.authorization));
-  // Not an empty uid: oidc-provider treats a trailing slash as the endpoint itself, which would bypass the limit and rewriting.
+  // The uid must not be empty: oidc-provider treats a trailing slash as the endpoint itself, which would bypass limit and rewriting.
   app.get(`${PATHS.authorization}/:uid(^[\\w-]+$)`, forward);
 
   app.get(PATHS.logout, { config }, forward);
@@ -115,7 +115,7 @@ async function forwardTo(
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value);
   await handle(rewritten, reply.raw);
-  // Only now: the request deadline must still be able to answer a request that takes too long.
+  // Not earlier, so that the request deadline can still answer a request that takes too long.
   reply.hijack();
 }
 

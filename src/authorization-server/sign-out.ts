@@ -9,10 +9,9 @@ type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
 const CONFIRM = `${PATHS.logout}/confirm`;
 
 /**
- * Corrects oidc-provider's answer at the sign-out endpoints. With no user signed in, oidc-provider would start a session only for a form
- * that ends it: one more record per call. Such a session is not stored (`oidc-adapter.ts`), so this answers as if the form had been sent.
- * If that leads to an app, a page asks first. Otherwise an attacker could register a client and use our address as an open redirector
- * (RFC 9700, 4.11.2).
+ * Corrects oidc-provider's answer at the sign-out endpoints. With no user signed in, oidc-provider starts a session only to show the form
+ * that ends it. Such a session is not stored (`oidc-adapter.ts`), so this answers as if the form had been sent. If that leads to an app, a
+ * page asks first. Otherwise an attacker could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
  */
 export function answerSignOutOfNobody(ctx: Answered): void {
   if (ctx.oidc?.session?.accountId !== undefined) return;

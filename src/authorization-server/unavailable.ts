@@ -7,8 +7,8 @@ import { unavailablePage } from './pages.ts';
 export function sendUnavailable(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.log.warn({ err: error, reqId: request.id }, 'unavailable');
   reply.header('retry-after', RETRY_AFTER_SECONDS);
-  const told = publicMessageOf(error);
+  const message = publicMessageOf(error);
   if (request.headers.accept?.includes('text/html') === true)
-    return sendPage(reply, 503, unavailablePage(told, error instanceof OutcomeUnknown));
-  return reply.code(503).send({ error: 'temporarily_unavailable', error_description: told });
+    return sendPage(reply, 503, unavailablePage(message, error instanceof OutcomeUnknown));
+  return reply.code(503).send({ error: 'temporarily_unavailable', error_description: message });
 }
