@@ -37,7 +37,7 @@ type TokenModel = 'AccessToken' | 'ClientCredentials';
 /** Loaded for the first token, to keep the start short. */
 const jose = loadOnce(() => import('jose'));
 
-/** A signature is verified once, then cached until the token expires. */
+/** How many verified tokens are cached, each until it expires. */
 const MAX_CACHED_TOKENS = 10_000;
 
 type Signed = {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { inRounds } from '../runtime/rounds.ts';
 
-/** Sources of changes that may not be in the log yet. */
+/** Users, grants and clients: their records may hold changes that are not in the log yet. */
 export type Changing = readonly { finishChanges(): Promise<void> }[];
 
 /** Interval between two runs, in milliseconds. The first run comes after it too, so the start does not wait. */

@@ -19,7 +19,7 @@ const KEPT_AFTER_SIGNING_MS = 24 * HOUR_MS;
 
 type SigningKey = { readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK };
 
-/** The keys at one moment. The first one signs; the others are older ones that still verify, or will sign later. */
+/** The keys at one moment. The first one signs; the others will sign later, or are older ones that still verify. */
 export type KeySet = {
   /** Differs whenever the keys or their order differ. */
   readonly id: string;
@@ -43,7 +43,8 @@ const generateKeyPair = promisify(generate);
 export type SigningKeys = Awaited<ReturnType<typeof createSigningKeys>>;
 
 /**
- * The keys that sign tokens, sealed in the document store. The first process to start creates one: `current` waits for it, and fails if it could not be made.
+ * The keys that sign tokens, sealed in the document store. The first process to start creates one in the background. `current` waits for
+ * it, and fails if it could not be created.
  */
 export async function createSigningKeys(deps: { documents: DocumentStore; secretKey: SecretKey; clock: Clock }) {
   const { secretKey, clock } = deps;

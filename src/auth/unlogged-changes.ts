@@ -91,7 +91,7 @@ export function createRecorder<D extends WithUnlogged>(deps: {
       try {
         for (const { change, context } of unlogged) await log.record(change, context);
       } catch (error) {
-        logger.error({ err: error, key }, 'The log cannot be told of a change that was made; it is told later');
+        logger.error({ err: error, key }, 'A change could not be appended to the log; trying again');
         if (unsettled.length > 0) await update(key, unlogged, (each) => ({ ...each, isSettled: true }));
         return;
       }
@@ -103,7 +103,7 @@ export function createRecorder<D extends WithUnlogged>(deps: {
 
   return {
     finish,
-    /** The same for every record: finishes changes of processes that died or could not reach the log. */
+    /** Does the same for every record: finishes changes of processes that died or could not reach the log. */
     async finishAll(): Promise<void> {
       const keys = await Array.fromAsync(records.find(deps.unlogged()), ({ key }) => key);
       const failures: unknown[] = [];

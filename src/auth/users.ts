@@ -87,7 +87,7 @@ export async function createUsers(deps: {
     },
   });
 
-  /** Changes a user, unless there are no changes; retries if another write came in between. Then applies the consequences. */
+  /** Changes a user and applies the consequences. Retries if another write came in between; writes nothing without changes. */
   async function change(
     id: string,
     next: (user: UserDocument) => Changed | Refusal,
@@ -141,7 +141,7 @@ export async function createUsers(deps: {
       change(id, (user) => withoutAccount(user, account), context),
 
     /**
-     * Also ends the user's sessions, disconnects the user's apps, and leaves nothing of the user in the files, if the engine lets it.
+     * Also ends the user's sessions, disconnects the user's apps, and erases the user from the files, if the engine supports it.
      * @returns false if there was no such user
      */
     async remove(id: string, context: ChangeContext): Promise<boolean> {

@@ -51,23 +51,24 @@ export async function openCredentials(deps: {
   const keys = createLiveStates({
     events,
     evolve: evolveApiKey,
-    async elsewhere(stream, last): Promise<ApiKey | undefined> {
+    async fallback(stream, last): Promise<ApiKey | undefined> {
       if (last !== undefined && revokedHere.has(stream)) return { ...last, revoked: true };
       const hash = last?.hash ?? hashes.get(stream);
       if (hash === undefined) return undefined;
       const shown = await shownKeys.get(hash);
       return shown && keyOf(shown.document, hash, revokedHere.has(stream));
     },
-    worth: ({ revoked }: ApiKey) => (revoked ? 'final' : 'holds'),
+    certainty: ({ revoked }: ApiKey) => (revoked ? 'final' : 'assumed'),
   });
   const webhooks = createLiveStates({
     events,
     evolve: evolveLiveWebhook,
-    async elsewhere(_stream, last): Promise<LiveWebhook | undefined> {
+    async fallback(_stream, last): Promise<LiveWebhook | undefined> {
       const shown = last && (await shownWebhooks.get(last.webhookId));
       return shown && { ...last, status: shown.document.status };
     },
-    worth: ({ status }: LiveWebhook) => (status === 'removed' ? 'final' : status === 'enabled' ? 'holds' : 'unsure'),
+    certainty: ({ status }: LiveWebhook) =>
+      status === 'removed' ? 'final' : status === 'enabled' ? 'assumed' : 'unsure',
   });
   const key = (id: string) => keys.get(streamOf.apiKey(id));
 

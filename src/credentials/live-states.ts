@@ -7,7 +7,7 @@ import { within } from '../runtime/within.ts';
 
 /** The maximum age of a cached state. */
 const FRESH_MS = 1_000;
-/** How long a read of the log may take. With {@link FRESH_MS}, a revoked credential stops within 2 s. */
+/** How long a read of the log may take. Concurrent calls share a read, so this also limits the age of its state. */
 const READ_WITHIN_MS = 1_500;
 const CACHED_STREAMS = 10_000;
 
@@ -36,11 +36,11 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
   readonly events: Pick<EventStore, 'readStream' | 'outage'>;
   readonly evolve: (state: S | undefined, event: Recorded<E>) => S | undefined;
   /** The state of a stream from another source, used during an outage of the log. */
-  readonly elsewhere: (stream: string, last: S | undefined) => Promise<S | undefined>;
-  /** The value of a state during an outage of the log: `final` states cannot change any more; others hold or are unsure. */
-  readonly worth: (state: S) => 'final' | 'holds' | 'unsure';
+  readonly fallback: (stream: string, last: S | undefined) => Promise<S | undefined>;
+  /** During an outage of the log, a `final` state takes precedence, `assumed` ones are used, and with an `unsure` one the read fails. */
+  readonly certainty: (state: S) => 'final' | 'assumed' | 'unsure';
 }): LiveStates<S> {
-  const { events, evolve, elsewhere, worth } = deps;
+  const { events, evolve, fallback, certainty } = deps;
   const cached = createLruCache<string, Known<S>>(CACHED_STREAMS);
   const reads = new Map<string, Promise<Known<S>>>();
 
@@ -78,20 +78,20 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return reading;
   }
 
-  /** What is known of a stream while the log is unavailable. A key that ended according to any source has ended. */
+  /** The state of a stream while the log is unavailable. A credential that has ended according to either source has ended. */
   async function lastKnown(stream: string, cause: unknown): Promise<S> {
     const at = performance.now();
     const last = cached.get(stream);
-    const told = await elsewhere(stream, last?.state).catch(() => undefined);
-    const states = [last?.state, told].filter((state) => state !== undefined);
-    const [state] = [...states.filter((each) => worth(each) === 'final'), ...states];
-    if (state === undefined || states.some((each) => worth(each) === 'unsure'))
+    const other = await fallback(stream, last?.state).catch(() => undefined);
+    const states = [last?.state, other].filter((state) => state !== undefined);
+    const [state] = [...states.filter((each) => certainty(each) === 'final'), ...states];
+    if (state === undefined || states.some((each) => certainty(each) === 'unsure'))
       throw new LogUnavailable(`The event log cannot be read: ${stream}`, cause);
     cached.set(stream, { state, revision: state === last?.state ? last.revision : NOTHING.revision, at });
     return state;
   }
 
-  /** The time limit of a read: 0 once the outage has lasted as long as a read may take. */
+  /** The time limit of a read. Not above 0 once the outage has lasted as long as a read may take. */
   function patienceMs(): number {
     const since = events.outage.since();
     return since === undefined ? READ_WITHIN_MS : READ_WITHIN_MS - (performance.now() - since);

@@ -84,7 +84,7 @@ export function guardedConnector({
   };
 }
 
-/** An undici dispatcher that reaches only public addresses, for fetching URLs supplied by strangers. */
+/** An undici dispatcher that reaches only public addresses, for fetching URLs that clients name. */
 export const guardedAgent = (options: GuardOptions): Agent => new Agent({ connect: guardedConnector(options) });
 
 /** Resolves names as the machine does, `/etc/hosts` included. */

@@ -17,7 +17,7 @@ type PersonalCopy = {
 };
 
 /** @param onProgress called from time to time with the number of events examined */
-export type CopyOf = (subject: Subject, onProgress: (looked: number) => void) => Promise<PersonalCopy>;
+export type CopyOf = (subject: Subject, onProgress: (examined: number) => void) => Promise<PersonalCopy>;
 
 /** Events and records handled at once. */
 const PAGE = 200;
@@ -50,11 +50,11 @@ export function createCopyOf(deps: {
 
   return async (subject, onProgress) => {
     const named = namesOf(subject);
-    let looked = 0;
+    let examined = 0;
     async function* concerning(): AsyncGenerator<StoredEvent> {
       for await (const event of events.readAll()) {
-        looked += 1;
-        if (looked % PROGRESS_EVERY === 0) onProgress(looked);
+        examined += 1;
+        if (examined % PROGRESS_EVERY === 0) onProgress(examined);
         if (!named.in({ stream: event.stream, data: event.data, metadata: event.metadata })) continue;
         named.learn(event);
         yield event;

@@ -99,7 +99,7 @@ export function createPersonalData(deps: {
       return createHmac('sha256', derivedKey(key, purposes.requestFingerprints)).update(request).digest('base64url');
     },
 
-    /** Seals a copy of a personal text. Keeps nothing if the subject has been forgotten meanwhile. */
+    /** Seals a copy of a personal text. Returns {@link ERASED} if the subject has been forgotten meanwhile. */
     async sealText(subject: Subject, of: string, field: string, text: string): Promise<PersonalText> {
       const key = await keys.forSealing(subject);
       return key === 'forgotten' ? ERASED : sealedText(key, subject, of, field, text);

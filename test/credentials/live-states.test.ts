@@ -23,8 +23,8 @@ test('a read that began before a stream was forgotten does not bring the old sta
       },
     },
     evolve: (_, event) => event.type,
-    elsewhere: async () => undefined,
-    worth: () => 'unsure',
+    fallback: async () => undefined,
+    certainty: () => 'unsure',
   });
 
   append('WebhookRegistered');
@@ -54,8 +54,8 @@ test('an event of a newer release may end a credential, so the earlier state doe
       },
     },
     evolve: (_, event) => event.type,
-    elsewhere: async () => undefined,
-    worth: () => 'holds',
+    fallback: async () => undefined,
+    certainty: () => 'assumed',
   });
   append('WebhookRegistered');
   expect(await states.get('webhook-1')).toBe('WebhookRegistered');
