@@ -69,7 +69,8 @@ const SECRET_KEY_FILE = 'secret.key';
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
- * Reads the configuration from the environment. On the embedded engines, creates `DATA_DIR` and the secret key in it.
+ * Reads the configuration from the environment. On the embedded engines, creates `DATA_DIR` and the secret key in it if no setting holds
+ * the key.
  * @throws {ConfigError} for the first setting that is invalid
  */
 export function readConfig(env: Environment): Config {
@@ -158,7 +159,7 @@ const flag = (value: Value, name: string): boolean | undefined =>
     return text === 'false' ? false : undefined;
   });
 
-/** An ISO 8601 duration. A day is 24 hours here; months and years are refused because their length varies. */
+/** An ISO 8601 duration. A day is 24 hours here; weeks, months and years are refused. */
 const milliseconds: Parse<number> = (text) => {
   try {
     return Temporal.Duration.from(text).total('milliseconds');
@@ -224,7 +225,7 @@ function roles(text: string | undefined): ReadonlySet<Role> {
   return new Set(named as Role[]);
 }
 
-/** The file of the secret key; undefined if a setting holds the key. */
+/** The file of the secret key; undefined if a setting holds the key, or an engine is external. */
 export function secretKeyFile(env: Environment): string | undefined {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
   if (['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'].some(isSet)) return undefined;
@@ -254,7 +255,7 @@ function keyIn(text: string, setting: 'SECRET_KEY' | 'SECRET_KEYS'): Buffer {
   return key;
 }
 
-/** 32 bytes in base64 or hex. The embedded engines generate one when it is absent and keep it in `DATA_DIR`, mode 0600. */
+/** The key in `SECRET_KEY`. Without it, the embedded engines use the one in `DATA_DIR`, which is created with mode 0600. */
 function secretKey(text: string | undefined, embedded: boolean, dataDir: string): Buffer {
   if (text !== undefined) return keyIn(text, 'SECRET_KEY');
   if (!embedded)

@@ -11,8 +11,8 @@ const CHECK_EVERY_MS = 5_000;
 export type ClockWatch = Awaited<ReturnType<typeof openClockWatch>>;
 
 /**
- * Whether the clock of this machine can be trusted (docs/decisions/time.md). The comparison ignores `CLOCK_SHIFT`.
- * @param deps.clockShift the shift of this process, in milliseconds; stored, because its events lie ahead
+ * Checks whether the clock of this machine can be trusted (docs/decisions/time.md). The comparison ignores `CLOCK_SHIFT`.
+ * @param deps.clockShift the shift of this process, in milliseconds; a forward one is stored, because its events are ahead of the clock
  */
 export async function openClockWatch(deps: {
   readonly events: OperatedEventStore;
@@ -61,8 +61,8 @@ export async function openClockWatch(deps: {
   }
 
   /**
-   * Checks the clock. Resolves to a sentence with the problem, if there is one. Checks run one after another and are never shared, because each caller
-   * needs a result from after its call.
+   * Checks the clock. Resolves to a sentence with the problem, if there is one. Checks run one after another and are never shared, because
+   * each caller needs a result from after its call.
    */
   function check(): Promise<string | undefined> {
     const next = checking.then(checkNow);

@@ -26,8 +26,8 @@ const KEY = 'machine';
 const IF_RIGHT = 'If it is right now, run: venue clock accept';
 
 /**
- * Judges a clock without another one to compare it with. No event may be ahead of it when it is first trusted. From then on it must
- * keep pace with the steady clock while the machine runs, across restarts of the service.
+ * Checks the clock without another one to compare it with. The last event must not be ahead of it when it is first trusted. From then on
+ * it must keep pace with the steady clock while the machine runs, across restarts of the service.
  */
 export async function openMachineClock(deps: {
   readonly documents: DocumentStore;
@@ -37,7 +37,7 @@ export async function openMachineClock(deps: {
 }) {
   const { events, wall, steady } = deps;
   const records = await deps.documents.open(COLLECTION);
-  /** The state that this process trusts; undefined until the clock has been trusted. */
+  /** The offset that this process trusts; undefined until the clock has been trusted. */
   let trusted: { readonly offset: number; readonly accepted: string | undefined } | undefined;
 
   async function change(fields: ClockRecord): Promise<void> {

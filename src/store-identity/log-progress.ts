@@ -33,7 +33,7 @@ export async function compareWithLog(
   await progress.update(KEY, (now) => ((now?.position ?? LOG_START) >= end ? undefined : { position: end }));
 }
 
-/** Lets the next comparison begin at the start of the log, which may have been replaced. */
+/** The next comparison then begins at the start of the log, which may have been replaced. */
 export async function forgetProgress(documents: Pick<DocumentStore, 'open'>, record: ProgressRecord): Promise<void> {
   await (await documents.open(record)).delete(KEY);
 }

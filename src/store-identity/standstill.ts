@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { MEMORY_KEY, memoryOfRecords, RECORDS_MEMORY, type RecordsMemory, type Standstill } from './store-memory.ts';
 
-/** A sentence without its full stop that ends with the command to run. */
+/** A sentence without its full stop, with the command to run. */
 export function standstillProblem(
   { kind }: Pick<Standstill, 'kind'>,
   { log, records }: { log: string; records: string },

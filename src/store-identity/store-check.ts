@@ -33,7 +33,7 @@ export type CheckDeps = {
   readonly documents: DocumentStore;
   readonly secretKey: SecretKey;
   readonly locations: StoreLocations;
-  /** The positions of the read models; absent for a log with positions after its last event. */
+  /** The positions of the read models; absent for EventStoreDB, where they may lie after the last event of the service. */
   readonly shownPositions?: () => Promise<readonly Position[]>;
   /** How long a seen event may be missing, because a node lags. 0 for an embedded log. */
   readonly settleMs: number;
@@ -130,7 +130,8 @@ async function missingOf({ events, settleMs }: CheckDeps, { seen }: StoreMemory)
 }
 
 /**
- * The position of read models that are ahead of the log's end. More precise than the stored event, because they follow every event.
+ * Describes a position of a read model beyond the log's end. This finds more than the stored event does, because read models follow every
+ * event.
  */
 async function missingOfShown({ events, shownPositions }: CheckDeps): Promise<string | undefined> {
   const shown = (await shownPositions?.()) ?? [];
@@ -140,7 +141,7 @@ async function missingOfShown({ events, shownPositions }: CheckDeps): Promise<st
   return beyond === undefined ? undefined : `event at position ${beyond}`;
 }
 
-/** Looks repeatedly until what is found is good, or the time is over. @returns what was found last */
+/** Calls `find` until its result is good, or the time is over. @returns the last result */
 async function settled<T>(find: () => Promise<T>, isGood: (found: T) => boolean, withinMs: number): Promise<T> {
   const giveUpAt = performance.now() + withinMs;
   for (;;) {

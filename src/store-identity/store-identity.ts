@@ -26,7 +26,7 @@ export type IdentityDeps = CheckDeps & {
 
 export type StoreIdentity = Awaited<ReturnType<typeof openStoreIdentity>>;
 
-/** Whether log, records and read models belong together (docs/decisions/stores.md). */
+/** Checks whether log, records and read models belong together, and remembers the last seen event (docs/decisions/stores.md). */
 export async function openStoreIdentity(deps: IdentityDeps) {
   const { events, documents, secretKey, clock, locations, logger } = deps;
   const records = await documents.open(RECORDS_MEMORY);
@@ -88,7 +88,7 @@ export async function openStoreIdentity(deps: IdentityDeps) {
     logId: (): Promise<string> => ensureLogId(events, clock),
 
     /**
-     * Stores the last seen event regularly, in the background.
+     * Stores the last seen event and the positions of the groups regularly, in the background.
      * @param onFenced called with a sentence if another process has fenced the store while this one was suspended
      */
     start(onFenced: (problem: string) => void): void {
@@ -96,12 +96,12 @@ export async function openStoreIdentity(deps: IdentityDeps) {
       remembering = inRounds(STORE_EVERY_MS, stopping.signal, round);
     },
 
-    /** Stores it a last time. */
+    /** Stores the last seen event and the positions of the groups once more. */
     async stop(): Promise<void> {
       stopping.abort();
-      // A store that does not answer must not keep the process from stopping.
       notedAt = Number.NEGATIVE_INFINITY;
       const last = remembering.then(remember).catch(() => {});
+      // A store that does not answer must not keep the process from stopping.
       await Promise.race([last, delay(FINAL_WRITE_WITHIN_MS, undefined, { ref: false })]);
     },
   };

@@ -9,7 +9,7 @@ import { STORE_FORMAT } from './store-format.ts';
 export type SeenEvent = Pick<StoredEvent, 'position' | 'stream' | 'revision'> & { readonly eventId: string };
 
 /**
- * Why no process may start on a store: a restore or an import of this copy is incomplete, or the store was fenced after an export.
+ * Why no process may start on a store: a restore or an import of this copy is incomplete, or the store was fenced for an export.
  */
 export type Standstill = { readonly kind: 'restore' | 'import'; readonly copy: string } | { readonly kind: 'fence' };
 
@@ -26,7 +26,7 @@ export type RecordsMemory = StoreMemory & {
   /** A value sealed with the store's secret key, to detect a wrong key. */
   readonly probe: string;
   /**
-   * Positions of the consumer groups from before these records were written. The records show everything up to there as handled.
+   * Earlier positions of the consumer groups. The records show every event up to there as handled.
    */
   readonly groups?: { readonly [group: string]: Position };
   /** Why no process may start on the store; normally absent. */
