@@ -32,17 +32,17 @@ export type LogCheck = {
   /** The last of them. */
   readonly confirmedUpTo: number;
   readonly root: Hash;
-  /** None if nothing is wrong. */
+  /** Empty if nothing is wrong. */
   readonly findings: readonly Finding[];
 };
 
 /** Events per progress report. */
-const TELL_EVERY = 1_000;
+const PROGRESS_EVERY = 1_000;
 
 /**
  * Recomputes the tree of a log from its events, and compares it with checkpoints, kept events and the stored tree.
  * @param deps.events all events in log order
- * @param deps.checkpoints of this log, in any order
+ * @param deps.checkpoints checkpoints of this log, in any order
  * @param deps.kept kept hashes of the events, each from the first event on
  * @param deps.tile the tiles in the store
  */
@@ -79,7 +79,7 @@ export async function checkLog(deps: {
     for (const each of kept) await each.pass(tree.size(), hash, event);
     for (const tile of tree.add(hash)) await tiles.compare(tile);
     await passCheckpoints();
-    if (tree.size() % TELL_EVERY === 0) deps.onProgress?.({ done: tree.size() });
+    if (tree.size() % PROGRESS_EVERY === 0) deps.onProgress?.({ done: tree.size() });
   }
   for (const tile of tree.unfinished()) await tiles.compare(tile);
   for (const each of kept) await each.end(tree.size());

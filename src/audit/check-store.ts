@@ -16,7 +16,10 @@ export type StoreCheck = LogCheck & {
   readonly sealed: number;
   /** Problems of the store's own seals. */
   readonly problems: readonly string[];
-  /** Growth proof from the newest kept checkpoint. Absent if there is a problem, or the store has no newer checkpoint. */
+  /**
+   * Growth proof from the largest kept checkpoint that is not larger than the store's newest one. Absent if there is none, or if there is a
+   * problem.
+   */
   readonly consistency?: Consistency;
 };
 
@@ -24,7 +27,7 @@ export type StoreCheck = LogCheck & {
  * Recomputes the tree of a store's log, and compares it with kept checkpoints and exports. Needs no secret, changes nothing, and may run
  * while the service runs.
  * @param deps.seals whether to compare it with the store's own checkpoints and hashes too
- * @param deps.checkpoints that were kept elsewhere
+ * @param deps.checkpoints checkpoints that were kept elsewhere
  */
 export async function checkStore(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
@@ -35,7 +38,7 @@ export async function checkStore(deps: {
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
 }): Promise<StoreCheck> {
   const records = await openSealRecords(deps.documents);
-  // Read the log after the checkpoints: it only grows.
+  // Read the log after the checkpoints, so that it has all events that they seal.
   const own = await checkpointsOf(records);
   const sealed = own.checkpoints.at(-1)?.size ?? 0;
   const total = Math.max(sealed, ...deps.checkpoints.map(({ size }) => size));

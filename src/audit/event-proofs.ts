@@ -30,7 +30,7 @@ type ProofDeps = {
 
 /**
  * Proves that events are in the log, as of a checkpoint.
- * @param wanted events that it seals
+ * @param wanted events that the checkpoint seals
  * @throws if the stored tree does not lead from one of them to the checkpoint
  */
 export async function proveEvents(
@@ -57,7 +57,7 @@ export async function proveEvents(
   return { checkpoint: head.note, events: proved };
 }
 
-/** How many of the events, which are in log order, a checkpoint seals. */
+/** How many of the events a checkpoint seals. */
 export async function countSealed(
   { events }: Pick<ProofDeps, 'events'>,
   head: SealRecord | undefined,
@@ -67,7 +67,7 @@ export async function countSealed(
   return last === undefined ? 0 : all.filter(({ position }) => position <= last.position).length;
 }
 
-/** The index of a sealed event, found by the first events of the tiles, because positions do not count events. */
+/** The index of a sealed event. Searched by the first events of the tiles, because positions do not count events. */
 async function indexOf(
   event: StoredEvent,
   head: SealRecord,
@@ -104,7 +104,7 @@ export function checkProofs(proofs: EventProofs, key: VerifierKey): Checkpoint |
   for (const { index, event, proof } of proofs.events) {
     const hashes = proof.map(fromBase64).filter((hash) => hash !== undefined);
     const leaf = hashOfForm(event);
-    // Text that is not Unicode has no UTF-8 bytes: different text would be hashed.
+    // A text with half a surrogate pair has no UTF-8 form: another text would be hashed.
     if (
       !event.isWellFormed() ||
       hashes.length !== proof.length ||

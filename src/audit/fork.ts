@@ -28,8 +28,8 @@ export type Fork = {
 };
 
 /**
- * Gives the log of a restored store a new origin and key, unless it begins with the newest checkpoint known outside of the store, because
- * one key must not sign two histories (docs/decisions/seals.md). Can be repeated.
+ * Gives the log of a restored store a new origin and key, unless checkpoints are known outside of the store and the log begins with each
+ * of them: one key must not sign two histories (docs/decisions/seals.md). Can be repeated.
  * @returns undefined if the log keeps its origin
  * @throws {UnusableCheckpoints} if the file that the operator named cannot be used
  */
@@ -46,7 +46,7 @@ export async function forkUnlessContinued(deps: {
   const log = await checkLog({ events: portableEvents(events), checkpoints: known });
   if (known.length > 0 && log.findings.length === 0) return undefined;
 
-  // The former key signed these, or they were sent under its origin. The next seal starts a new tree.
+  // These belong to the former origin. The next seal starts a new tree.
   for (const name of SEALS_OF_AN_ORIGIN) await documents.drop(name);
   const origin = `${originOf(logId)}/${randomUUID()}`;
   const note = await replaceSealKey(await openSealRecords(documents), { origin, secretKey }, (key) => {

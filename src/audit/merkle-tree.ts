@@ -59,7 +59,7 @@ export async function consistencyProof(from: number, size: number, read: ReadNod
   return proof.reverse();
 }
 
-/** Whether a leaf stands at an index of the tree with this root (RFC 9162, section 2.1.3.2). Refuses what is no size, index or hash. */
+/** Whether a leaf stands at an index of the tree with this root (RFC 9162, section 2.1.3.2). False for an invalid size, index or hash. */
 export function isIncluded(claim: {
   readonly leaf: Hash;
   readonly index: number;
@@ -85,7 +85,7 @@ export function isIncluded(claim: {
 
 /**
  * Whether the larger tree begins with the smaller one (RFC 9162, section 2.1.4.2). Every tree begins with an empty one, and a tree of
- * the same size has to be the same. Refuses what is no size or hash.
+ * the same size has to be the same. False for an invalid size or hash.
  */
 export function isConsistent(claim: {
   readonly from: { readonly size: number; readonly root: Hash };

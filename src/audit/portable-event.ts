@@ -22,11 +22,10 @@ export async function* portableEvents(events: Pick<EventStore, 'readAll'>): Asyn
 }
 
 /**
- * The one text of an event, or of another JSON object: its canonical JSON (RFC 8785), on one line. Two have the same text only if they are the same.
+ * The canonical JSON (RFC 8785) of an event or of another JSON object, on one line. Only equal objects have the same text.
  *
- * Of an object that RFC 8785 refuses, the form goes on where the RFC stops: half of a surrogate pair is written as the escape
- * `\ud800` to `\udfff` in lower case, and a number that is too large for a double, which reads as infinite, as `1e999` or
- * `-1e999`. The RFC writes neither. Reading the text gives the event back.
+ * Two kinds of values that the RFC refuses are written too: half of a surrogate pair as its escape `\ud800` to `\udfff` in lower case, and
+ * a number that is too large for a double, and so was read as infinite, as `1e999` or `-1e999`. Parsing the text gives the object back.
  */
 export function canonicalForm(object: JsonObject): string {
   let written = '';
@@ -72,7 +71,7 @@ function scalar(value: Exclude<Json, object>): string {
 /** The hash of an event as a leaf of the Merkle tree (RFC 6962, section 2.1): SHA-256 of a zero byte and its canonical form. */
 export const leafHash = (event: PortableEvent): Buffer => hashOfForm(canonicalForm(event));
 
-/** The same of an event's canonical form. */
+/** {@link leafHash}, given the canonical form. */
 export const hashOfForm = (form: string): Buffer => createHash('sha256').update(LEAF).update(form, 'utf8').digest();
 
 const LEAF = Buffer.of(0);

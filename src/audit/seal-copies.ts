@@ -29,7 +29,7 @@ const ANSWERS_WITHIN_MS = 10_000;
  */
 export function createSealWebhook(deps: { readonly url: string; readonly records: SealRecords }): SealCopy {
   const { url, records } = deps;
-  // Key by a digest of the URL: a URL may hold a password, and a new receiver starts from the beginning.
+  // A digest, because a URL may hold a password. A new receiver gets its own key, and so starts with the newest checkpoint.
   const receiver = createHash('sha256').update(url).digest('base64url');
 
   async function send(note: string): Promise<void> {
@@ -96,7 +96,7 @@ export function createSealFile(deps: {
       (found) => found.size,
       () => undefined,
     );
-    if (known === undefined || known.end !== size) known = await hold(origin);
+    if (known === undefined || known.end !== size) known = await readHeld(origin);
     return known;
   }
 
@@ -104,20 +104,18 @@ export function createSealFile(deps: {
     return Buffer.concat(await Array.fromAsync(createReadStream(file, { start }))).toString();
   }
 
-  async function hold(origin: string): Promise<Held> {
+  async function readHeld(origin: string): Promise<Held> {
     let held: Held = { size: 0, leaves: 0, end: 0 };
     let leaves = 0;
     try {
       for await (const item of readSealFile(createReadStream(file))) {
         if ('leaf' in item) leaves += 1;
-        else {
-          held = { note: item.note, size: Number(item.note.split('\n')[1]), leaves, end: item.end };
-        }
+        else held = { note: item.note, size: Number(item.note.split('\n')[1]), leaves, end: item.end };
       }
     } catch (error) {
       if (isMissing(error)) return held;
       if (!(error instanceof UnreadableSealFile)) throw error;
-      // Rewrite a checkpoint left unfinished by an earlier write. Other content belongs to another writer.
+      // An interrupted write left an unfinished checkpoint, which the next write replaces. Anything else belongs to another writer.
       if (!error.isCut || !isBegun(await textFrom(held.end), origin))
         throw new Error(`${file} holds something other than checkpoints: ${error.message}`);
     }

@@ -13,7 +13,7 @@ type KeyRecords = Pick<SealRecords, 'key'>;
 /** The origin of the log in its checkpoints, which distinguishes stores. A move keeps it. */
 export const originOf = (logId: string): string => `venue-booking-service/${logId}`;
 
-/** Whether a key signs the checkpoints of a log, now or before a restore, by its name. */
+/** Whether the name of a key is an origin of the log, now or before a restore. */
 export const isKeyOf = ({ name }: VerifierKey, logId: string): boolean =>
   name === originOf(logId) || name.startsWith(`${originOf(logId)}/`);
 
@@ -40,7 +40,7 @@ export async function storedSealKey(records: KeyRecords, secretKey: SecretKey): 
 
 /**
  * Replaces the stored key, which is lost.
- * @param noteOf makes the note of the fork, which is kept
+ * @param noteOf makes the note of the fork, which is stored with the new key
  */
 export async function replaceSealKey(
   records: KeyRecords,

@@ -15,8 +15,8 @@ const KEEP_AT_ONCE = 64;
 /** Yields to other work of the thread, such as projections, after this many events: about 2 ms. */
 const TURN = 64;
 /** Events per progress report. */
-const TELL_EVERY = 1_000;
-/** Maximum events between two checkpoints, so that sealing a long log can resume. */
+const PROGRESS_EVERY = 1_000;
+/** Maximum events between two checkpoints, so that sealing a long log can resume. More only to reach the checkpoint in `SEAL_FILE`. */
 export const EVENTS_PER_CHECKPOINT = 100_000;
 
 type SealDeps = {
@@ -39,8 +39,8 @@ class Unsealable extends NotAsSealed {
 }
 
 /**
- * Seals the events that have been appended since the last checkpoint, at most {@link EVENTS_PER_CHECKPOINT} of them, from what is kept
- * of the tree (docs/decisions/seals.md). Several processes may do it at the same time: the log has one order, so they write the same.
+ * Seals the events that have been appended since the last checkpoint, at most {@link EVENTS_PER_CHECKPOINT} of them, by continuing the
+ * stored tree (docs/decisions/seals.md). Several processes may do it at the same time: the log has one order, so they write the same.
  * @returns the checkpoint that was written; undefined if nothing has been appended
  * @throws {Unsealable} if the log or the stored tree contradicts the last checkpoint or `SEAL_FILE`
  */
@@ -51,7 +51,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
   const limit = Math.max(EVENTS_PER_CHECKPOINT, (kept?.size ?? 0) - tree.size());
   const after = head === undefined ? LOG_START : await positionOf(events, head.last);
   let last: EventName | undefined;
-  /** The events of the first leaves of the tiles that are not kept yet. */
+  /** The events of the first leaves of new tiles, by the index of the tile. */
   const firsts = new Map<number, EventName>();
   let full: Tile[] = [];
   const keep = async (tiles: readonly Tile[]) => {
@@ -64,7 +64,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     last = { stream: event.stream, revision: event.revision, eventId: event.id };
     if (tree.size() % TILE_WIDTH === 0) firsts.set(tree.size() / TILE_WIDTH, last);
     full.push(...tree.add(leafHash(portableEvent(event))));
-    if (tree.size() % TELL_EVERY === 0) onProgress?.({ done: tree.size() });
+    if (tree.size() % PROGRESS_EVERY === 0) onProgress?.({ done: tree.size() });
     if (tree.size() % TURN === 0) await nextTurn();
     if (full.length < KEEP_AT_ONCE) continue;
     await keep(full);
@@ -114,7 +114,7 @@ async function positionOf(events: SealDeps['events'], { stream, revision, eventI
   throw new Unsealable(`The log does not hold event ${eventId}, revision ${revision} of ${stream}, which was sealed`);
 }
 
-/** An event by its place in its stream. */
+/** The event at a revision of a stream. */
 export async function eventAt(
   events: Pick<EventStore, 'readStream'>,
   { stream, revision }: Pick<EventName, 'stream' | 'revision'>,

@@ -1,5 +1,6 @@
 import type { Collection, DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { defined } from '../domain/defined.ts';
 import { HASH_BYTES, type Hash } from './merkle-tree.ts';
 import type { Tile } from './tree-tiles.ts';
 
@@ -37,7 +38,7 @@ export type SealKeyRecord = {
 /** The size of the last checkpoint sent to a receiver. */
 type SentRecord = { readonly size: number };
 
-// None holds a position, so they move to other engines unchanged. A move that leaves some behind ends the seals of the store.
+// None holds a position, so they move to other engines unchanged. A move must include all: without its tiles, a log cannot be sealed.
 const SEALS: Collection<SealRecord> = { name: 'seals', kind: 'record', indexes: [{ fields: ['size'] }] };
 const SEAL_TILES: Collection<TileRecord> = { name: 'sealTiles', kind: 'record', indexes: [] };
 export const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'record', indexes: [] };
@@ -70,10 +71,9 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>) {
     const key = tileKey(level, index);
     const bytes = Buffer.concat(hashes);
     await tiles.update(key, (stored) => {
-      // Another process is ahead.
+      // The same, or another process is ahead.
       if (bytesIn(stored).subarray(0, bytes.length).equals(bytes)) return undefined;
-      const since = first ?? stored?.first;
-      return { hashes: bytes.toString('base64'), ...(since !== undefined && { first: since }) };
+      return { hashes: bytes.toString('base64'), ...defined({ first: first ?? stored?.first }) };
     });
   }
 

@@ -62,7 +62,7 @@ export async function openSealing(deps: SealingDeps) {
       const key = await obtainSealKey(records, deps);
       const newest = await kept?.newest(key);
       let head = await records.head();
-      // Only a long log takes several steps. Events appended meanwhile wait for the next seal, so that a busy store ends.
+      // Only a long log takes several steps. Events appended meanwhile wait for the next seal, so that the loop ends on a busy store.
       for (let isWhole = false; !isWhole; ) {
         options.signal?.throwIfAborted();
         if (!lease.isHeld()) throw new Error('Another process has taken over sealing');

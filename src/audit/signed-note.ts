@@ -19,12 +19,12 @@ export type Problem = { readonly problem: string };
 
 const ED25519 = Buffer.of(1);
 const KEY_ID_BYTES = 4;
-/** As many as the implementation in Go accepts, and as long a note. */
+/** The limits of the implementation in Go. */
 const MAX_SIGNATURES = 100;
 const MAX_LENGTH = 1_000_000;
 
 /**
- * A key that signs.
+ * The key that signs under a name.
  * @param privateKey an Ed25519 key as a JWK
  * @throws {TypeError} for an invalid key name
  */
@@ -35,7 +35,7 @@ export function signerKey(name: string, privateKey: JsonWebKeyInput['key']): Sig
   return { name, id: keyId(name, encoded(publicKey)), publicKey, privateKey: key };
 }
 
-/** How a key is published, and pinned by those who check: `name+id+key`, as in the package `note` of Go. */
+/** The text in which a key is published and pinned: `name+id+key`, as in the package `note` of Go. */
 export const verifierKeyText = ({ name, id, publicKey }: VerifierKey): string =>
   `${name}+${id.toString('hex')}+${encoded(publicKey).toString('base64')}`;
 
@@ -63,8 +63,8 @@ export function signNote(text: string, ...keys: readonly SignerKey[]): string {
 }
 
 /**
- * The text of a note that is signed with the key. Signatures of other keys, such as those of witnesses, are passed over.
- * @returns a problem if it is no note, the key has not signed it, or what claims to be a signature of the key is none
+ * The text of a note that is signed with the key. Signatures of other keys, such as those of witnesses, are ignored.
+ * @returns a problem if it is no note, the key has not signed it, or a signature in the name of the key is invalid
  */
 export function openNote(note: string, key: VerifierKey): { readonly text: string } | Problem {
   const noNote = { problem: 'is not a signed note (https://c2sp.org/signed-note)' };
@@ -88,7 +88,7 @@ export function openNote(note: string, key: VerifierKey): { readonly text: strin
   return isSigned ? { text } : { problem: `is not signed with the key ${key.name}+${key.id.toString('hex')}` };
 }
 
-/** Decodes what an encoder writes, and nothing else: no other letters, no missing padding, no bits left over. */
+/** Decodes strict base64. @returns undefined for other letters, missing padding or leftover bits */
 export function fromBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;
