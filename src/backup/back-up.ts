@@ -28,7 +28,7 @@ import {
 } from './manifest.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
-/** Events per file of the log. An interrupted backup repeats at most one file. */
+/** Events per file of the log. A continued backup repeats only the file that was being written. */
 const EVENTS_PER_FILE = 50_000;
 
 /** The key file of an embedded store, named as in `DATA_DIR`. */
@@ -50,7 +50,7 @@ export type BackUp = {
 
 /**
  * Copies a store that may be in use, or continues an interrupted backup. Notes the positions of the consumer groups, then copies the
- * records, then the log: the backup has every event that a record refers to, and every event that may lack deliveries is handed out again
+ * records, then the log: the backup has every event that a record refers to, and every event that may lack deliveries is handled again
  * (docs/decisions/backups.md). At the end everything is read back and compared.
  * @throws {UnusableCopy} if the folder holds something else, or the backup reads back differently
  */

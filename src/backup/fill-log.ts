@@ -9,8 +9,8 @@ export type FillLog<E extends EventToLoad> = {
   /** In log order. */
   readonly source: AsyncIterable<E>;
   readonly total: number;
-  /** How messages name the log. */
-  readonly place: string;
+  /** The name of the log in messages. */
+  readonly log: string;
   /** Called for every event with its position in the log. */
   readonly stored: (event: E, position: Position) => void;
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
@@ -21,11 +21,11 @@ export type FillLog<E extends EventToLoad> = {
  * @throws {UnusableCopy} if the log holds anything else
  */
 export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<void> {
-  const { events, source, total, place, stored, onProgress } = deps;
+  const { events, source, total, log, stored, onProgress } = deps;
   let done = 0;
   let batch: E[] = [];
-  const there = events.readAll()[Symbol.asyncIterator]();
-  let isEmpty = false;
+  const existing = events.readAll()[Symbol.asyncIterator]();
+  let hasPassedExisting = false;
 
   const flush = async () => {
     const positions = await events.load(batch);
@@ -36,14 +36,14 @@ export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<
   };
 
   for await (const event of source) {
-    const found = isEmpty ? undefined : await there.next();
+    const found = hasPassedExisting ? undefined : await existing.next();
     if (found === undefined || found.done === true) {
-      isEmpty = true;
+      hasPassedExisting = true;
       batch.push(event);
       if (batch.length >= BATCH) await flush();
       continue;
     }
-    if (!isSame(found.value, event)) throw new UnusableCopy(`The event log in ${place} changed meanwhile`);
+    if (!isSame(found.value, event)) throw new UnusableCopy(`The event log in ${log} changed meanwhile`);
     stored(event, found.value.position);
     done += 1;
   }
@@ -51,23 +51,23 @@ export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<
 }
 
 /**
- * Whether a log can be filled from a copy: it is empty, or was being filled from the same copy. Stores nothing.
+ * Checks that a log can be filled from a copy: it is empty, or holds the first events of the copy. Stores nothing.
  * @throws {UnusableCopy} if the log holds anything else
  */
 export async function checkFillable(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly source: AsyncGenerator<EventToLoad>;
-  /** How messages name the log, and the copy. */
-  readonly place: string;
+  /** The names of the log and the copy in messages. */
+  readonly log: string;
   readonly copy: string;
-  /** The advice in that case: a sentence. */
+  /** Advice for when the log holds anything else: a sentence without a full stop. */
   readonly otherwise: string;
 }): Promise<void> {
-  const { events, source, place, copy, otherwise } = deps;
+  const { events, source, log, copy, otherwise } = deps;
   for await (const found of events.readAll()) {
     const { value } = await source.next();
     if (value === undefined || !isSame(found, value))
-      throw new UnusableCopy(`The event log in ${place} holds other events than the ${copy}. ${otherwise}`);
+      throw new UnusableCopy(`The event log in ${log} holds other events than the ${copy}. ${otherwise}`);
   }
   await source.return(undefined);
 }

@@ -31,8 +31,8 @@ export type FinishDeps = {
 };
 
 /**
- * Completes a restored store: sets the consumer groups, skips ids, destroys the keys of forgotten subjects, drops the read models, and
- * records the current state of the log. Can be repeated.
+ * Completes a restored store: forks the log unless it continues its checkpoints, sets the consumer groups, skips ids, destroys the keys of
+ * forgotten subjects, drops the read models, and records the current state of the log. Can be repeated.
  * @returns the fork, if the log has another origin now
  */
 export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<Fork | undefined> {
@@ -54,12 +54,13 @@ async function join(deps: FinishDeps, groups: GroupPositions): Promise<void> {
 }
 
 /**
- * Reconciles log and records that were restored with the engines' own tools. Either may be older than the other.
+ * Reconciles log and records that were restored with the engines' own tools. Either may be older than the other. Cancels pending
+ * deliveries of lost events.
  * @returns deliveries whose events the log lacks, and the fork, if the log has another origin now
  */
 export async function adoptStore(
   deps: FinishDeps & {
-    /** How messages name the parts of the store. */
+    /** The names of the parts of the store in messages. */
     readonly locations: { readonly log: string; readonly records: string };
   },
 ): Promise<{ readonly lost: LostDelivery[]; readonly fork: Fork | undefined }> {
@@ -81,8 +82,8 @@ export async function adoptStore(
 const deliverable = (events: OperatedEventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
 
 /**
- * The lower position of every group: both log and records include everything before it. A group that the records lack started at the
- * position of the others.
+ * The lower position of every group: both log and records include everything before it. A group that the notes lack counts from the lowest
+ * noted position.
  */
 function lowest(ofLog: GroupPositions, noted: GroupPositions | undefined, end: Position): GroupPositions {
   if (noted === undefined) return ofLog;

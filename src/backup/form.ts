@@ -1,6 +1,6 @@
 export const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Of something that can be counted. */
+/** A whole number, not negative. */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 /** The position of an event, on either engine. */

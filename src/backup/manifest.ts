@@ -26,7 +26,7 @@ export type RecordsFile = Lines & { readonly collection: string; readonly ttl?: 
 /** A range of the log. */
 export type LogFile = Lines & { readonly first: Position; readonly last: Position };
 
-/** The progress of the copy. */
+/** A backup as far as it has been written. */
 export type Progress = {
   readonly format: typeof FORMAT;
   /** See {@link STORE_FORMAT}. */
@@ -130,7 +130,7 @@ const isEngines = (value: unknown): boolean =>
   ['embedded', 'EventStoreDB'].some((engine) => engine === value.log) &&
   ['embedded', 'MongoDB'].some((engine) => engine === value.documents);
 
-/** Of a collection, or of a consumer group. */
+/** The name of a collection or of a consumer group. */
 const NAME = /^\w[\w@.-]{0,199}$/;
 
 /** The path follows from the name, so that it cannot lead out of the backup. */

@@ -1,8 +1,8 @@
 import type { Position } from '../event-store/event-store.ts';
 
 /**
- * Maps positions of one log to its copy: to positions there, or to ids of events. Keeps only the requested ones. A position without an
- * event maps like the last event before it.
+ * Maps requested positions of a log to positions in its copy, or to ids of events. A position without an event maps like the last event
+ * before it.
  * @param start the value for a position before the first event
  */
 export function createMovedPositions<To>(wanted: Iterable<Position>, start: To) {
@@ -11,7 +11,7 @@ export function createMovedPositions<To>(wanted: Iterable<Position>, start: To) 
   let next = 0;
   let last = start;
 
-  /** Positions below `limit` have been stored. */
+  /** Maps the requested positions below `limit` to the last event before them. */
   function settle(limit: Position | undefined): void {
     for (;;) {
       const position = sorted[next];
@@ -29,7 +29,7 @@ export function createMovedPositions<To>(wanted: Iterable<Position>, start: To) 
     },
     /** Call after the last event. */
     end: (): void => settle(undefined),
-    /** @returns undefined if it was not asked for */
+    /** @returns undefined if it was not requested */
     of: (position: Position): To | undefined => moved.get(position),
   };
 }

@@ -1,6 +1,7 @@
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
+import { countOf } from './back-up.ts';
 import { eventsOf, recordsOf } from './contents.ts';
 import { type FillLog, fillLog } from './fill-log.ts';
 import { beginFilling, openFilling } from './fill-records.ts';
@@ -11,27 +12,27 @@ type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
   readonly documents: OperatedDocumentStore;
   readonly folder: string;
   readonly manifest: Manifest;
-  /** How messages name the parts of the store. */
+  /** The names of the parts of the store in messages. */
   readonly locations: { readonly log: string; readonly records: string };
 };
 
 /**
  * Restores the log and the records into an empty store, or continues an interrupted restore. No process starts on the store until
- * `settle` has been called.
+ * `finish` has been called.
  * @returns the positions of the consumer groups in the restored log
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   const { events, documents, folder, manifest, locations, onProgress } = deps;
   const { logId, probe, startedAt } = manifest;
-  // The same store may have several backups.
+  // The start time, because a store may have several backups.
   const standstill = { kind: 'restore', copy: `${logId} ${startedAt}` } as const;
   const refusal = `There are records in ${locations.records} already. To replace them, add --overwrite`;
   await beginFilling(documents, { logId, probe, standstill }, refusal);
   const wanted = [...Object.values(manifest.groups), ...(await positionsInRecords(folder, manifest))];
   const positions = createMovedPositions<Position>(wanted, LOG_START);
   await fillLog({
-    ...{ events, source: eventsOf(folder, manifest.log), total: eventsIn(manifest), place: locations.log, onProgress },
+    ...{ events, source: eventsOf(folder, manifest.log), total: countOf(manifest.log), log: locations.log, onProgress },
     stored: (event, position) => positions.stored(event.position, position),
   });
   positions.end();
@@ -40,9 +41,7 @@ export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   return Object.fromEntries(Object.entries(manifest.groups).map(([group, position]) => [group, moved(position)]));
 }
 
-const eventsIn = ({ log }: Manifest): number => log.reduce((sum, { lines }) => sum + lines, 0);
-
-/** Deliveries from the store about to be replaced that the backup lacks, but receivers may have got. */
+/** Deliveries in the store about to be replaced whose events the backup lacks. Receivers may have got them. */
 export const lostSince = (
   documents: Pick<DocumentStore, 'open'>,
   folder: string,
@@ -60,7 +59,7 @@ async function restoreRecords(
   await filling.end();
 }
 
-/** Whether it is a position of EventStoreDB, which assigns new positions to restored events. The embedded log keeps them. */
+/** A position of EventStoreDB, which assigns new positions to restored events. The embedded log keeps them. */
 const POSITION = /^\d{20}-\d{20}$/;
 
 async function positionsInRecords(folder: string, { engines, records }: Manifest): Promise<ReadonlySet<Position>> {

@@ -189,18 +189,18 @@ async function replaceStore(
 }
 
 const fillingOf = (config: Config, dir: string, manifest: Manifest, events: OperatedEventStore) => ({
-  ...{ events, source: eventsOf(dir, manifest.log), place: locationsOf(config).log, copy: 'backup' },
+  ...{ events, source: eventsOf(dir, manifest.log), log: locationsOf(config).log, copy: 'backup' },
   otherwise:
     config.eventStoreUrl === undefined
       ? 'To replace it, add --overwrite'
       : 'EventStoreDB cannot be emptied: name an empty one',
 });
 
-/** Records of the store that are missing from the backup. The log may be damaged. */
+/** Deliveries of the store whose events the backup lacks. Does not open the log, which may be damaged. */
 async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<LostDelivery[]> {
   const documents = await openDocuments(config);
   try {
-    // Its log continues elsewhere. The backup is of the same log.
+    // The log of a fenced store continues elsewhere, so a backup of it must not continue here.
     if (await isFenced(documents)) throw new UnusableCopy(standstillProblem({ kind: 'fence' }, locationsOf(config)));
     return await lostSince(documents, dir, manifest);
   } finally {

@@ -18,7 +18,7 @@ import type { Lines } from './lines.ts';
 import { moves, positionsIn, ttlOf, withoutMachine, withPositions } from './record-kinds.ts';
 
 /** Events per progress report. */
-const TELL_EVERY = 10_000;
+const PROGRESS_EVERY = 10_000;
 
 export type ExportStore = {
   readonly events: Pick<EventStore, 'readAll' | 'readStream' | 'lastEvent'>;
@@ -35,7 +35,7 @@ export type ExportStore = {
 };
 
 /**
- * Writes the events of a log, and the records that belong to them, in a form that is the same on every engine.
+ * Writes the events of a log, and for a full export its groups and records, in a form that is the same on every engine.
  * @throws {UnusableCopy} if an export that is continued is not of this log
  */
 export async function exportStore(deps: ExportStore): Promise<Trailer> {
@@ -45,11 +45,11 @@ export async function exportStore(deps: ExportStore): Promise<Trailer> {
   const written = last === undefined ? LOG_START : await positionOf(events, last);
   const wanted = records === undefined ? [] : await positionsOf(records.documents);
   const named = createMovedPositions<string>(wanted, '');
-  const groups = records?.groups.map((standing) => new GroupsLine(standing)) ?? [];
+  const groups = records?.groups.map((standing) => new LastHandledEvent(standing)) ?? [];
 
   let done = begun?.counts.events ?? 0;
   let passed = 0;
-  // Positions can be replaced once all earlier events have been read.
+  // With records, start at the beginning even to continue: positions in records are replaced by the events there.
   const first = records === undefined ? written : LOG_START;
   for await (const event of eventsOf(events, header, last, first)) {
     if (records !== undefined) {
@@ -62,7 +62,7 @@ export async function exportStore(deps: ExportStore): Promise<Trailer> {
     }
     await lines.add('events', portableEvent(event));
     done += 1;
-    if (done % TELL_EVERY === 0) onProgress({ done });
+    if (done % PROGRESS_EVERY === 0) onProgress({ done });
   }
   if (records === undefined) return lines.end();
   if (passed !== (begun?.counts.events ?? 0)) throw otherLog();
@@ -107,7 +107,7 @@ async function positionOf(events: ExportStore['events'], last: PortableEvent): P
 const otherLog = () => new UnusableCopy('The file holds the beginning of an export of another log; name another file');
 
 /** Finds the last event that a group has handled. */
-class GroupsLine {
+class LastHandledEvent {
   readonly #standing: FanOutStanding;
   readonly #types: readonly string[];
   #lastEvent: string | null = null;

@@ -37,7 +37,7 @@ export type Counts = { readonly events: number; readonly groups: number; readonl
 
 /** The last line. */
 export type Trailer = Counts & {
-  /** Of everything before this line, in hex. */
+  /** The digest of everything before this line, in hex. */
   readonly sha256: string;
 };
 

@@ -23,16 +23,16 @@ export type ImportStore = {
   readonly file: string;
   /** The verified content of the file. */
   readonly whole: WholeExport;
-  /** How messages name the parts of the store. */
+  /** The names of the parts of the store in messages. */
   readonly locations: { readonly log: string; readonly records: string };
-  /** Runs the work that takes longest, and shows its progress. */
+  /** Runs work and shows its progress. Called for filling the log, which takes longest. */
   readonly withProgress: (work: (show: FillLog<PortableEvent>['onProgress']) => Promise<void>) => Promise<void>;
   /** Called with the next step, without a full stop. */
   readonly onStep: (what: string) => void;
 };
 
 /**
- * Whether an export is one of a whole store.
+ * Checks that an export is one of a whole store.
  * @throws {UnusableCopy} if it lacks a part
  */
 export function checkImportable(file: string, { header }: Pick<WholeExport, 'header'>): void {
@@ -57,15 +57,15 @@ export async function importStore(deps: ImportStore): Promise<void> {
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
   if (await isImported(documents, trailer.sha256)) return;
   const otherwise = 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL';
-  await checkFillable({ events, source: eventsIn(file), place: locations.log, copy: 'export', otherwise });
+  await checkFillable({ events, source: eventsIn(file), log: locations.log, copy: 'export', otherwise });
   const refusal = `There are records in ${locations.records} already. ${otherwise}`;
   await beginFilling(documents, { logId, probe, standstill: { kind: 'import', copy: trailer.sha256 } }, refusal);
 
-  const groups = whole.groups.map((line) => new GroupToMake(line));
+  const groups = whole.groups.map((line) => new GroupPosition(line));
   const positions = new Map<string, Position>();
   await withProgress((onProgress) =>
     fillLog<PortableEvent>({
-      ...{ events, source: eventsIn(file), total: trailer.events, place: locations.log, onProgress },
+      ...{ events, source: eventsIn(file), total: trailer.events, log: locations.log, onProgress },
       stored(event, position) {
         if (referredTo.has(event.id)) positions.set(event.id, position);
         for (const group of groups) group.pass(event, position);
@@ -103,28 +103,29 @@ async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string
 }
 
 /** Finds the position for a group: the highest before its first unhandled event. */
-class GroupToMake {
+class GroupPosition {
   readonly name: string;
   readonly #lastEvent: string | null;
   readonly #types: readonly string[];
   #position = LOG_START;
-  #state: 'before' | 'after' | 'over';
+  /** Relative to the last handled event and the first unhandled one. */
+  #state: 'before' | 'between' | 'after';
 
   constructor({ name, lastEvent }: GroupLine) {
     this.name = name;
     this.#lastEvent = lastEvent;
     this.#types = fanOutKinds(name);
-    this.#state = lastEvent === null ? 'after' : 'before';
+    this.#state = lastEvent === null ? 'between' : 'before';
   }
 
   /** Call for every event, in log order. */
   pass({ id, type }: PortableEvent, position: Position): void {
-    if (this.#state === 'after' && this.#types.includes(type)) this.#state = 'over';
-    if (id === this.#lastEvent) this.#state = 'after';
-    if (this.#state === 'after') this.#position = position;
+    if (this.#state === 'between' && this.#types.includes(type)) this.#state = 'after';
+    if (id === this.#lastEvent) this.#state = 'between';
+    if (this.#state === 'between') this.#position = position;
   }
 
-  /** @throws {UnusableCopy} if the event was not among those that were passed */
+  /** @throws {UnusableCopy} if the last handled event was not passed */
   position(): Position {
     if (this.#state === 'before')
       throw new UnusableCopy(
@@ -138,7 +139,7 @@ class GroupToMake {
 async function compareLog(
   events: Pick<EventStore, 'readAll'>,
   { trailer, eventsSha256 }: WholeExport,
-  place: string,
+  log: string,
 ): Promise<void> {
   const hash = createHash('sha256');
   let found = 0;
@@ -148,7 +149,7 @@ async function compareLog(
   }
   if (found !== trailer.events || hash.digest('hex') !== eventsSha256)
     throw new UnusableCopy(
-      `The ${found} events in ${place} are not the ${trailer.events} of the export: it was changed, or another program writes there`,
+      `The ${found} events in ${log} are not the ${trailer.events} of the export: it was changed, or another program writes there`,
     );
 }
 

@@ -17,7 +17,7 @@ export type Lines = ReturnType<typeof createLines>;
 
 /**
  * Writes the lines of an export: buffers, counts and hashes them.
- * @param write resolves when more can be written
+ * @param write resolves when it can be called again
  */
 export function createLines(write: (chunk: Buffer) => Promise<void>, { hash, counts: before }: Written) {
   const counts = { ...before };
@@ -31,7 +31,7 @@ export function createLines(write: (chunk: Buffer) => Promise<void>, { hash, cou
   }
 
   return {
-    /** The first line, unless it has been written. */
+    /** Writes the first line. Not for a continued export, which has it already. */
     begin(header: Extract<Line, { readonly export: unknown }>): void {
       pending += `${canonicalForm(header)}\n`;
     },

@@ -156,7 +156,7 @@ function isLine(value: unknown): value is Line {
   return isObject(value.trailer) && typeof value.trailer.sha256 === 'string';
 }
 
-/** Whether it is the whole last line, without its end. */
+/** Whether a text is the whole last line, which only lacks its line feed. */
 function isTrailer(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

@@ -2,7 +2,7 @@ import type { JsonObject, Position } from '../event-store/event-store.ts';
 
 /** The declaration of a collection of records for a move. */
 type RecordKind = {
-  /** As declared: MongoDB needs it to remove documents that have expired. */
+  /** The field with the expiry, as declared: MongoDB needs it to remove expired documents. */
   readonly ttl?: string;
   /** Fields that hold positions in the log. */
   readonly positions?: readonly string[];
@@ -55,7 +55,7 @@ const kindOf = (collection: string): RecordKind => RECORD_KINDS[collection] ?? {
 export const ttlOf = (collection: string): string | undefined => kindOf(collection).ttl;
 export const moves = (collection: string): boolean => kindOf(collection).stays === undefined;
 
-/** The positions in a document, or their replacements in an export. */
+/** The positions in a document; in an export, the ids of events that replace them. */
 export function positionsIn(collection: string, document: JsonObject): Position[] {
   const fields = kindOf(collection).positions ?? [];
   return fields.map((field) => document[field]).filter((value) => typeof value === 'string');
