@@ -69,10 +69,7 @@ beforeAll(async () => {
   const [asBrand, asCommunity] = [await party(acme.account, 'buyer'), await party(harbour.account, 'host')];
   [brand, community] = [asBrand, asCommunity];
   const client = accepted(
-    await core.authorizationServer.clients.addClient(
-      { account: acme.account, grant: 'client_credentials', name: 'Nightly of buyer' },
-      BY_OPERATOR,
-    ),
+    await core.authorizationServer.clients.addClient({ account: acme.account, name: 'Nightly of buyer' }, BY_OPERATOR),
   );
   brand = { ...brand, traces: [...brand.traces, client.clientId, 'Nightly of buyer'] };
 

@@ -150,7 +150,7 @@ export async function createClients(deps: {
      * (`ValidationError`; docs/decisions/rest-api.md).
      */
     async addClient(
-      { account, name: given }: { account: Account; grant: 'client_credentials'; name: string },
+      { account, name: given }: { account: Account; name: string },
       context: ChangeContext,
     ): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal> {
       const name = toAppName('name', given, LABEL);

@@ -25,7 +25,7 @@ export function clientCommands(venue: Command): void {
     .action(({ name, grant: _, ...named }, command) => {
       const account = requiredAccount(named);
       return operateFor(command, account, async ({ authorizationServer: { clients } }, accountName, context) =>
-        answer(await clients.addClient({ account, grant: 'client_credentials', name }, context), (added) => ({
+        answer(await clients.addClient({ account, name }, context), (added) => ({
           json: added,
           text: fields({
             'Client id': added.clientId,

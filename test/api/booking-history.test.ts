@@ -98,7 +98,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       await commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, CONTEXT);
       expect(actorsIn(await historyOf(id, brand.key))).toMatchObject([{ id: issued.apiKeyId, name: 'Front desk' }]);
 
-      const own = { account: community.account, grant: 'client_credentials', name: 'Nightly import' } as const;
+      const own = { account: community.account, name: 'Nightly import' } as const;
       const { clientId } = accepted(await authorizationServer.clients.addClient(own, BY_OPERATOR));
       await approve(id, { kind: 'client', id: clientId, account: community.account });
       const named = { kind: 'client', id: clientId, name: 'Nightly import' };

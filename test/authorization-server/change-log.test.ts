@@ -115,9 +115,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
 
   test('records the creation and removal of an account’s own client, without its secret', async () => {
     const { clients } = running.server;
-    const added = accepted(
-      await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Nightly import' }, BY_OPERATOR),
-    );
+    const added = accepted(await clients.addClient({ account: BRAND, name: 'Nightly import' }, BY_OPERATOR));
     expect(await clients.removeClient(added.clientId, BY_OPERATOR, { ...BRAND, id: 8 as never })).toBe(false);
     expect(await clients.removeClient(added.clientId, BY_OPERATOR, BRAND)).toBe(true);
     expect(await clients.removeClient(added.clientId, BY_OPERATOR, BRAND)).toBe(false);
@@ -140,9 +138,7 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
     await expect(app.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     expect(await connectedApps.revokeGrant(grant?.grantId ?? '', { account: BRAND }, BY_OPERATOR)).toBe(false);
 
-    const added = accepted(
-      await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Import' }, BY_OPERATOR),
-    );
+    const added = accepted(await clients.addClient({ account: BRAND, name: 'Import' }, BY_OPERATOR));
     await clients.removeClient(added.clientId, BY_OPERATOR, BRAND);
     expect(await clients.listClients()).toEqual([]);
     expect(await clients.nameOf(added.clientId)).toBeUndefined();

@@ -175,10 +175,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
 
   test('a confidential client can act for its account until it is removed', async () => {
     const { clients, accessTokens } = running.server;
-    const added = await clients.addClient(
-      { account: BRAND, grant: 'client_credentials', name: 'Nightly import' },
-      BY_OPERATOR,
-    );
+    const added = await clients.addClient({ account: BRAND, name: 'Nightly import' }, BY_OPERATOR);
     if (isRefusal(added)) throw new Error(added.details);
     const client = new oidc.Configuration(
       (await oidc.discovery(new URL(running.url), 'x', undefined, oidc.None(), insecure)).serverMetadata(),

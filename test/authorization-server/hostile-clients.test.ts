@@ -104,17 +104,14 @@ describe('names', () => {
     const { status, body } = await register({ client_name });
     expect([status, body.client_name]).toEqual([201, 'Venue Booking']);
     expect((await pagesFor(body.client_id ?? '')).consent.text).toContain('<bdi>Venue Booking</bdi>');
-    const own = { account: BRAND, grant: 'client_credentials', name: client_name } as const;
+    const own = { account: BRAND, name: client_name } as const;
     const added = await running.server.clients.addClient(own, BY_OPERATOR);
     expect(added).toMatchObject({ name: 'Venue Booking' });
   });
 
   test('the same rules apply to an account’s own client', async () => {
     const name = 'Nightly \u202e import';
-    const added = await running.server.clients.addClient(
-      { account: BRAND, grant: 'client_credentials', name },
-      BY_OPERATOR,
-    );
+    const added = await running.server.clients.addClient({ account: BRAND, name }, BY_OPERATOR);
     expect(isRefusal(added) && added.details).toBe('name must not have control, format or other invisible characters.');
   });
 

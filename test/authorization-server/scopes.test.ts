@@ -94,7 +94,7 @@ describe('the authorization endpoint checks the scopes against the resource', ()
 
   test('the same rules apply to client credentials', async () => {
     const { clients } = running.server;
-    const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Import' }, BY_OPERATOR);
+    const added = await clients.addClient({ account: BRAND, name: 'Import' }, BY_OPERATOR);
     if (isRefusal(added)) throw new Error(added.details);
     const authorization = `Basic ${btoa(`${added.clientId}:${added.clientSecret}`)}`;
     const ask = (fields: Record<string, string>) =>

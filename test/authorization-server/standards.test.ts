@@ -23,10 +23,7 @@ const consentOf = () => ({ email: running.user.email, password: PASSWORD, accoun
 
 /** A client of the brand's own, and how it authenticates. */
 async function confidential() {
-  const added = await running.server.clients.addClient(
-    { account: BRAND, grant: 'client_credentials', name: 'own' },
-    BY_OPERATOR,
-  );
+  const added = await running.server.clients.addClient({ account: BRAND, name: 'own' }, BY_OPERATOR);
   if (!('clientSecret' in added)) throw new Error(added.details);
   const credentials = Buffer.from(`${added.clientId}:${added.clientSecret}`).toString('base64');
   return { authorization: `Basic ${credentials}` };

@@ -72,10 +72,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     );
     accepted(await webhooks.remove({ webhookId }, byHost));
     const client = accepted(
-      await core.authorizationServer.clients.addClient(
-        { account: community.account, grant: 'client_credentials', name: 'Import' },
-        byHost,
-      ),
+      await core.authorizationServer.clients.addClient({ account: community.account, name: 'Import' }, byHost),
     );
     await core.authorizationServer.clients.removeClient(client.clientId, byHost);
     accepted(await core.users.changePassword(host.id, 'another long password', BY_OPERATOR));

@@ -69,7 +69,7 @@ beforeAll(async () => {
     accepted(await apiKeys.issue({ account, permissions: 31, label: ARABIC.key }, CONTEXT));
     const old = accepted(await apiKeys.issue({ account, permissions: 31, label: ARABIC.revokedKey }, CONTEXT));
     accepted(await apiKeys.revoke({ apiKeyId: old.apiKeyId, by: account }, CONTEXT));
-    const added = { account, grant: 'client_credentials', name: ARABIC.client } as const;
+    const added = { account, name: ARABIC.client } as const;
     accepted(await running.service.core.authorizationServer.clients.addClient(added, CONTEXT));
   }
   const hook = { owner: { credential: 'user:test', account: owner }, url: `${receiver.url}/خطاف`, events: 15 } as const;

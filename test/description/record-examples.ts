@@ -292,10 +292,7 @@ async function recordExchanges(): Promise<Examples['exchanges']> {
     const { account } = await service.brand('Acme');
     const spaceId = await service.space(community, { name: 'Great Hall' });
     const client = accepted(
-      await authorizationServer.clients.addClient(
-        { account, grant: 'client_credentials', name: 'Nightly import' },
-        BY_OPERATOR,
-      ),
+      await authorizationServer.clients.addClient({ account, name: 'Nightly import' }, BY_OPERATOR),
     );
     const { host } = new URL(RECORDED_AT);
     const token = async (more: Readonly<Record<string, string>>): Promise<{ access_token: string }> => {

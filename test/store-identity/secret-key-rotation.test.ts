@@ -38,7 +38,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     booking = (await service.post('/bookings', { key: brand.key, body })).json().id;
     webhook = (await service.post('/webhooks', { key: brand.key, body: { url: receiver.url, events: 15 } })).json();
     const { authorizationServer } = service.core;
-    const client = { account: brand.account, grant: 'client_credentials', name: 'Import' } as const;
+    const client = { account: brand.account, name: 'Import' } as const;
     clientId = accepted(await authorizationServer.clients.addClient(client, BY_OPERATOR)).clientId;
     await authorizationServer.signingKeys.current();
     sealedBefore = await sealedIn(service.core);

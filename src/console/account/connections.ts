@@ -48,7 +48,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
   routes.post('/console/clients', async (visit) => {
     const { account, form, context } = visit;
     const name = form.text('name');
-    const added = await clients.addClient({ account, grant: 'client_credentials', name }, context);
+    const added = await clients.addClient({ account, name }, context);
     if (isRefusal(added)) return clientsPage(visit, problemOf(added, { name: 'Name' }));
     return secretPage({
       title: 'New service client',
