@@ -44,7 +44,7 @@ type Shape<T> = {
   readonly row: (one: T, core: OperatorCore) => Readonly<Record<string, Cell>>;
 };
 
-/** Adds the command that lists the records of one account, or of all accounts. */
+/** Adds the command `list`, for one account or all of them. */
 export function listCommand<T>(
   group: Command,
   what: string,

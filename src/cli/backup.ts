@@ -223,7 +223,7 @@ function provideSecretKey(dir: string, manifest: Manifest): void {
   const file = secretKeyFile(process.env);
   if (file === undefined || existsSync(file)) return;
   if (!manifest.secretKey)
-    throw new ConfigError('SECRET_KEY', `is needed, or the secret.key of the store that was backed up in ${file}`);
+    throw new ConfigError('SECRET_KEY', `is needed, or ${file} with the secret.key of the store that was backed up`);
   const copy = join(dir, SECRET_KEY_FILE);
   const found = lstatSync(copy, { throwIfNoEntry: false });
   const text = found?.isFile() === true && found.size < LONGEST_KEY ? readFileSync(copy, 'utf8') : '';

@@ -14,7 +14,7 @@ import { onStores } from './stores.ts';
 import { subcommand } from './subcommand.ts';
 
 /** Poll interval for the read models being built. */
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 export function importCommands(venue: Command): void {
   subcommand(
@@ -32,11 +32,11 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       checkImportable(file, whole);
       const { header, trailer } = whole;
       const keyFile = secretKeyFile(process.env);
-      // The configuration would make a new key.
+      // Otherwise the configuration would create a new key.
       if (keyFile !== undefined && !existsSync(keyFile))
         throw new ConfigError(
           'SECRET_KEY',
-          `is needed, or the secret.key of the store that was exported in ${keyFile}`,
+          `is needed, or ${keyFile} with the secret.key of the store that was exported`,
         );
       const config = operatorConfig();
       if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
@@ -70,7 +70,7 @@ async function buildReadModels(config: Config, total: number, command: Invoked):
   try {
     await withProgressBar(command, async (show) => {
       for (let isBuilt = false; !isBuilt; ) {
-        isBuilt = await projector.readable(LOOK_EVERY_MS);
+        isBuilt = await projector.readable(POLL_MS);
         const { problems } = await projector.status(1);
         const failing = problems.find((problem) => problem.state === 'failing');
         if (failing !== undefined)

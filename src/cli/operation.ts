@@ -8,7 +8,7 @@ import { type Core, openCore } from '../core.ts';
 import { operatorOf } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 
-/** The dependencies of commands. Commands read through queries, so there are no stores or read models. */
+/** The part of the service that commands use. They read through queries, so it has no stores or read models. */
 export type OperatorCore = Pick<
   Core,
   | 'config'
@@ -25,7 +25,7 @@ export type OperatorCore = Pick<
   | 'audit'
 >;
 
-/** A problem that a command found. Not an unexpected failure, and a retry will not help. */
+/** A problem that a command found, as opposed to an unexpected failure. */
 type Finding =
   | 'ClockNotBelieved'
   | 'LogNotAsSealed'
@@ -65,7 +65,7 @@ export type Invoked = {
   configureOutput(): { readonly writeOut?: (text: string) => void; readonly writeErr?: (text: string) => void };
 };
 
-/** The configuration of the service, which logs nothing unless asked to. */
+/** The configuration of the service, except that nothing is logged unless `LOG_LEVEL` is set. */
 export function operatorConfig(): Config {
   const { LOG_LEVEL = '', ...environment } = process.env;
   return readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
@@ -74,10 +74,10 @@ export function operatorConfig(): Config {
 /** Whether the caller wants JSON. */
 export const isJson = (command: Invoked): boolean => 'json' in command.optsWithGlobals();
 
-/** Prints a note that is not part of the result. */
+/** Prints a note that is not part of the result, on stderr. Prints nothing with `--json`. */
 export const tell = (command: Invoked, text: string): void => command.configureOutput().writeErr?.(`${text}\n`);
 
-/** Writes a long result in parts, at the speed of the reader. */
+/** Writes a long result in parts, and waits for a slow reader. */
 export const writerOf =
   (command: Invoked) =>
   async (text: string): Promise<void> => {

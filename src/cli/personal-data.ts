@@ -27,14 +27,14 @@ verifies. Names of brands and communities stay, and so do bookings and their pri
       wholeNumber,
     )
     .action((named, command) =>
-      operateOn(named, command, async ({ queries, commands }, { subject, whom, name }, context) => {
+      operateOn(named, command, async ({ queries, commands }, { subject, target, name }, context) => {
         const isKnown = name !== undefined || (await queries.operator.isSubject(subject));
         if (!isKnown) return unknownSubject(subject);
         const forgottenAt = await commands.personalData.forget(subject, context);
         if (isRefusal(forgottenAt)) return forgottenAt;
         return {
           json: { subject, forgottenAt },
-          text: [`Erased what ${subjectInWords(subject)} wrote.`, ...whatStays(whom, name)].join('\n'),
+          text: [`Erased what ${subjectInWords(subject)} wrote.`, ...whatStays(target, name)].join('\n'),
         };
       }),
     );
@@ -79,7 +79,7 @@ function requiredSubject({ user, ...named }: Named): Account | string {
 }
 
 type Found = {
-  readonly whom: Account | string;
+  readonly target: Account | string;
   readonly subject: Subject;
   /** The name of an account, or the address of an existing user. */
   readonly name: string | undefined;
@@ -91,20 +91,22 @@ function operateOn(
   command: Invoked,
   work: (core: OperatorCore, found: Found, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> {
-  const whom = requiredSubject(named);
+  const target = requiredSubject(named);
   return operate(command, async (core, context) => {
-    if (typeof whom === 'string') {
-      const name = (await core.users.get(whom))?.email;
-      return work(core, { whom, subject: subjectOfUser(whom), name }, context);
+    if (typeof target === 'string') {
+      const name = (await core.users.get(target))?.email;
+      return work(core, { target, subject: subjectOfUser(target), name }, context);
     }
-    const account = await nameOf(core, whom);
-    return isRefusal(account) ? account : work(core, { whom, subject: subjectOf(whom), name: account.name }, context);
+    const account = await nameOf(core, target);
+    return isRefusal(account)
+      ? account
+      : work(core, { target, subject: subjectOf(target), name: account.name }, context);
   });
 }
 
-function whatStays(whom: Account | string, name: string | undefined): string[] {
+function whatStays(target: Account | string, name: string | undefined): string[] {
   if (name === undefined) return [];
-  return typeof whom === 'string'
+  return typeof target === 'string'
     ? [
         `The user can still sign in as ${name}: \`venue user remove --email ${name}\` ends that and deletes the address.`,
       ]

@@ -16,7 +16,7 @@ export function sealCommands(venue: Command): void {
 change them. Events after the last checkpoint that is kept elsewhere are not covered.`,
   ).action((_, command) =>
     operate(command, async ({ audit }) => {
-      const sealed = await audit.seal(tellEvery(command));
+      const sealed = await audit.seal(sparseProgress(command));
       if (sealed === undefined) return refuse('ValidationError', 'There is nothing to seal: the log is empty.');
       const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
       return {
@@ -82,12 +82,12 @@ the booking has no others.`,
     );
 }
 
-/** One line per this many events; most seals cover a few. */
-function tellEvery(command: Parameters<typeof tellCount>[0]): (progress: { readonly done: number }) => void {
+/** Shows a line for every 10,000 events: most seals cover only a few. */
+function sparseProgress(command: Parameters<typeof tellCount>[0]): (progress: { readonly done: number }) => void {
   const tell = tellCount(command, 'events sealed');
   return ({ done }) => {
-    if (done % TELL_EVERY === 0) tell({ done });
+    if (done % PROGRESS_EVERY === 0) tell({ done });
   };
 }
 
-const TELL_EVERY = 10_000;
+const PROGRESS_EVERY = 10_000;

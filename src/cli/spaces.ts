@@ -9,7 +9,7 @@ import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields } from './print.ts';
 import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
 
-/** Descriptions of options that `add` requires and `change` allows. */
+/** Descriptions of the options that `add` and `change` share. */
 const TERMS = {
   name: 'name of the space',
   window: 'booking window in hours of the day, such as 9-22',

@@ -27,8 +27,8 @@ export function subcommand(
 
 /**
  * Adds commands whose only argument is an id.
- * @param what the id is of, for the help
- * @param example of an id
+ * @param what the kind of thing that the id names, for the help
+ * @param example an example of an id
  */
 export const onId =
   <I>(group: Command, what: string, example: string, parse: (text: string) => I) =>
@@ -43,7 +43,7 @@ export const onId =
   };
 
 /**
- * Adds the options `--community ID` and `--brand ID`, of which `namedAccount` and `requiredAccount` take one.
+ * Adds the options `--community ID` and `--brand ID`, which `namedAccount` and `requiredAccount` read.
  * @param use what the account is for, for the help: `the key acts for`
  */
 export const withAccount = <Arguments extends unknown[], Options extends OptionValues>(

@@ -93,7 +93,7 @@ function addMembershipCommands(user: Command): void {
   });
 }
 
-/** Adds a command about the user whom `--email` names. */
+/** Adds a command with the required option `--email`, which names the user. */
 const onUser = (user: Command, name: string, description: string, example: string) =>
   subcommand(user, name, description, example).requiredOption('--email <address>', 'e-mail address of the user');
 

@@ -85,7 +85,7 @@ function program(asJson: boolean, { out, err }: Output): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: out,
-      // Only the help of a group is written here. With --json, the caller gets an error object instead.
+      // Notes, progress and the help of a group. With --json, stderr only gets error objects.
       writeErr: asJson ? () => {} : err,
       outputError: () => {},
     })

@@ -49,7 +49,7 @@ export const verifyStore = (
     if (seals && (own === undefined || (await records.head()) === undefined))
       throw refused('Nothing has been sealed yet. Do so with: venue seal');
     const found = await checkStore({ ...stores, ...kept, seals, onProgress });
-    return answerOf(found, found.problems, found.sealed);
+    return answerOf(found, found.sealed);
   });
 
 /** Compares an export with checkpoints kept elsewhere. Needs no store. */
@@ -63,7 +63,7 @@ export async function verifyExport(file: string, { against, key, onProgress }: A
     ...{ ...kept, events: eventsIn(file) },
     onProgress: ({ done }) => onProgress({ done, total: events }),
   });
-  return answerOf({ ...found, problems: [] }, []);
+  return answerOf({ ...found, problems: [] });
 }
 
 /**
@@ -76,7 +76,7 @@ export async function verifyProof(file: string, key: string, against: readonly s
   if (parsed === undefined) throw refused(NO_KEY);
   const checked = checkProofs(proofs, parsed);
   if ('problem' in checked) throw notProved(`${file} proves nothing. ${checked.problem}.`);
-  const known = await checkpointsKept(against, parsed);
+  const known = await keptCheckpoints(against, parsed);
   const isKept = known.some((checkpoint) => isSame(checkpoint, checked));
   if (against.length > 0 && !isKept)
     throw notProved(
@@ -93,11 +93,11 @@ export async function verifyProof(file: string, key: string, against: readonly s
 }
 
 /** The kept checkpoints, and later ones shown to extend them. */
-async function checkpointsKept(files: readonly string[], key: VerifierKey): Promise<readonly Checkpoint[]> {
-  const isOfJson = Map.groupBy(files, isLinesOfJson);
+async function keptCheckpoints(files: readonly string[], key: VerifierKey): Promise<readonly Checkpoint[]> {
+  const filesByJson = Map.groupBy(files, isJsonFile);
   const kept: Checkpoint[] = [];
-  for (const file of isOfJson.get(false) ?? []) kept.push(...(await checkpointsIn(file, key)).checkpoints);
-  const grown = (isOfJson.get(true) ?? []).map((file) => {
+  for (const file of filesByJson.get(false) ?? []) kept.push(...(await checkpointsIn(file, key)).checkpoints);
+  const grown = (filesByJson.get(true) ?? []).map((file) => {
     const found = grownFrom(kept, consistencyIn(file), key);
     if ('problem' in found) throw notProved(`${file} shows nothing: ${found.problem}.`);
     return found;
@@ -122,17 +122,17 @@ type Kept = {
   readonly kept: readonly AsyncIterable<KeptLeaf>[];
 };
 
-/** @param keyOf called when there is a checkpoint to check */
-async function readKept(files: readonly string[], logId: string, keyOf: () => VerifierKey): Promise<Kept> {
+/** @param requiredKey returns the key, or throws if there is none; called only if a file has checkpoints */
+async function readKept(files: readonly string[], logId: string, requiredKey: () => VerifierKey): Promise<Kept> {
   const read = await Promise.all(
     files.map(async (file): Promise<RetainedCheckpoints> => {
-      if (isLinesOfJson(file)) {
+      if (isJsonFile(file)) {
         const earlier = await wholeLogIn(file);
         if (earlier.logId !== logId)
           throw refused(`${file} belongs to another log, ${earlier.logId}; this log is ${logId}.`);
         return { checkpoints: [], leaves: () => leavesIn(file) };
       }
-      return checkpointsIn(file, keyOf());
+      return checkpointsIn(file, requiredKey());
     }),
   );
   return {
@@ -153,8 +153,8 @@ async function* leavesIn(file: string): AsyncGenerator<KeptLeaf> {
   for await (const event of eventsIn(file)) yield { hash: leafHash(event), event };
 }
 
-/** Whether a file consists of JSON lines, which files of checkpoints never do. */
-function isLinesOfJson(file: string): boolean {
+/** Whether a file begins like JSON: an export, or the output of a command with `--json`. Files of checkpoints never do. */
+function isJsonFile(file: string): boolean {
   try {
     const descriptor = openSync(file, 'r');
     const first = Buffer.alloc(1);
@@ -221,8 +221,8 @@ const isProofs = (value: unknown): value is EventProofs =>
 
 type Found = Omit<StoreCheck, 'sealed'>;
 
-function answerOf(found: Found, problems: readonly string[], sealed?: number): Answer {
-  const { events, root, confirmed, confirmedUpTo, findings, consistency } = found;
+function answerOf(found: Found, sealed?: number): Answer {
+  const { events, root, confirmed, confirmedUpTo, findings, problems, consistency } = found;
   const wrong = [...findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
   const upTo = count(confirmedUpTo, 'event');
   const lines = [
@@ -239,7 +239,7 @@ function answerOf(found: Found, problems: readonly string[], sealed?: number): A
       confirmed,
       confirmedUpTo,
       findings,
-      problems: found.problems,
+      problems,
       consistency,
     },
     text: [...wrong, ...lines].join('\n'),
@@ -266,13 +266,15 @@ function sentenceOf(finding: Finding): string {
         ? `One of the first ${count(finding.to, 'event')} was changed or moved after it was sealed.`
         : `Events up to ${finding.from - 1}, counted from 0, are as they were sealed. One of the events ${finding.from} to ${finding.to - 1} was changed or moved.`;
     case 'event':
-      return `Event ${finding.index}, counted from 0, differs from the one that was kept.${was('It was', finding.kept)}${
-        finding.now === undefined && finding.kept !== undefined ? ' It is gone.' : was('In its place is', finding.now)
+      return `Event ${finding.index}, counted from 0, differs from the one that was kept.${eventSentence('It was', finding.kept)}${
+        finding.now === undefined && finding.kept !== undefined
+          ? ' It is gone.'
+          : eventSentence('In its place is', finding.now)
       }`;
     case 'tree':
       return `The stored tree is damaged: hash ${finding.index} of level ${finding.level}.`;
   }
 }
 
-const was = (how: string, event: EventLabel | undefined): string =>
-  event === undefined ? '' : ` ${how} ${event.type} ${event.id}, revision ${event.revision} of ${event.stream}.`;
+const eventSentence = (beginning: string, event: EventLabel | undefined): string =>
+  event === undefined ? '' : ` ${beginning} ${event.type} ${event.id}, revision ${event.revision} of ${event.stream}.`;

@@ -61,7 +61,7 @@ const verifyReadModels = (command: Invoked): Promise<void> =>
     const summary = `${found.documents} documents compared after ${found.events} events.`;
     const left =
       notVerified.length === 0 ? '' : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
-    // Differing documents are printed whole, for the operator to compare.
+    // Prints differing documents as a whole, so that the operator can compare them.
     const json = {
       ...picked(found, ['position', 'events', 'documents']),
       differences: differences.map((each) => picked(each, ['projection', 'key', 'expected', 'actual'])),

@@ -8,7 +8,7 @@ const TAG_BYTES = 16;
 
 /**
  * Encrypts a small secret for storage (AES-256-GCM with a fresh nonce; docs/decisions/credentials.md).
- * @param key `config.secretKey`, or another key of 32 bytes; of several the first one
+ * @param key `config.secretKey`, or another key of 32 bytes; of several keys, the first one seals
  * @param purpose what the secret is for, down to the record that owns it (`webhook:wh_1`); a value sealed for one
  *   purpose cannot be moved to another
  * @returns printable text

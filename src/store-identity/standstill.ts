@@ -30,7 +30,8 @@ export async function isFenced(documents: Records): Promise<boolean> {
 export const fence = (documents: Records): Promise<boolean> =>
   change(documents, (memory) => {
     if (memory.standstill?.kind === 'fence') return undefined;
-    if (memory.standstill !== undefined) throw new Error('Cannot fence a store while an import is running');
+    if (memory.standstill !== undefined)
+      throw new Error('Cannot fence a store while a restore or an import is running');
     return { ...memory, standstill: { kind: 'fence' } };
   });
 
