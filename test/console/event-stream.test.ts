@@ -95,11 +95,11 @@ test('a page receives its connection marker, later changes and heartbeats', asyn
   expect(text()).toContain('id: p-1\ndata: {"topic":"","announcement":"New request"}\n\n');
 });
 
-test('pages of an ended session are disconnected within two seconds', async () => {
+test('pages of an ended session are disconnected within two seconds, with one session query for all', async () => {
   const text = (await page()).read();
   await page();
   vi.advanceTimersByTime(1_000);
-  await eventually(() => expect(checks).toBe(2));
+  await eventually(() => expect(checks).toBe(1));
   expect(listeners.size).toBe(2);
   isActive = false;
   vi.advanceTimersByTime(1_000);

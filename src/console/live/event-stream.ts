@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { accountKey } from '../../domain/account.ts';
 import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
 import type { Change, LiveFeed } from './live.ts';
 
 /** How often a comment is sent on an open connection, so that a dead one is noticed. */
 const HEARTBEAT_MS = 20_000;
-/** How often the session of an open connection is checked: a stream stops within two seconds of signing out. */
+/** How often the sessions of open connections are checked: a stream stops within two seconds of signing out. */
 const CHECK_MS = 1_000;
 /** A page with more unread bytes than these is disconnected, and catches up when it reconnects. */
 const MAX_UNREAD_BYTES = 1 << 20;
@@ -20,8 +21,20 @@ export function createEventStreams(deps: {
   readonly sessions: Pick<Sessions, 'isActive'>;
 }) {
   const { feed, sessions } = deps;
-  /** How to end each open stream. */
-  const open = new Set<() => void>();
+  const open = new Set<{ readonly current: CurrentSession; end(): void }>();
+  let checking: NodeJS.Timeout | undefined;
+
+  /** Ends the streams of sessions that have ended. Each session is looked up once, however many pages it has open. */
+  function checkSessions(): void {
+    const sameSession = Map.groupBy(open, ({ current: { hash, session } }) => `${hash} ${accountKey(session.account)}`);
+    for (const streams of sameSession.values()) {
+      const end = () => {
+        for (const stream of streams) stream.end();
+      };
+      const current = streams[0]?.current;
+      if (current) sessions.isActive(current.hash, current.session.account).then((active) => !active && end(), end);
+    }
+  }
 
   return {
     /**
@@ -58,22 +71,24 @@ export function createEventStreams(deps: {
 
       const end = () => {
         clearInterval(heartbeat);
-        clearInterval(check);
         stop();
-        open.delete(end);
+        open.delete(stream);
+        if (open.size === 0) {
+          clearInterval(checking);
+          checking = undefined;
+        }
         raw.end();
       };
+      const stream = { current, end };
       const heartbeat = setInterval(() => send(': still here\n\n'), HEARTBEAT_MS);
-      const check = setInterval(() => {
-        sessions.isActive(current.hash, session.account).then((active) => !active && end(), end);
-      }, CHECK_MS);
-      open.add(end);
+      open.add(stream);
+      checking ??= setInterval(checkSessions, CHECK_MS);
       request.raw.on('close', end);
     },
 
     /** Ends every stream before the process stops. Pages reconnect to another process. */
     endAll(): void {
-      for (const end of [...open]) end();
+      for (const { end } of [...open]) end();
     },
   };
 }
