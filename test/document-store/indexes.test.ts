@@ -32,8 +32,28 @@ const isOrdered = ({ where, sort }: Find<Row>) => where !== undefined || sort !=
 /** The query of `everyDocument`, which is not declared: it needs no index, but must not be sorted. */
 const EVERYTHING: (typeof queries)[number] = ['users', '{}', { name: 'users', indexes: [] }, {}];
 
-test('the queries of all modules are loaded', () => {
-  expect(new Set(queries.map(([name]) => name)).size).toBeGreaterThan(10);
+test('exactly these collections have a declared query', () => {
+  const asked = new Set(queries.map(([name]) => name));
+  expect(asked).toEqual(
+    new Set([
+      'accountHistory',
+      'apiKeys',
+      'bookings',
+      'brands',
+      'communities',
+      'fanOutFailures',
+      'oauthArtefacts',
+      'oauthClients',
+      'reviews',
+      'seals',
+      'spaceRatings',
+      'spaces',
+      'subjectKeys',
+      'users',
+      'webhookDeliveries',
+      'webhooks',
+    ]),
+  );
 });
 
 describe('indexes', () => {
