@@ -27,10 +27,10 @@ export const DETAIL_LABELS: { readonly [field: string]: string } = {
   message: 'Message',
 } satisfies { readonly [F in keyof Required<BookingDetails>]: string };
 
-export type FurtherDetail = { readonly field: string; readonly label: string; readonly value: string | number };
-
 /** The details other than space, date and start, with their labels; absent ones are left out. */
-export const furtherDetails = (details: BookingDetails): readonly FurtherDetail[] => {
+export const furtherDetails = (
+  details: BookingDetails,
+): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] => {
   const { spaceId: _space, date: _date, startHour: _start, ...further } = picked(details, BOOKING_DETAILS);
   return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 };

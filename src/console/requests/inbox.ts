@@ -1,5 +1,5 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
-import { type FurtherDetail, furtherDetails } from '../../contract/booking.ts';
+import { furtherDetails } from '../../contract/booking.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import type { Space } from '../../domain/space.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
@@ -179,9 +179,7 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: Fo
     expiry > visit.now &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
-<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${furtherDetails(
-    request,
-  ).map(detailView)}</div>
+<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${detailViews(request)}</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
 <div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
     isPending &&
@@ -191,9 +189,13 @@ ${isPending ? decisionForms(visit, request, formPage) : html`<div class="decided
 </article>`;
 }
 
-/** A detail of a request; all but the message have a label. */
-const detailView = ({ field, label, value }: FurtherDetail): Html =>
-  field === 'message' ? messageView(String(value)) : html`<p class="message">${label}: ${named(String(value))}</p>`;
+/** The details of a request that have no cell of their own. All but the message have a label. */
+const detailViews = (request: Row['request']): readonly Html[] =>
+  furtherDetails(request)
+    .filter(({ value }) => value !== '')
+    .map(({ field, label, value }) =>
+      field === 'message' ? messageView(String(value)) : html`<p class="message">${label}: ${named(String(value))}</p>`,
+    );
 
 /** A long message is cut, between words if it has any, and expands in its row. */
 function messageView(message: string): Html {
