@@ -5,6 +5,7 @@ import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { formTarget, isLoopback } from './redirect-uri.ts';
+import { NO_CLIENT_DOCUMENT } from './unavailable.ts';
 
 /** oidc-provider's context; `oidc` is missing outside of its routes. */
 type Context = Omit<KoaContextWithOIDC, 'oidc'> & Partial<Pick<KoaContextWithOIDC, 'oidc'>>;
@@ -15,11 +16,10 @@ export type IsAllowed = (clientId: string) => Promise<boolean>;
 /** Adapts answers of oidc-provider where it has no option or hook for it. */
 export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise<void> {
   if (isDocumentUnreachable(ctx) && ctx.status >= 400) {
-    const message = 'The metadata document of the client cannot be fetched at the moment';
     const isPage = ctx.response.is('html') !== false;
     ctx.body = isPage
-      ? unavailablePage(message, false)
-      : { error: 'temporarily_unavailable', error_description: message };
+      ? unavailablePage(NO_CLIENT_DOCUMENT, false)
+      : { error: 'temporarily_unavailable', error_description: NO_CLIENT_DOCUMENT };
     ctx.status = 503;
   }
   if (ctx.status === 503) ctx.set('retry-after', String(RETRY_AFTER_SECONDS));

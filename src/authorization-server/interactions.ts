@@ -19,6 +19,7 @@ import { type App, appOf, consentPage, errorPage, signInPage } from './pages.ts'
 import { PATHS } from './paths.ts';
 import { formTarget } from './redirect-uri.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
+import { NO_CLIENT_DOCUMENT } from './unavailable.ts';
 
 export type InteractionDeps = {
   readonly provider: () => Promise<Provider>;
@@ -173,7 +174,7 @@ async function requestingApp({ provider }: InteractionDeps, { params }: Interact
 async function noDocument(error: unknown): Promise<never> {
   const { errors } = await oidcProvider();
   if (!(error instanceof errors.InvalidClient)) throw error;
-  throw new Unavailable(error.message, error, 'The metadata document of the app cannot be fetched at the moment');
+  throw new Unavailable(error.message, error, NO_CLIENT_DOCUMENT);
 }
 
 /** The interaction of a request; undefined if it has ended or belongs to another browser. */

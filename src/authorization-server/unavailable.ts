@@ -3,6 +3,9 @@ import { sendPage } from '../html/layout.ts';
 import { OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS, type UnavailableError } from '../runtime/unavailable.ts';
 import { unavailablePage } from './pages.ts';
 
+/** Told while the metadata document of a client cannot be fetched and has no copy. */
+export const NO_CLIENT_DOCUMENT = 'The metadata document of the client cannot be fetched at the moment';
+
 /** Tells an app or a user that a store is unavailable. */
 export function sendUnavailable(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.log.warn({ err: error, reqId: request.id }, 'unavailable');
