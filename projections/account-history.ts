@@ -13,7 +13,7 @@ import type {
 import type { Timestamp } from '../src/domain/ids.ts';
 import { projection } from './projection.ts';
 
-/** Where in the log a change for an account is. The change itself and its actor are only in the event. */
+/** The log position of a change of an account. Only the event has the change itself and its actor. */
 export type AccountHistoryDocument = {
   readonly account: AccountKey;
   readonly topic: Topic;
@@ -48,7 +48,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
   };
 }
 
-/** Where the history of each account is, so that a page of it needs no search of the whole log. */
+/** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
   version: 1,

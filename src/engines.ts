@@ -215,8 +215,8 @@ export const openIdentity = (
   });
 
 /**
- * Deletes all read models, including damaged ones and those of another store. The service rebuilds them from the log. Leases, heartbeats
- * and the health of receivers are stored with them and begin anew.
+ * Deletes all read models, including damaged ones and those of another store, and what is stored with them: leases, heartbeats and the
+ * health of receivers. The service rebuilds the read models from the log.
  * @throws {StoreInUse} if a process has the store open
  */
 export const discardReadModels = (config: StoreConfig): Promise<void> =>

@@ -86,7 +86,7 @@ export function backupCommands(venue: Command): void {
       'restore --adopt',
     ],
     `The service must be stopped. Webhooks may be sent again, with the same webhook-id.
-Checkpoints keep their origin and key only if SEAL_FILE or --checkpoint has some, and the restored log begins with each. Otherwise both
+Checkpoints keep their origin and key only if SEAL_FILE or --checkpoint has checkpoints and the restored log continues all. Otherwise both
 are replaced, because one key must not sign two histories, and a signed note records the change.`,
   )
     .argument('[dir]', 'the folder of a backup')
