@@ -54,8 +54,8 @@ export type CommandHandler = {
 const RETRIES = { retries: 59, minTimeout: 1, maxTimeout: 64, randomize: true } as const;
 
 /**
- * The path of every command: load, decide, append (docs/decisions/event-log.md). The cached state of a stream may be stale, so a
- * refusal is decided again on what the log holds, and the expected revision guards the append.
+ * The path of every command: load, decide, append (docs/decisions/event-log.md). A stream that is not cached is
+ * read first. A cached state may be stale, so a refusal is decided again on what the log holds, and the expected revision guards the append.
  */
 export function createCommandHandler(deps: {
   readonly events: EventStore;
@@ -76,10 +76,10 @@ export function createCommandHandler(deps: {
     context: CommandContext,
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
-    const cached = states.known(stream, aggregate);
-    let current = cached;
+    const cached = states.cached(stream, aggregate);
+    let current = cached ?? (await states.catchUp(stream, aggregate));
     let decision = decide(current.state);
-    if (isRefusal(decision) || decision.length === 0) {
+    if (cached !== undefined && (isRefusal(decision) || decision.length === 0)) {
       current = await states.catchUp(stream, aggregate);
       if (current.revision !== cached.revision) decision = decide(current.state);
     }

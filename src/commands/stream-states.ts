@@ -38,20 +38,18 @@ export function createStreamStates(log: Pick<EventStore, 'readStream'>, maxSize 
     }
   }
 
-  /**
-   * The cached state of a stream; without one, the state of a new stream. Another process, or this one before a restart, may have
-   * appended to it.
-   */
-  const known = <S, E extends DomainEvent>(stream: string, { initial }: Aggregate<S, E>) =>
-    (states.get(stream) as Folded<S> | undefined) ?? { state: initial, revision: -1, position: LOG_START };
+  /** The cached state of a stream, if there is one. Another process may have appended to the stream since. */
+  const cached = <S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>) =>
+    states.get(stream) as Folded<S> | undefined;
 
   return {
     read,
-    known,
+    cached,
 
     /** The current state of a stream: the cached one plus newer events. */
     async catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
-      let { state, revision, position } = known(stream, aggregate);
+      const newStream: Folded<S> = { state: aggregate.initial, revision: -1, position: LOG_START };
+      let { state, revision, position } = cached(stream, aggregate) ?? newStream;
       for await (const event of read(stream, aggregate, revision + 1)) {
         state = aggregate.evolve(state, event);
         ({ revision, position } = event);

@@ -6,7 +6,7 @@ import { type Figure, median } from './figure.ts';
 import { hostileFigures, measureHostile } from './hostile.ts';
 import { load } from './load.ts';
 import type { Receiver } from './receiver.ts';
-import { availabilityRequests, bookingRequests, dateIn } from './requests.ts';
+import { availabilityRequests, bookingRequests, bookingRequestsByHour, dateIn } from './requests.ts';
 
 /** How much is measured. */
 export type Size = {
@@ -55,6 +55,8 @@ const BOTH_DISKS = ['fast', 'slow'] as const;
 const LISTED = 10_000;
 const HOOKS = 4;
 const PER_SECOND = 1_000;
+/** Bookings that a process counts as just started for. */
+const FIRST_BOOKINGS = 20;
 
 export const measurements: Readonly<Record<string, Measurement>> = {
   'one-client': {
@@ -67,6 +69,47 @@ export const measurements: Readonly<Record<string, Measurement>> = {
           timed(() => post(service, '/bookings', body)),
         );
         return { p50: median(took) };
+      }),
+  },
+
+  'booked-days': {
+    figures: {
+      started: { name: 'POST by one client right after a start, days that hold bookings, p50', unit: 'ms' },
+      p50: {
+        name: 'POST by one client, days that hold bookings, p50',
+        unit: 'ms',
+        ratioFloor: { atMost: 0.45 },
+      },
+    },
+    disks: BOTH_DISKS,
+    measure: (setting) =>
+      setting.checkout.withVenue(async (venue) => {
+        const { checkout, size, disk } = setting;
+        // Each request is for another day, which another process has booked.
+        const [first = [], ...later] = bookingRequestsByHour(venue, 2 * (FIRST_BOOKINGS + size.samples));
+        const connections = 8;
+        await checkout.withService(venue, async ({ url }) => {
+          await load({
+            url,
+            key: venue.key,
+            connections,
+            seconds: 0,
+            amount: first.length - connections,
+            requests: first,
+          });
+        });
+        const [requests = []] = later;
+        return checkout.withService(
+          venue,
+          async (service) => {
+            const booking = (body: object | undefined) => timed(() => post(service, '/bookings', body));
+            const started = await samples(FIRST_BOOKINGS, requests, booking, 0);
+            await book(service, 32, 1);
+            const took = await samples(size.samples, requests.slice(FIRST_BOOKINGS), booking);
+            return { started: median(started), p50: median(took) };
+          },
+          disk,
+        );
       }),
   },
 
@@ -360,14 +403,14 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Takes so many samples, after a tenth as many that do not count. */
+/** Takes so many samples, after a few that do not count, by default a tenth as many. */
 async function samples(
   count: number,
   requests: readonly Request[],
   sample: (body: object | undefined) => Promise<number>,
+  warmUp = Math.ceil(count / 10),
 ): Promise<number[]> {
   const taken: number[] = [];
-  const warmUp = Math.ceil(count / 10);
   for (const { body } of requests.slice(0, warmUp + count)) taken.push(await sample(body));
   return taken.slice(warmUp);
 }

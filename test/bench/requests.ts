@@ -8,8 +8,12 @@ export const dateIn = (days: number): string => new Date(Date.now() + days * DAY
 export type Places = { readonly spaceIds: readonly number[]; nextDay: number };
 
 /** At least so many bookings, hour by hour, because concurrent callers rarely want the same space on the same day. */
-export function bookingRequests(venue: Places, count: number) {
-  const days = Math.ceil(count / (SLOTS_PER_DAY * venue.spaceIds.length));
+export const bookingRequests = (venue: Places, count: number) =>
+  bookingRequestsByHour(venue, count / SLOTS_PER_DAY).flat();
+
+/** For each hour at least so many bookings, all of different spaces or days. */
+export function bookingRequestsByHour(venue: Places, perHour: number) {
+  const days = Math.ceil(perHour / venue.spaceIds.length);
   const first = venue.nextDay;
   venue.nextDay += days;
   return Array.from({ length: SLOTS_PER_DAY }, (_, startHour) =>
@@ -18,8 +22,8 @@ export function bookingRequests(venue: Places, count: number) {
         path: '/api/v1/bookings',
         body: { spaceId, startTime: dateIn(first + i), startHour },
       })),
-    ),
-  ).flat(2);
+    ).flat(),
+  );
 }
 
 /** Reads of the availability of a fortnight. */

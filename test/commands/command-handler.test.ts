@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { spaceDay } from '../../src/commands/aggregates.ts';
 import { createCommandHandler } from '../../src/commands/command-handler.ts';
 import { createSequence } from '../../src/commands/sequence.ts';
@@ -115,6 +115,13 @@ test('a state that a caller holds does not change with the commands after it', a
   const now = await handler.load('day', spaceDay);
   expect([...now.open.keys()]).toEqual([2]);
   expect(now.ended.get(bookingId(1))?.status).toBe('Cancelled');
+});
+
+test('a stream that is not cached is read before the append, so that no append fails', async () => {
+  await request(newHandler(), 1, 10);
+  const appends = vi.spyOn(events, 'append');
+  expect(await request(newHandler(), 2, 14)).toMatchObject({ events: [{ data: { bookingId: 2 } }] });
+  expect(appends).toHaveBeenCalledTimes(1);
 });
 
 test('events that could not be appended are not cached', async () => {
