@@ -16,17 +16,22 @@ export function protectedResourceRoutes(
       resource_name: resource.audience === 'api' ? 'Venue Booking REST API' : 'Venue Booking MCP server',
       resource_documentation: `${issuer}/docs`,
     };
-    app.options(metadataPathOf(resource), (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
+    answerPreflights(app, [metadataPathOf(resource)]);
     app.get(metadataPathOf(resource), (_request, reply) =>
       reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=3600').send(metadata),
     );
   }
 }
 
-/** The response to CORS preflights: any origin may call, with any headers. */
-export const CORS_PREFLIGHT = {
+/** Answers CORS preflights, and OPTIONS without their headers: any origin may call, with any headers. */
+export function answerPreflights(app: FastifyInstance, paths: readonly string[]): void {
+  for (const path of paths) app.options(path, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
+}
+
+const CORS_PREFLIGHT = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, POST',
-  'access-control-allow-headers': '*',
+  // The asterisk does not include Authorization (Fetch, 4.9).
+  'access-control-allow-headers': 'authorization, *',
   'access-control-max-age': '3600',
 } as const;

@@ -5,7 +5,7 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import { type InteractionDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
-import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
+import { answerPreflights, protectedResourceRoutes } from './protected-resources.ts';
 import { runAsRequest } from './request-id.ts';
 import type { RewriteRequest } from './request-rewriting.ts';
 import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
@@ -35,6 +35,18 @@ type Deps = Omit<InteractionDeps, 'provider'> & {
   readonly current: () => Promise<CurrentProvider>;
 };
 
+/** The endpoints that apps in a browser may call. They lead the browser itself to the others. */
+const CALLED_BY_SCRIPTS: readonly string[] = [
+  PATHS.openidConfiguration,
+  PATHS.oauthMetadata,
+  PATHS.jwks,
+  PATHS.token,
+  PATHS.revocation,
+  PATHS.introspection,
+  PATHS.userinfo,
+  PATHS.registration,
+];
+
 const MAX_BODY = 64 * 1024;
 const HOUR_MS = 60 * 60_000;
 
@@ -55,18 +67,16 @@ export const authorizationRoutes =
     app.addHook('preValidation', (request, _reply, done) => runAsRequest(request.id, done));
 
     const forward: Handler = (request, reply) => forwardTo(deps, app, request, reply);
-    for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks])
-      app.route({ method: ['GET', 'OPTIONS'], url: path, handler: forward });
+    for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks]) app.get(path, forward);
     addBrowserRoutes(app, forward, deps.limits.authorizations);
 
     const tokenLimit = { rateLimit: { max: deps.limits.tokenRequests, timeWindow: '1 minute' } };
     for (const path of [PATHS.token, PATHS.revocation, PATHS.introspection])
-      app.route({ method: ['POST', 'OPTIONS'], url: path, config: tokenLimit, handler: forward });
-    app.route({ method: ['GET', 'POST', 'OPTIONS'], url: PATHS.userinfo, handler: forward });
+      app.post(path, { config: tokenLimit }, forward);
+    app.route({ method: ['GET', 'POST'], url: PATHS.userinfo, handler: forward });
 
     app.post(PATHS.registration, { onRequest: limitRegistrations(deps) }, forward);
-    app.options(PATHS.registration, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
-
+    answerPreflights(app, CALLED_BY_SCRIPTS);
     protectedResourceRoutes(app, { issuer: deps.issuer, resources: deps.resources });
     registerInteractions(app, { ...deps, provider: async () => (await deps.current()).provider });
   };

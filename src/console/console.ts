@@ -110,6 +110,8 @@ function registerLiveFeed(scope: FastifyInstance, feed: LiveFeed, { sessions, co
     // 204 tells EventSource not to reconnect.
     if (current === undefined) return reply.code(204).send();
     const since = request.headers['last-event-id'] ?? new Form(request.query).text('after');
+    // The answer has no body, so it cannot wait for changes.
+    if (request.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send('');
     streams.connect(request, reply, current, { since: String(since), now: await feed.mark() });
     return reply;
   });

@@ -35,6 +35,27 @@ async function post(path: string, form: Record<string, string>, headers: Record<
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
 }
 
+test.each([
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/oauth-protected-resource/mcp',
+  '/.well-known/jwks',
+  '/connect/token',
+  '/connect/revoke',
+  '/connect/introspect',
+  '/connect/userinfo',
+  '/connect/register',
+])('OPTIONS %s allows scripts of any origin, with and without the headers of a preflight', async (path) => {
+  const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
+  for (const headers of [{}, preflight]) {
+    const answer = await fetch(running.url + path, { method: 'OPTIONS', headers });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    // The asterisk alone does not include Authorization (Fetch, 4.9).
+    expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, *');
+  }
+});
+
 describe('metadata (RFC 8414)', () => {
   test.each(['openid-configuration', 'oauth-authorization-server'])(
     '%s matches the behaviour of the server',
