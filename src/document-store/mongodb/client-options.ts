@@ -53,15 +53,13 @@ export function clientOptions(url: string): MongoClientOptions {
     if (given !== undefined && !/^[1-9]\d*$/.test(given))
       throw new TypeError(`${name}=${given} is not supported: it must be a number of milliseconds above 0`);
   }
-  const retryWrites = options.get('retrywrites') ?? 'true';
-  if (retryWrites !== 'true' && retryWrites !== 'false')
-    throw new TypeError(`retryWrites=${retryWrites} is not supported: it must be true or false`);
   return {
     appName: 'venue-booking',
     ignoreUndefined: true,
     retryReads: true,
-    // Some compatible servers have no retryable writes. The store then reads to find the outcome of a lost write.
-    retryWrites: retryWrites === 'true',
+    // Not every server that claims retryable writes recognises a repeated one. The store finds out whether a lost write was made
+    // (record-writes.ts); `retryWrites` in the URL has no effect.
+    retryWrites: false,
     readPreference: 'primary',
     readConcern: { level: 'majority' },
     writeConcern: {

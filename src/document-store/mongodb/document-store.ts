@@ -25,7 +25,7 @@ import type { Entry } from './entry.ts';
 import { explained, isServerUnavailable, isTransient, type Retry, unavailable } from './failures.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
-import { watchServer } from './server.ts';
+import { watchReplication } from './replication.ts';
 
 /** For URLs that do not name a database. */
 const DEFAULT_DATABASE = 'venue-booking';
@@ -61,7 +61,7 @@ export async function openMongoDocumentStore({
 }): Promise<OperatedDocumentStore> {
   noticeEndedSockets();
   const client = clientOf(url);
-  const server = watchServer(client);
+  const isReplicated = watchReplication(client);
   const startBy = performance.now() + Number(optionsIn(url).get('serverselectiontimeoutms') ?? START_WITHIN_MS);
   await pRetry(() => client.connect(), {
     ...PAUSES,
@@ -103,7 +103,7 @@ export async function openMongoDocumentStore({
   async function makeIndexes(name: string, indexes: IndexDescription[]): Promise<void> {
     if (indexes.length === 0) return;
     // By default every member must be ready, so one that is down would block a start.
-    const quorum = server.isReplicated() ? { commitQuorum: 'majority' } : {};
+    const quorum = isReplicated() ? { commitQuorum: 'majority' } : {};
     // The server continues an index build that it has begun, so repeating the command is safe.
     await retryWithin(Number.POSITIVE_INFINITY, () =>
       db.collection(name).createIndexes(indexes, { ...WITHOUT_TIMEOUT, ...quorum }),
@@ -137,7 +137,6 @@ export async function openMongoDocumentStore({
   const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>
     mongoDocuments<D>(db.collection<Entry>(declared.name), declared, {
       retry,
-      repeatsWrites: server.repeatsWrites,
       advance: (checkpoint) => checkpoints.advance(declared.name, checkpoint),
     });
 

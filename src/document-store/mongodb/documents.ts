@@ -13,13 +13,12 @@ import { createRecordWrites } from './record-writes.ts';
 /** Documents per batch of a cursor. */
 const BATCH_SIZE = 500;
 
-/** A MongoDB collection. @param deps.repeatsWrites whether the server supports retryable writes */
+/** A MongoDB collection. */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
   deps: {
     readonly retry: Retry;
-    readonly repeatsWrites: () => boolean;
     readonly advance: (checkpoint: NextCheckpoint) => Promise<boolean>;
   },
 ): Documents<D> {
@@ -50,7 +49,7 @@ export function mongoDocuments<D extends object>(
     }
   }
 
-  const compareAndSet = { ...createRecordWrites<D>(collection, ttl, deps), get: gatherReads(storedMany) };
+  const compareAndSet = { ...createRecordWrites<D>(collection, ttl, retry), get: gatherReads(storedMany) };
 
   return {
     get: compareAndSet.get,

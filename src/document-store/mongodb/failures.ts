@@ -12,8 +12,15 @@ import { UnusableStore } from '../../runtime/unusable-store.ts';
 /** Runs an operation and repeats it after transient failures, which leave its outcome unknown. */
 export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
 
-/** Too few members of the replica set have acknowledged a write in time. They may still do so. */
-const WRITE_CONCERN_TIMEOUT = 64;
+/**
+ * Codes with which a server says that it cannot answer now: it shuts down, is no longer the primary or does not reach the others.
+ * https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md#determining-retryable-errors
+ */
+const TRANSIENT_CODES: ReadonlySet<unknown> = new Set([
+  ...[6, 7, 89, 91, 134, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436],
+  // Too few members of the replica set have acknowledged a write in time. They may still do so.
+  64,
+]);
 const UNAUTHORIZED = 13;
 const AUTHENTICATION_FAILED = 18;
 
@@ -43,17 +50,16 @@ function unwrapped(error: unknown): unknown {
 export function isTransient(thrown: unknown): boolean {
   const error = unwrapped(thrown);
   if (!(error instanceof Error)) return false;
-  if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError()?.code === WRITE_CONCERN_TIMEOUT)
-    return true;
-  if (error instanceof MongoServerError && error.code === WRITE_CONCERN_TIMEOUT) return true;
   if (error instanceof MongoServerSelectionError) return false;
   if ('code' in error && SOCKET_ERRORS.has(error.code)) return true;
-  return (
-    error instanceof MongoNetworkError ||
-    (error instanceof MongoError &&
-      (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('RetryableReadError')))
-  );
+  if (error instanceof MongoServerError && codesOf(error).some((code) => TRANSIENT_CODES.has(code))) return true;
+  return error instanceof MongoNetworkError || (error instanceof MongoError && error.hasErrorLabel('RetryableError'));
 }
+
+const codesOf = (error: MongoServerError): unknown[] =>
+  error instanceof MongoBulkWriteError
+    ? [error.code, error.result.getWriteConcernError()?.code, ...[error.writeErrors].flat().map(({ code }) => code)]
+    : [error.code];
 
 /** A failed DNS lookup of a `mongodb+srv` URL. The driver passes the error on unchanged. */
 const isFailedLookup = (error: unknown): boolean =>

@@ -5,14 +5,11 @@ import { isDuplicate } from './duplicate-keys.ts';
 import { type Entry, fieldsOf, updateTo } from './entry.ts';
 import type { Retry } from './failures.ts';
 
-/**
- * Writes of single documents. One that is repeated after a lost response is applied once, also by a standalone server.
- * @param deps.repeatsWrites whether the server supports retryable writes
- */
+/** Writes of single documents. One that is repeated after a lost response is applied once, whatever the server can do. */
 export function createRecordWrites<D extends object>(
   collection: Collection<Entry>,
   ttl: string | undefined,
-  { retry, repeatsWrites }: { readonly retry: Retry; readonly repeatsWrites: () => boolean },
+  retry: Retry,
 ) {
   /** Repeats a write after transient failures and passes the first of them to it. */
   async function orUnknown(write: (lost: Error | undefined) => Promise<boolean>): Promise<boolean> {
@@ -78,13 +75,6 @@ export function createRecordWrites<D extends object>(
       replaceWith(key, document, version, writeId()),
 
     async delete(key: string, version?: number): Promise<boolean> {
-      if (repeatsWrites())
-        return orUnknown(async (lost) => {
-          if ((await collection.deleteOne(at(key, version))).deletedCount === 1) return true;
-          // The server did not recognise the retry, so it is unknown whether the lost attempt deleted the document.
-          if (lost !== undefined) throw new AbortError(lost);
-          return false;
-        });
       // In two steps: the first is recognised if its response was lost, the second can be repeated.
       const w = writeId();
       if (!(await replaceWith(key, undefined, version, w))) return false;

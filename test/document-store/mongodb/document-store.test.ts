@@ -142,52 +142,49 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     }
   });
 
-  it.each([true, false])(
-    'applies a write once, and reports that, when its response is lost, with retryWrites=%s',
-    async (retryWrites) => {
-      if ('missing' in mongoServer) return;
-      let losing = false;
-      const proxy = await startProxyTo(ownDatabase(), (passing) => {
-        if (!losing || passing !== 'answer') return false;
-        losing = false;
-        return true;
-      });
-      // The driver must not send queries of its own meanwhile.
-      const options = { heartbeatFrequencyMS: 60_000, retryWrites };
-      const store = await openMongoDocumentStore({ url: withOptions(proxy.url, options) });
-      try {
-        const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
-        const losingAnswer = <R>(write: () => Promise<R>): Promise<R> => {
-          losing = true;
-          return write();
-        };
-        expect(await losingAnswer(() => documents.insert('a', { n: 1 }))).toBe(true);
-        expect(await losingAnswer(() => documents.insert('a', { n: 2 }))).toBe(false);
-        expect(await losingAnswer(() => replace(documents, 'a', { n: 3 }, 1))).toBe(true);
-        expect(await losingAnswer(() => replace(documents, 'a', { n: 4 }, 1))).toBe(false);
-        expect(await documents.get('a')).toEqual({ key: 'a', version: 2, document: { n: 3 } });
-        expect(await losingAnswer(() => documents.delete('a', 2))).toBe(true);
-        expect(await losingAnswer(() => documents.delete('a', 2))).toBe(false);
-        expect(losing).toBe(false);
-        expect(await documents.get('a')).toBeUndefined();
-        // Exactly one of two concurrent deletes removes the document.
-        for (let round = 0; round < 10; round += 1) {
-          await documents.insert('both', { n: round });
-          const other = documents.delete('both');
-          expect((await Promise.all([losingAnswer(() => documents.delete('both')), other])).sort()).toEqual([
-            false,
-            true,
-          ]);
-        }
-        // A removed document may be inserted again.
-        expect(await losingAnswer(() => documents.insert('a', { n: 5 }))).toBe(true);
-        expect(await documents.get('a')).toMatchObject({ document: { n: 5 } });
-      } finally {
-        await store.close();
-        proxy.close();
+  it('applies a write once, and reports that, when its response is lost', async () => {
+    if ('missing' in mongoServer) return;
+    let losing = false;
+    const proxy = await startProxyTo(ownDatabase(), (passing) => {
+      if (!losing || passing !== 'answer') return false;
+      losing = false;
+      return true;
+    });
+    // The driver must not send queries of its own meanwhile.
+    const options = { heartbeatFrequencyMS: 60_000, retryWrites: true };
+    const store = await openMongoDocumentStore({ url: withOptions(proxy.url, options) });
+    try {
+      const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
+      const losingAnswer = <R>(write: () => Promise<R>): Promise<R> => {
+        losing = true;
+        return write();
+      };
+      expect(await losingAnswer(() => documents.insert('a', { n: 1 }))).toBe(true);
+      expect(await losingAnswer(() => documents.insert('a', { n: 2 }))).toBe(false);
+      expect(await losingAnswer(() => replace(documents, 'a', { n: 3 }, 1))).toBe(true);
+      expect(await losingAnswer(() => replace(documents, 'a', { n: 4 }, 1))).toBe(false);
+      expect(await documents.get('a')).toEqual({ key: 'a', version: 2, document: { n: 3 } });
+      expect(await losingAnswer(() => documents.delete('a', 2))).toBe(true);
+      expect(await losingAnswer(() => documents.delete('a', 2))).toBe(false);
+      expect(losing).toBe(false);
+      expect(await documents.get('a')).toBeUndefined();
+      // Exactly one of two concurrent deletes removes the document.
+      for (let round = 0; round < 10; round += 1) {
+        await documents.insert('both', { n: round });
+        const other = documents.delete('both');
+        expect((await Promise.all([losingAnswer(() => documents.delete('both')), other])).sort()).toEqual([
+          false,
+          true,
+        ]);
       }
-    },
-  );
+      // A removed document may be inserted again.
+      expect(await losingAnswer(() => documents.insert('a', { n: 5 }))).toBe(true);
+      expect(await documents.get('a')).toMatchObject({ document: { n: 5 } });
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
 
   it('bulk-loads a thousand new documents per round trip, and creates all indexes in one at the end', async () => {
     if ('missing' in mongoServer) return;
@@ -244,7 +241,6 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     ['mongodb://ada:secret@db/venue?appname=x&nosuchoption=1', /nosuchoption/i],
     ['mongodb://ada:sec@ret@db/venue', /connection string/],
     ['mongodb://ada:secret@db:port/venue', /db:port/],
-    ['mongodb://db/venue?retryWrites=maybe', /retryWrites/],
     ['mongodb://db/venue?w=majority&w=majority', /"w" cannot appear more than once/],
     ['mongodb://db/venue?tls=true&tlsCAFile=/none/ca.crt', /\/none\/ca\.crt/],
   ])('refuses %s, which cannot be used, without quoting the password', async (url, message) => {
@@ -254,9 +250,9 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     expect(String(error)).not.toMatch(/sec@?ret/);
   });
 
-  it('requires majority, journal and primary unless the URL is explicit, and retries writes unless the URL disables it', () => {
+  it('requires majority, journal and primary unless the URL is explicit, and never lets the driver retry writes', () => {
     const needed = {
-      ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: true },
+      ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: false },
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: 5_000 },
       // Each is shorter than the time limit of a request.
       ...{
@@ -271,8 +267,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     const lenient = clientOptions('mongodb://a/?socketTimeoutMS=20000&serverselectiontimeoutms=0');
     expect(lenient).not.toHaveProperty('socketTimeoutMS');
     expect(lenient).not.toHaveProperty('serverSelectionTimeoutMS');
-    expect(clientOptions('mongodb://a/?retrywrites=false&wTimeoutMS=500')).toMatchObject({
-      retryWrites: false,
+    expect(clientOptions('mongodb://a/?wTimeoutMS=500')).toMatchObject({
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: 500 },
     });
   });

@@ -12,11 +12,10 @@ import { NEVER, type ReplicaSet, startReplicaSet } from './replica-set.ts';
 type Numbered = { readonly n: number };
 const RECORDS: Collection<Numbered> = { name: 'numbers', kind: 'record', indexes: [{ fields: ['n'] }] };
 
+const OK = { ok: 1, n: 1, nModified: 1 };
 const DUPLICATE = { ok: 1, n: 0, writeErrors: [{ index: 0, code: 11_000, errmsg: 'duplicate' }] };
 const NOT_BY_A_MAJORITY = {
-  ok: 1,
-  n: 1,
-  nModified: 1,
+  ...OK,
   writeConcernError: { code: 64, codeName: 'WriteConcernTimeout', errmsg: 'waiting for replication timed out' },
 };
 
@@ -76,26 +75,60 @@ describe('MongoDB document store on a replica set', () => {
     }
   });
 
-  it('uses retryable writes unless the URL disables them', async () => {
+  it.each(['', '&retryWrites=true', '&retryWrites=false'])(
+    'never lets the driver repeat a write, and deletes in two steps, with the options "%s"',
+    async (options) => {
+      const documents = await open(options);
+      await documents.insert('a', { n: 1 });
+      expect(await documents.delete('a')).toBe(true);
+      const writes = set.commands.filter((command) =>
+        ['insert', 'update', 'delete'].some((name) => command[name] === 'numbers'),
+      );
+      expect(writes.map((command) => Object.keys(command)[0])).toEqual(['insert', 'update', 'delete']);
+      expect(writes.map(({ txnNumber }) => txnNumber)).toEqual([undefined, undefined, undefined]);
+    },
+  );
+
+  it('recognises its own lost insert on a server that does not recognise a repeated command', async () => {
     const documents = await open();
-    await documents.insert('a', { n: 1 });
-    await documents.delete('a');
-    expect([...sent('insert'), ...sent('delete')].map(({ txnNumber }) => typeof txnNumber)).toEqual([
-      'number',
-      'number',
-    ]);
-    expect(sent('update').filter(({ update }) => update === 'numbers')).toEqual([]);
+    let stored: unknown;
+    answer = (command) => {
+      if ('update' in command && command.updates[0].q.w !== stored) return { ok: 1, n: 0, nModified: 0 };
+      if (!('insert' in command)) return undefined;
+      if (stored !== undefined) return DUPLICATE;
+      stored = command.documents[0].w;
+      set.cut();
+      return NEVER;
+    };
+    expect(await documents.insert('a', { n: 1 })).toBe(true);
+    expect(await documents.insert('a', { n: 2 })).toBe(false);
   });
 
-  it('sends no transaction numbers to a server without retryable writes, and deletes in two steps', async () => {
-    const documents = await open('&retryWrites=false');
-    await documents.insert('a', { n: 1 });
-    expect(await documents.delete('a')).toBe(true);
-    const writes = set.commands.filter((command) =>
-      ['insert', 'update', 'delete'].some((name) => command[name] === 'numbers'),
-    );
-    expect(writes.map((command) => Object.keys(command)[0])).toEqual(['insert', 'update', 'delete']);
-    expect(writes.map(({ txnNumber }) => txnNumber)).toEqual([undefined, undefined, undefined]);
+  it.each([
+    ['a primary that has stepped down', { ok: 0, code: 10_107, errmsg: 'not primary' }],
+    ['a primary that steps down before a majority has the write', { ...OK, writeConcernError: { code: 11_602 } }],
+    ['an overloaded server', { ok: 0, code: 462, errorLabels: ['SystemOverloadedError', 'RetryableError'] }],
+  ])('repeats reads and writes that %s refuses', async (_, refusal) => {
+    const documents = await open();
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    const refusedOnce = async (name: string, operation: () => Promise<unknown> | undefined) => {
+      let refused = 0;
+      answer = (command) => {
+        if (!(name in command) || refused > 0) return undefined;
+        refused += 1;
+        return refusal;
+      };
+      await operation();
+      expect([name, refused]).toEqual([name, 1]);
+    };
+    const known = { stored: { key: 'a', version: 1, document: { n: 1 } } };
+    const write = { key: 'a', position: '1', document: { n: 1 } };
+    await refusedOnce('insert', () => documents.insert('a', { n: 1 }));
+    await refusedOnce('update', () => documents.update('a', () => ({ n: 2 }), known));
+    await refusedOnce('delete', () => documents.delete('a'));
+    await refusedOnce('update', () => documents.project([write]));
+    await refusedOnce('insert', () => load?.write([write]));
+    if ('errmsg' in refusal) await refusedOnce('find', () => documents.getMany(['a']));
   });
 
   it('determines the outcome of a write that no majority acknowledged in time', async () => {
@@ -144,21 +177,23 @@ describe('MongoDB document store on a replica set', () => {
     );
   });
 
+  const OVERWRITTEN = { _id: 'a', v: 9, d: { n: 9 } };
   it.each([
-    ['deleted', 'delete', undefined],
-    ['overwritten since', 'update', { _id: 'a', v: 9, d: { n: 9 } }],
-  ] as const)('does not report that a lost write had no effect when the document is %s', async (_, command, stored) => {
+    ['update', 'deleted', undefined],
+    ['update', 'overwritten since', OVERWRITTEN],
+    ['delete', 'overwritten since', OVERWRITTEN],
+  ] as const)('does not report that a lost %s had no effect when the document is %s', async (kind, _, stored) => {
     const documents = await open();
     let writes = 0;
     answer = (asked) => {
       if ('find' in asked)
         return { ok: 1, cursor: { id: 0n, ns: 'venue.numbers', firstBatch: stored ? [stored] : [] } };
-      if (!(command in asked)) return undefined;
+      if (!('update' in asked)) return undefined;
       writes += 1;
       return writes === 1 ? NOT_BY_A_MAJORITY : { ok: 1, n: 0, nModified: 0 };
     };
     const known = { stored: { key: 'a', version: 1, document: { n: 1 } } };
-    const write = command === 'delete' ? documents.delete('a', 1) : documents.update('a', () => ({ n: 2 }), known);
+    const write = kind === 'delete' ? documents.delete('a', 1) : documents.update('a', () => ({ n: 2 }), known);
     await expect(write).rejects.toThrow(Unavailable);
   });
 

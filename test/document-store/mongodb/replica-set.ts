@@ -9,6 +9,8 @@ export type ReplicaSet = {
   readonly url: string;
   /** The commands sent, except those that the driver sends on its own. */
   readonly commands: readonly Document[];
+  /** Cuts all connections. */
+  cut(): void;
   stop(): void;
 };
 
@@ -69,6 +71,10 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
     return 'create' in command || 'createIndexes' in command ? OK : { ...OK, n: 1, nModified: 1 };
   }
 
+  function cut(): void {
+    for (const socket of sockets) socket.destroy();
+  }
+
   const hello = (): Document => ({
     ...OK,
     ...{ helloOk: true, ismaster: true, isWritablePrimary: true, secondary: false, readOnly: false },
@@ -80,8 +86,9 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
   return {
     url: `mongodb://${host}/venue?replicaSet=rs0`,
     commands,
+    cut,
     stop() {
-      for (const socket of sockets) socket.destroy();
+      cut();
       server.close();
     },
   };
