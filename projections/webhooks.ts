@@ -1,6 +1,7 @@
 import { type Account, type AccountKey, accountKey } from '../src/domain/account.ts';
 import type { WebhookEvent, WebhookOwner } from '../src/domain/events.ts';
 import type { Timestamp, WebhookId } from '../src/domain/ids.ts';
+import { MAX_SECRETS } from '../src/domain/webhook.ts';
 import { projection } from './projection.ts';
 
 export type WebhookDocument = {
@@ -14,9 +15,8 @@ export type WebhookDocument = {
   readonly status: 'enabled' | 'disabled';
   readonly disabledReason?: string;
   readonly sealedSecret: string;
-  /** The secret before the last rotation; it also signs until `previousUntil`. */
-  readonly previousSealedSecret?: string;
-  readonly previousUntil?: Timestamp;
+  /** The secrets that were replaced last, the latest first. Each also signs until its time. */
+  readonly previousSecrets: readonly { readonly sealed: string; readonly until: Timestamp }[];
   readonly createdAt: Timestamp;
   /** Position of the registration; earlier events are not delivered to it. */
   readonly registeredAt: string;
@@ -25,7 +25,7 @@ export type WebhookDocument = {
 /** Webhook registrations; removing one deletes its document. */
 export const webhooks = projection<WebhookDocument, WebhookEvent>({
   name: 'webhooks',
-  version: 2,
+  version: 3,
   indexes: [{ fields: ['account', 'createdAt'] }, { fields: ['credential', 'account', 'createdAt'] }],
   key: (event) => event.data.webhookId,
   on: {
@@ -38,6 +38,7 @@ export const webhooks = projection<WebhookDocument, WebhookEvent>({
       events: data.events,
       status: 'enabled',
       sealedSecret: data.sealedSecret,
+      previousSecrets: [],
       createdAt: metadata.at,
       registeredAt: position,
     }),
@@ -45,8 +46,10 @@ export const webhooks = projection<WebhookDocument, WebhookEvent>({
       document && {
         ...document,
         sealedSecret: data.sealedSecret,
-        previousSealedSecret: document.sealedSecret,
-        previousUntil: data.previousUntil,
+        previousSecrets: [
+          { sealed: document.sealedSecret, until: data.previousUntil },
+          ...document.previousSecrets,
+        ].slice(0, MAX_SECRETS - 1),
       },
     WebhookDisabled: (document, { data }) =>
       document && { ...document, status: 'disabled', disabledReason: data.reason },

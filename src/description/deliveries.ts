@@ -28,9 +28,9 @@ const HEADERS: { readonly [name: string]: { readonly schema: JsonSchema; readonl
     description: 'When this attempt was made, in seconds since 1970-01-01T00:00:00Z.',
   },
   'webhook-signature': {
-    schema: { type: 'string', pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)?$' },
+    schema: { type: 'string', pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*){0,2}$' },
     description:
-      'The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. For 24 hours after a rotation there are two, separated by a blank.',
+      'The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.',
   },
 };
 
@@ -38,7 +38,7 @@ const ANSWERS = {
   '2XX': { description: 'Delivered. Answer within 5 seconds, even if you do not know the event.' },
   '401': {
     description:
-      'The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret.',
+      'The signature is wrong. While several secrets are valid, the delivery is sent again at once, signed with the next.',
   },
   '410': { description: 'The endpoint is gone: disables the webhook.' },
   default: {

@@ -11,7 +11,7 @@ import type {
   WebhookRemoved,
   WebhookSecretRotated,
 } from './events.ts';
-import type { WebhookId } from './ids.ts';
+import type { Timestamp, WebhookId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { REASON, sumOf, WEBHOOK_URL, wrongMask, wrongText } from './limits.ts';
 
@@ -33,8 +33,10 @@ export const MAX_WEBHOOKS = 20;
 /** Registrations an account may make within {@link MINUTE_MS}: the log keeps each of them for good, also after it was removed. */
 export const WEBHOOKS_PER_MINUTE = 30;
 const MINUTE_MS = 60_000;
-/** How long both secrets sign after a rotation (docs/decisions/webhook-deliveries.md). */
+/** How long a replaced secret also signs (docs/decisions/webhook-deliveries.md). */
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
+/** Secrets that sign at the same moment: the current one, and those replaced within {@link ROTATION_OVERLAP_MS}. */
+export const MAX_SECRETS = 3;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
   keysOf(WEBHOOK_EVENTS).filter((name) => (mask & WEBHOOK_EVENTS[name]) !== 0);
@@ -44,17 +46,22 @@ export type Webhook = {
   readonly owner: WebhookOwner;
   readonly url: string;
   readonly status: 'enabled' | 'disabled' | 'removed';
+  /** Until when each of the latest replaced secrets also signs, the latest first. */
+  readonly replacedUntil: readonly Timestamp[];
 };
 
 export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent): Webhook | undefined {
   if (event.type === 'WebhookRegistered') {
     const { webhookId, owner, url } = event.data;
-    return { webhookId, owner, url, status: 'enabled' };
+    return { webhookId, owner, url, status: 'enabled', replacedUntil: [] };
   }
   if (webhook === undefined) return undefined;
   switch (event.type) {
     case 'WebhookSecretRotated':
-      return webhook;
+      return {
+        ...webhook,
+        replacedUntil: [event.data.previousUntil, ...webhook.replacedUntil].slice(0, MAX_SECRETS - 1),
+      };
     case 'WebhookDisabled':
       return { ...webhook, status: 'disabled' };
     case 'WebhookEnabled':
@@ -124,13 +131,27 @@ export type WebhookParty = {
 };
 type WebhookCommand = { readonly webhookId: WebhookId; readonly by?: WebhookParty };
 
+/**
+ * Gives the registration another secret. The one before also signs for {@link ROTATION_OVERLAP_MS}, so a rotation is refused while
+ * {@link MAX_SECRETS} secrets sign.
+ */
 export function rotateWebhookSecret(
   webhook: Webhook | undefined,
   command: WebhookCommand & { readonly sealedSecret: string },
   context: { readonly now: number },
 ): Decision<WebhookSecretRotated> {
   if (!isReachable(webhook, command)) return unknownWebhook(command);
-  const { webhookId, owner } = webhook;
+  const { webhookId, owner, replacedUntil } = webhook;
+  const now = toTimestamp(context.now);
+  const signing = replacedUntil.filter((until) => until > now);
+  const freeFrom = signing.at(-1);
+  if (freeFrom !== undefined && signing.length >= MAX_SECRETS - 1) {
+    const details = `${MAX_SECRETS} signing secrets are valid at the moment; the next rotation can be made from ${freeFrom}.`;
+    return {
+      ...refuse('ValidationError', details),
+      retryAfter: Math.ceil((Date.parse(freeFrom) - context.now) / 1_000),
+    };
+  }
   const previousUntil = toTimestamp(context.now + ROTATION_OVERLAP_MS);
   return [
     { type: 'WebhookSecretRotated', data: { webhookId, owner, sealedSecret: command.sealedSecret, previousUntil } },

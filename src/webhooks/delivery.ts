@@ -14,7 +14,7 @@ import type { SendResult } from './send/sender.ts';
 export type Attempt = Omit<SendResult, 'retryAfter'> & {
   readonly at: Timestamp;
   readonly url: string;
-  /** `X-Service-Signature` was made with the secret before the last rotation. */
+  /** `X-Service-Signature` was made with a secret that has been replaced since. */
   readonly previousSecret?: true;
   /**
    * The inputs of its headers, besides the delivery (docs/decisions/webhook-deliveries.md): the time, in milliseconds since the epoch,

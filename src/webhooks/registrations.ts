@@ -77,11 +77,13 @@ export function createRegistrations(deps: {
       const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
       // The read model lags behind the registration: its deliveries wait.
       if (webhook === undefined) throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
-      const { account, url, sealedSecret, previousSealedSecret, previousUntil } = webhook;
-      const secret = secretOf(webhook, sealedSecret);
-      const overlaps =
-        previousSealedSecret !== undefined && previousUntil !== undefined && previousUntil > toTimestamp(clock());
-      const secrets: Secrets = overlaps ? [secret, secretOf(webhook, previousSealedSecret)] : [secret];
+      const { account, url, sealedSecret, previousSecrets } = webhook;
+      const now = toTimestamp(clock());
+      const signing = previousSecrets.filter(({ until }) => until > now);
+      const secrets: Secrets = [
+        secretOf(webhook, sealedSecret),
+        ...signing.map(({ sealed }) => secretOf(webhook, sealed)),
+      ];
       return { webhookId: webhook.webhookId, account, url, secrets };
     },
 
@@ -103,12 +105,11 @@ export function createRegistrations(deps: {
       return found;
     },
 
-    /** The secrets of a registration, active or not: the current one, and the one before. */
+    /** The secrets of a registration, active or not: the current one, and those replaced last. */
     async secrets(webhookId: string): Promise<readonly string[]> {
       const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
       if (webhook === undefined) return [];
-      const { sealedSecret, previousSealedSecret } = webhook;
-      const sealed = previousSealedSecret === undefined ? [sealedSecret] : [sealedSecret, previousSealedSecret];
+      const sealed = [webhook.sealedSecret, ...webhook.previousSecrets.map((previous) => previous.sealed)];
       return sealed.map((each) => secretOf(webhook, each));
     },
 

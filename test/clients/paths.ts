@@ -1672,7 +1672,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. For 24 hours after a rotation there are two, separated by a blank.
+                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
                  * @example v1,hc0FFt5UA9DpmpxXI9JidxtSqoiddLTxCUir91HR0og=
                  */
                 "webhook-signature": string;
@@ -1686,7 +1686,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
+            /** @description The signature is wrong. While several secrets are valid, the delivery is sent again at once, signed with the next. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1736,7 +1736,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. For 24 hours after a rotation there are two, separated by a blank.
+                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
                  * @example v1,yNTNzM5DEF3eFO3sYPd7HjgIQw0zsd+/aU6HfyWZHI8=
                  */
                 "webhook-signature": string;
@@ -1750,7 +1750,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
+            /** @description The signature is wrong. While several secrets are valid, the delivery is sent again at once, signed with the next. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1800,7 +1800,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. For 24 hours after a rotation there are two, separated by a blank.
+                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
                  * @example v1,3kzndjsiapk71WKayv5I0Zotf/dnBu7/rnsO/XWSi+c=
                  */
                 "webhook-signature": string;
@@ -1814,7 +1814,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
+            /** @description The signature is wrong. While several secrets are valid, the delivery is sent again at once, signed with the next. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1864,7 +1864,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. For 24 hours after a rotation there are two, separated by a blank.
+                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
                  * @example v1,sRR4OVUghh8tnwY2+GlJ68lFpk97ln7cODGSivd78yA=
                  */
                 "webhook-signature": string;
@@ -1878,7 +1878,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
+            /** @description The signature is wrong. While several secrets are valid, the delivery is sent again at once, signed with the next. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1928,7 +1928,7 @@ export interface operations {
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. For 24 hours after a rotation there are two, separated by a blank.
+                 * @description The signature of Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 over `webhook-id.webhook-timestamp.body`. The key is what `signingSecret` encodes after `whsec_`. A replaced secret also signs for 24 hours: then there are two or three, separated by blanks.
                  * @example v1,6+1gxY/pth1gkfKnJFHnzJ0c77lBjOKtbVp+oxDP1hY=
                  */
                 "webhook-signature": string;
@@ -1942,7 +1942,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signature is wrong. During a rotation the delivery is sent again at once, signed with the other secret. */
+            /** @description The signature is wrong. While several secrets are valid, the delivery is sent again at once, signed with the next. */
             401: {
                 headers: {
                     [name: string]: unknown;

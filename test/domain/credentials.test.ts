@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { type ApiKey, evolveApiKey, issueApiKey, revokeApiKey } from '../../src/domain/api-key.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
 import type { ApiKeyEvent, WebhookEvent, WebhookOwner } from '../../src/domain/events.ts';
 import { apiKeyId, brandId, communityId, webhookId } from '../../src/domain/ids.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
@@ -129,6 +130,23 @@ describe('a webhook', () => {
     given(registered)
       .when((webhook) => rotateWebhookSecret(webhook, { webhookId: id, sealedSecret: 'n' }, { now: 0 }))
       .thenEvents({ data: { sealedSecret: 'n', previousUntil: '1970-01-02T00:00:00.000Z' } });
+  });
+
+  test('every secret signs for 24 hours after it was replaced; a rotation that would shorten that is refused', () => {
+    const hour = 3_600_000;
+    const rotatedAt = (now: number): WebhookEvent => {
+      const decision = rotateWebhookSecret(evolveWebhook(undefined, registered), rotation, { now });
+      if (isRefusal(decision) || decision[0] === undefined) throw new Error('No rotation');
+      return decision[0];
+    };
+    const rotation = { webhookId: id, sealedSecret: 'n' };
+    const twice = given(registered, rotatedAt(0), rotatedAt(hour));
+    twice
+      .when((webhook) => rotateWebhookSecret(webhook, rotation, { now: 2 * hour }))
+      .thenRefused('ValidationError', /from 1970-01-02T00:00:00.000Z/);
+    twice
+      .when((webhook) => rotateWebhookSecret(webhook, rotation, { now: 24 * hour }))
+      .thenEvents({ type: 'WebhookSecretRotated' });
   });
 
   test('disabling and enabling twice changes nothing', () => {

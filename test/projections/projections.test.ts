@@ -196,7 +196,7 @@ test('webhooks: rotation keeps the old secret, disabling stores the reason, remo
     wh_1: { account: 'Brand:3', credential: 'apiKey:key_1', status: 'enabled', registeredAt: '0001' },
   });
   expect(folded(webhooks, registered, rotated)).toMatchObject({
-    wh_1: { sealedSecret: 'two', previousSealedSecret: 'one', previousUntil },
+    wh_1: { sealedSecret: 'two', previousSecrets: [{ sealed: 'one', until: previousUntil }] },
   });
   expect(folded(webhooks, registered, disabled)).toMatchObject({
     wh_1: { status: 'disabled', disabledReason: 'Redirect' },

@@ -404,6 +404,17 @@ test('during a rotation, receivers with the old or new secret can verify; afterw
     new Webhook(second.signingSecret).verify(body, headersOf(headers));
   }
 
+  // The answer to the first rotation was lost, so the owner rotated again.
+  await venue.rotate(first.webhookId);
+  await venue.append(requested());
+  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId: first.webhookId })).toHaveLength(3));
+  const { attempts, tries } = await until(webhooks, first.webhookId, 'Delivered');
+  expect(attempts.at(-1)).toMatchObject({ status: 200, previousSecret: true });
+  expect(tries).toBe(1);
+  const last = behind.received.at(-1);
+  expect(last?.headers['webhook-signature']?.toString().split(' ')).toHaveLength(3);
+  new Webhook(oldSecret).verify(last?.body ?? '', headersOf(last?.headers ?? {}));
+
   venue.advance(24 * HOUR_MS + 1_000);
   behind.answer = answering(401);
   const seen = behind.received.length;

@@ -107,7 +107,7 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
       perAccount,
     });
   const exists = (id: string, status: Webhook['status'] = 'enabled') =>
-    log.set(id, { webhookId: webhookId(id), owner: OWNER, url: 'https://a.example/', status });
+    log.set(id, { webhookId: webhookId(id), owner: OWNER, url: 'https://a.example/', status, replacedUntil: [] });
   /** Whether another registration is allowed. */
   const mayTake = async (quota: WebhookQuota | undefined, id: string, owner = OWNER) =>
     (await quota?.take(owner, webhookId(`wh_${id}`))) === undefined;

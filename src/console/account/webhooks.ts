@@ -80,13 +80,17 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
     `${PATH}/:id/rotate`,
     withWebhook(async ({ account, context, zone }, webhook) => {
       const outcome = await commands.webhooks.rotate({ webhookId: webhook.webhookId, by: { account } }, context);
-      if (isRefusal(outcome)) return missing('webhook');
+      if (isRefusal(outcome)) {
+        return outcome.refused === 'ResourceNotFound'
+          ? missing('webhook')
+          : notDone(webhookHref(webhook), outcome.details);
+      }
       const until = `${momentIn(zone, outcome.previousUntil)} ${zoneName(zone)}`;
       return secretPage({
         title: 'New signing secret',
         back: { href: webhookHref(webhook), label: 'Webhook' },
         secret: outcome.signingSecret,
-        advice: `Copy it now; it will not be shown again. Until ${until}, deliveries are signed with the old secret as well, so that you can update your receiver without missing any.`,
+        advice: `Copy it now; it will not be shown again. Until ${until}, deliveries are signed with the secret before it as well, so that you can update your receiver without missing any.`,
       });
     }),
   );
@@ -224,7 +228,8 @@ function webhookActions(visit: Visit, webhook: WebhookDocument): Html {
   const rotate = {
     action: `${href}/rotate`,
     open: 'Rotate secret…',
-    question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.',
+    question:
+      'Create a new signing secret? Deliveries are signed with the old one, too, for 24 hours. At most three secrets are valid at a time.',
     fields: onceField(),
     submit: 'Rotate secret',
     small: false,

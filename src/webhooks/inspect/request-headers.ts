@@ -32,11 +32,10 @@ export function requestHeaders({
 }): RequestHeaders {
   if (signed === undefined || (error !== undefined && BEFORE_SENDING.has(error.type)))
     return { unknown: 'Nothing was sent.' };
-  const [first, second] = signed.with.map((mark) => secrets.find((secret) => markOf(secret) === mark));
-  const areSecretsKnown = signed.with.length === 1 || second !== undefined;
+  const [first, ...others] = signed.with.flatMap((mark) => secrets.filter((secret) => markOf(secret) === mark));
   const signatures =
-    body !== undefined && first !== undefined && areSecretsKnown
-      ? signatureHeaders(second === undefined ? [first] : [first, second], { id: deliveryId, at: signed.at, body })
+    body !== undefined && first !== undefined && others.length === signed.with.length - 1
+      ? signatureHeaders([first, ...others], { id: deliveryId, at: signed.at, body })
       : undefined;
   const lacking =
     body === undefined

@@ -24,7 +24,7 @@ export function createTry(deps: {
   readonly isStopping: () => boolean;
 }): Try {
   const { sender, bodies, clock, isStopping } = deps;
-  /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
+  /** Registrations whose receiver still verifies with a replaced secret, and that secret. */
   const onPreviousSecret = createLruCache<string, string>(10_000);
 
   /** @param signing the secrets to sign with; `current` is the one since the last rotation */
@@ -38,33 +38,38 @@ export function createTry(deps: {
       at,
       url,
       ...kept,
-      signed: { at: sentAt, with: signing.filter((secret) => secret !== undefined).map(markOf) },
+      signed: { at: sentAt, with: signing.map(markOf) },
       ...(signing[0] === current ? {} : { previousSecret: true }),
     };
     return { result, attempt: await bodies.attemptToStore(delivery, made) };
   }
 
   return async ({ webhookId, url, secrets }, delivery) => {
-    const [current, previous] = secrets;
+    const [current] = secrets;
     const body = await bodies.bodyOf(delivery).catch(unreadable);
     if (typeof body !== 'string') return { result: body, attempts: [{ at: toTimestamp(clock()), url, ...body }] };
-    const send = (signing: Secrets) => post(delivery, url, body, signing, current);
-    if (previous === undefined) {
-      const { result, attempt } = await send([current]);
-      return { result, attempts: [attempt] };
+    const accepted = secrets.find((secret) => secret === onPreviousSecret.get(webhookId)) ?? current;
+    const [first, ...others] = eachFirst(secrets, accepted);
+    let made = await post(delivery, url, body, first, current);
+    const attempts = [made.attempt];
+    // While several secrets are valid, a receiver that responds with 401 gets the delivery again, signed with each of the others in turn.
+    for (const signing of others) {
+      if (made.result.status !== 401 || isStopping()) break;
+      made = await post(delivery, url, body, signing, current);
+      attempts.push(made.attempt);
+      if (!isSuccess(made.result)) continue;
+      if (signing[0] === current) onPreviousSecret.delete(webhookId);
+      else onPreviousSecret.set(webhookId, signing[0]);
     }
-
-    // While two secrets are valid, a receiver that responds with 401 gets the delivery again, signed with the other secret.
-    const usesPrevious = onPreviousSecret.get(webhookId) === previous;
-    const first = await send(usesPrevious ? [previous, current] : [current, previous]);
-    if (first.result.status !== 401 || isStopping()) return { result: first.result, attempts: [first.attempt] };
-    const second = await send(usesPrevious ? [current, previous] : [previous, current]);
-    if (isSuccess(second.result)) {
-      if (usesPrevious) onPreviousSecret.delete(webhookId);
-      else onPreviousSecret.set(webhookId, previous);
-    }
-    return { result: second.result, attempts: [first.attempt, second.attempt] };
+    return { result: made.result, attempts };
   };
+}
+
+/** The secrets in several orders: each of them first once, beginning with `accepted`. */
+function eachFirst(secrets: Secrets, accepted: string): readonly [Secrets, ...Secrets[]] {
+  const beginningWith = (first: string): Secrets => [first, ...secrets.filter((secret) => secret !== first)];
+  const [, ...others] = beginningWith(accepted);
+  return [beginningWith(accepted), ...others.map(beginningWith)];
 }
 
 /**

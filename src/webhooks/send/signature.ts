@@ -19,25 +19,24 @@ export type Signed = { readonly id: string; readonly at: number; readonly body: 
 /**
  * The signature headers of one attempt, in both families: `X-Service-Signature` and those of Standard Webhooks.
  *
- * During a rotation two secrets are valid. By its standard, `webhook-signature` is a list, so it carries a signature for each.
- * `X-Service-Signature` is compared with a single value, so two signatures in it would fail for either secret: it is made with
- * `first` alone. A receiver that has the other secret responds with 401 (docs/guides/webhooks.md#answer-in-time), and the deliverer then
- * repeats the attempt immediately with the secrets swapped.
+ * After a rotation several secrets are valid. By its standard, `webhook-signature` is a list, so it carries a signature for each.
+ * `X-Service-Signature` is compared with a single value, so several signatures in it would fail for every secret: it is made with
+ * `first` alone. A receiver that has another secret responds with 401 (docs/guides/webhooks.md#answer-in-time), and the deliverer then
+ * repeats the attempt immediately with the next secret first.
  */
-export function signatureHeaders([first, second]: Secrets, { id, at, body }: Signed): Record<string, string> {
+export function signatureHeaders(secrets: Secrets, { id, at, body }: Signed): Record<string, string> {
   const seconds = Math.floor(at / 1_000);
   const content = `${id}.${seconds}.${body}`;
-  const standard = standardSignature(first, content);
   return {
-    'x-service-signature': serviceSignature(first, body),
+    'x-service-signature': serviceSignature(secrets[0], body),
     'webhook-id': id,
     'webhook-timestamp': String(seconds),
-    'webhook-signature': second === undefined ? standard : `${standard} ${standardSignature(second, content)}`,
+    'webhook-signature': secrets.map((secret) => standardSignature(secret, content)).join(' '),
   };
 }
 
-/** One secret, or two while a rotation overlaps. */
-export type Secrets = readonly [first: string, second?: string];
+/** One secret, or several for a day after a rotation. */
+export type Secrets = readonly [first: string, ...others: string[]];
 
 const standardSignature = (secret: string, content: string): string =>
   `v1,${createHmac('sha256', hmacKeys(secret).bytes).update(content).digest('base64')}`;
