@@ -2,10 +2,8 @@ import { accountHistory } from './account-history.ts';
 import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
-import { brandChanges } from './brand-changes.ts';
 import { brands } from './brands.ts';
 import { communities } from './communities.ts';
-import { communityChanges } from './community-changes.ts';
 import { reviews } from './reviews.ts';
 import { spaceRatings } from './space-ratings.ts';
 import { spaces } from './spaces.ts';
@@ -22,7 +20,5 @@ export const projections = [
   spaceRatings,
   apiKeys,
   webhooks,
-  communityChanges,
-  brandChanges,
   accountHistory,
 ] as const;

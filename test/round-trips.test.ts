@@ -59,13 +59,12 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     const count = (name: string, collection: RegExp) =>
       mongo.commands.filter((command) => command.name === name && collection.test(command.collection)).length;
     const checkpoints = /^readModelCheckpoints$/;
-    const written = /^(bookings|availability|brandChanges|communityChanges)@/;
+    const written = /^(bookings|availability)@/;
 
     mongo.commands.length = 0;
     for (const day of DAYS) await book(day, SECOND);
     expect(count('find', written)).toBe(0);
-    for (const collection of [/^bookings@/, /^availability@/, /^brandChanges@/, /^communityChanges@/])
-      expect(count('update', collection)).toBe(DAYS.length);
+    for (const collection of [/^bookings@/, /^availability@/]) expect(count('update', collection)).toBe(DAYS.length);
     // The location of the space, and the name of the brand.
     expect(count('find', /@/)).toBe(2 * DAYS.length);
     // A batch without booking events, such as the server’s own events, moves the checkpoints, too.
@@ -78,7 +77,6 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     mongo.commands.length = 0;
     await Promise.all(DAYS.map((day) => book(day, SECOND)));
     expect(updates('availability@')).toBe(updates('bookings@'));
-    expect(updates('brandChanges@')).toBe(updates('bookings@'));
     await eventually(() => expect(updates('readModelCheckpoints')).toBeGreaterThanOrEqual(updates('bookings@')));
   });
 });

@@ -13,7 +13,6 @@ import {
 } from '../contract/schemas/booking.ts';
 import { errors } from '../contract/schemas/errors.ts';
 import { HistoryEntry, HistoryQuery } from '../contract/schemas/history-entry.ts';
-import { accountKey } from '../domain/account.ts';
 import { momentOf } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -24,7 +23,6 @@ import { takeTurn } from './caller-turns.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
-import { createResponseCache } from './response-cache.ts';
 
 const Bookings = Type.Array(BookingDto);
 const History = Type.Array(HistoryEntry);
@@ -37,24 +35,21 @@ export const bookingRoutes =
   }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { commands, queries, release } = deps;
-    const entityTagOf = entityTagsOf(release, Bookings);
     const textsOf = createBookingTexts();
-    const responseCache = createResponseCache();
     const historyTagOf = entityTagsOf(release, History);
 
     app.get(
       '/bookings',
-      taggedRoute('ReadBookings', 'listBookings', { querystring: BookingsQuery }, Bookings, 400),
-      async (request, reply) => {
-        const { account } = request.caller;
-        return sendList(request, reply, {
-          version: await queries.listVersions.ofBookings(account),
-          entityTagOf,
-          pages: queries.bookings.pages(account, request.query),
-          textsOf,
-          cache: { responses: responseCache, key: `${accountKey(account)} ${JSON.stringify(request.query)}` },
-        });
+      {
+        config: { access: { permission: 'ReadBookings' } },
+        schema: {
+          operationId: 'listBookings',
+          querystring: BookingsQuery,
+          response: { 200: Bookings, ...errors(400) },
+        },
       },
+      async (request, reply) =>
+        sendList(request, reply, { pages: queries.bookings.pages(request.caller.account, request.query), textsOf }),
     );
 
     app.post(

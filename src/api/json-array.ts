@@ -1,46 +1,26 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ListVersion } from '../queries/list-versions.ts';
 import { takeTurn } from './caller-turns.ts';
-import { clientHas, digest, type EntityTag, sendNotModified, tagged } from './entity-tags.ts';
-import type { ResponseCache } from './response-cache.ts';
+import { clientHas, sendNotModified, tagged } from './entity-tags.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
 const CHUNK = 32 * 1024;
 
-/**
- * Answers with a list, or with 304 if the client has it. Without a version, or while the list lags behind it, the answer has no
- * entity tag, so the client asks for the whole list again (docs/decisions/rest-api.md).
- */
+/** Answers with a list, or with 304 if the client has the one with this entity tag. */
 export async function sendList<P>(
   request: FastifyRequest,
   reply: FastifyReply,
   list: {
-    readonly version: ListVersion | undefined;
-    readonly entityTagOf: EntityTag;
-    /** Not read before the wait for the version has ended. */
+    readonly entityTag?: string;
     readonly pages: AsyncIterable<P> | Iterable<P>;
     /** The JSON of each item of a page. */
     readonly textsOf: (page: P) => readonly string[];
-    /** The cache and the key of the list in it. Answers with the same key differ only by version. */
-    readonly cache?: { readonly responses: ResponseCache; readonly key: string };
   },
 ): Promise<FastifyReply> {
-  const { version, cache } = list;
-  const chunks = chunked(list.pages, list.textsOf);
-  const entityTag = version && list.entityTagOf(request, digest(version.id));
+  const { entityTag } = list;
   if (entityTag !== undefined && clientHas(request, entityTag)) return sendNotModified(reply, entityTag);
   if (!(await takeTurn(request, reply))) return reply;
-  if (version === undefined) return sendJsonArray(reply, chunks, undefined);
-  const cached = cache?.responses.get(cache.key, version);
-  if (cached !== undefined) return sendJsonArray(reply, from(cached), entityTag);
-  if (!(await version.isShown())) return sendJsonArray(reply, chunks, undefined);
-  return sendJsonArray(reply, cache?.responses.caching(cache.key, version, chunks) ?? chunks, entityTag);
-}
-
-async function* from(chunks: readonly Buffer[]): AsyncGenerator<Buffer, undefined> {
-  yield* chunks;
-  return undefined;
+  return sendJsonArray(reply, chunked(list.pages, list.textsOf), entityTag);
 }
 
 /**

@@ -4,7 +4,7 @@ import { toReviewDto } from '../contract/review.ts';
 import { CommunityParams, ReviewDto } from '../contract/schemas/review.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
-import { entityTagsOf, taggedRoute } from './entity-tags.ts';
+import { digest, entityTagsOf, taggedRoute } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 import { serializerOf } from './serializer.ts';
@@ -23,10 +23,9 @@ export const reviewRoutes =
       async (request, reply) => {
         const found = await queries.reviews.list(request.caller.account, request.params.communityId);
         if (isRefusal(found)) return sendRefusal(reply, found);
-        const version = await queries.listVersions.ofReviews(request.params.communityId);
+        const version = await queries.reviews.versionOf(request.params.communityId);
         return sendList(request, reply, {
-          version,
-          entityTagOf,
+          entityTag: entityTagOf(request, digest(version)),
           pages: found,
           textsOf: (review) => [stringifyReview(toReviewDto(review))],
         });

@@ -40,8 +40,7 @@ export const spaceRoutes =
       // A community also sees its spaces that take no bookings at the moment.
       const listed = account.kind === 'Community' ? found : found.filter(({ space }) => space.active);
       return sendList(request, reply, {
-        version: { id: listed.map(versionOf).join(), isShown: async () => true },
-        entityTagOf: listTagOf,
+        entityTag: listTagOf(request, digest(listed.map(versionOf).join())),
         pages: listed,
         textsOf: (space) => [stringifySpace(toSpaceDto(space, settings))],
       });

@@ -7,7 +7,6 @@ import { createBookingHistory } from './booking-history.ts';
 import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createCharges } from './charges.ts';
-import { createListVersions } from './list-versions.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
@@ -45,7 +44,6 @@ export function createQueries({ directory, ...sources }: Omit<QueryDeps, 'names'
     reviews: createReviewQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),
     webhooks: createWebhookQueries(deps),
-    listVersions: createListVersions(deps),
     operator: createOperatorQueries(deps),
   };
 }

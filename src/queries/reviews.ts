@@ -123,6 +123,21 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return readable(readModels.collection(reviews).find(ofCommunity(toCommunityId(communityId))));
     },
 
+    /**
+     * Equal versions mean equal lists. Reviews are only added, so their number and highest id identify the list. The number of
+     * forgotten subjects identifies their texts, and the collection a rebuild, which may correct documents without an event.
+     */
+    async versionOf(communityId: number): Promise<string> {
+      const documents = readModels.collection(reviews);
+      const newest = newestOfCommunity(toCommunityId(communityId), undefined, 1);
+      const [count, forgotten, [last]] = await Promise.all([
+        documents.count(newest),
+        personalData.forgottenVersion(),
+        documentsOf(documents.find(newest)),
+      ]);
+      return `${readModels.nameOf(reviews)}.${count}.${last?.reviewId ?? 0}.${forgotten}`;
+    },
+
     /** One page of the reviews of a community, newest first. `before` is the last review of the previous page. */
     async page(account: Account, { communityId, before, limit }: PageQuery): Promise<ReviewPage | Refusal> {
       const refused = await refuseReading(account, communityId);

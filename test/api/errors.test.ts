@@ -120,12 +120,13 @@ describe('every error has the same shape', () => {
       ['/bookings', undefined],
       ['/bookings?status=none', brand.key],
       ['/webhooks', brand.key],
+      ['/bookings', brand.key],
     ] as const) {
       const { headers } = await service.get(url, defined({ key }));
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
       expect(headers).not.toHaveProperty('etag');
     }
-    const { headers } = await service.get('/bookings', { key: brand.key });
+    const { headers } = await service.get('/spaces', { key: brand.key });
     expect(headers).toMatchObject({ 'cache-control': 'private, no-cache', 'x-content-type-options': 'nosniff' });
   });
 
@@ -210,7 +211,7 @@ describe('cross-origin requests', () => {
 
   test('may read every response, including errors and 304', async () => {
     const ask = (headers: Record<string, string>) =>
-      service.app.inject({ url: '/api/v1/bookings', headers: { origin: 'https://app.example', ...headers } });
+      service.app.inject({ url: '/api/v1/spaces', headers: { origin: 'https://app.example', ...headers } });
     const refused = await ask({});
     const whole = await ask({ authorization: `Bearer ${brand.key}` });
     const held = { authorization: `Bearer ${brand.key}`, 'if-none-match': String(whole.headers.etag) };

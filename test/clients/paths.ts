@@ -1015,10 +1015,7 @@ export interface operations {
                  */
                 status?: components["schemas"]["BookingStatus"];
             };
-            header?: {
-                /** @description The ETag of the answer that the client has. */
-                "If-None-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1027,10 +1024,6 @@ export interface operations {
             /** @description The bookings that match; an empty array if none does. */
             200: {
                 headers: {
-                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
-                    ETag?: string;
-                    /** @description private, no-cache: keep it, and ask each time whether it is current. */
-                    "Cache-Control"?: string;
                     /** @description Identifies the request in the log of the service, and in the record of what it changed. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1038,17 +1031,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["BookingDto"][];
                 };
-            };
-            /** @description What you have is current. */
-            304: {
-                headers: {
-                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
-                    ETag?: string;
-                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             /** @description A date or the status is malformed. */
             400: {

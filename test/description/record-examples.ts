@@ -268,7 +268,7 @@ function breakAll({ core: { queries, commands } }: RunningService, error: Error)
     [queries.spaces, 'listNamed'],
     [queries.spaces, 'getNamed'],
     [queries, 'availability'],
-    [queries.listVersions, 'ofBookings'],
+    [queries.bookings, 'pages'],
     [queries.bookingHistory, 'ofBooking'],
     [queries.reviews, 'list'],
     [queries.webhooks, 'listOwned'],

@@ -11,6 +11,7 @@ import { filterOf, sortOf } from '../../src/document-store/mongodb/query.ts';
 import { declaredQueries } from '../../src/document-store/queries.ts';
 import { createChanges } from '../../src/document-store/sqlite/changes.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
+import { indexNameOf } from '../../src/document-store/sqlite/indexes.ts';
 import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
 import { openTable } from '../../src/document-store/sqlite/table.ts';
 import { mongoServer, ownDatabase } from './engines.ts';
@@ -54,6 +55,31 @@ test('exactly these collections have a declared query', () => {
       'webhooks',
     ]),
   );
+});
+
+test('every index of these collections serves a declared query', async ({ onTestFinished }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
+  const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), repair: '' };
+  const file = await openSqliteFile(fileName, 'lazy', createChanges(undefined));
+  onTestFinished(async () => {
+    await file.close();
+    await rm(folder, { recursive: true });
+  });
+  const used = new Set<string>();
+  const declared = new Set<string>();
+  for (const [name, , of, query] of queries) {
+    const collection: Collection<Row> = { name, indexes: of.indexes, kind: 'readModel' };
+    const { indexes } = collection;
+    const table = await openTable(file, collection);
+    const page = selectRange(table, query.where, orderOf(query, indexes), { prefix: [] }, 10);
+    for (const { text, values } of [page, selectCount(table, query.where, indexes)])
+      for (const { detail } of file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)) {
+        const [, index] = / INDEX (\S+)/.exec(String(detail)) ?? [];
+        if (index !== undefined) used.add(`"${index}"`);
+      }
+    for (const index of indexes) declared.add(indexNameOf(table.name, index));
+  }
+  expect([...declared].filter((index) => !used.has(index))).toEqual([]);
 });
 
 describe('indexes', () => {

@@ -3,10 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { availability } from '../../projections/availability.ts';
 import { bookings } from '../../projections/bookings.ts';
-import { brandChanges } from '../../projections/brand-changes.ts';
 import { brands } from '../../projections/brands.ts';
 import { communities } from '../../projections/communities.ts';
-import { communityChanges } from '../../projections/community-changes.ts';
 import { projections } from '../../projections/index.ts';
 import { reviews } from '../../projections/reviews.ts';
 import { spaceRatings } from '../../projections/space-ratings.ts';
@@ -41,8 +39,6 @@ test('an event that creates a document ignores an existing one', () => {
   const first = requested({ bookingId: bookingId(1) });
   const events = [first, approved(first), first, approved(first)];
   expect(folded(bookings, ...events)).toEqual(folded(bookings, first, approved(first)));
-  expect(Object.keys(folded(brandChanges, ...events))).toHaveLength(1);
-  expect(Object.keys(folded(communityChanges, ...events))).toHaveLength(1);
 });
 
 describe('bookings', () => {
@@ -147,15 +143,6 @@ test('reviews, and the ratings of a space', () => {
   expect(folded(spaceRatings, posted(5, 5), posted(6, 3), posted(8, 4), posted(7, 1))).toEqual({
     7: { spaceId: 7, communityId: 1, count: 4, sum: 13, latest: [7, 8, 6] },
   });
-});
-
-test('every event of a booking changes the lists of its community and its brand', () => {
-  const first = requested();
-  const change = (n: number) => ({ eventId: `event-${n}`, position: `000${n}` });
-  for (const next of [approved(first), cancelledByBrand(first), completed(first)]) {
-    expect(folded(brandChanges, first, next)).toEqual({ 3: { bookings: change(2) } });
-    expect(folded(communityChanges, first, next)).toEqual({ 1: { bookings: change(2) } });
-  }
 });
 
 test('API keys are stored as hashes; a revoked key shows when it was revoked', () => {
