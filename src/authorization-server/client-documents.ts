@@ -6,6 +6,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import type { DocumentCopies } from './document-copies.ts';
 import type { Fetched } from './fetch-document.ts';
+import { reduceMetadata } from './reduced-metadata.ts';
 import { applyRegistrationRules } from './registration.ts';
 
 const MINUTE_MS = 60_000;
@@ -77,7 +78,7 @@ export function createClientDocuments({
     if (status !== 200) return new Response(null, { status: status < 400 ? 404 : status });
     const document: unknown = JSON.parse(text);
     if (!isObject(document) || typeof document.client_id !== 'string') return new Response(text, { headers });
-    const metadata = { ...document, client_id: document.client_id };
+    const metadata = { ...reduceMetadata(document), client_id: document.client_id };
     applyRegistrationRules(metadata);
     const accepted = JSON.stringify(metadata);
     await copies.fetched(url, accepted);

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider, {
   type AccessToken,
-  type ClientAuthMethod,
   type ClientCredentials,
   type ClientMetadata,
   type Configuration,
@@ -29,6 +28,7 @@ import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
 import { errorPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
+import { CLIENT_AUTH_METHODS } from './reduced-metadata.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
 import { afterSignOut, answerSignOutOfNobody, appAfterSignOut, hasSignedOut } from './sign-out.ts';
 
@@ -312,7 +312,6 @@ export async function endSession(provider: Provider, request: IncomingMessage, r
 }
 
 const CACHEABLE: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
-const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post'];
 /** For authorization requests, which have no grant type, and token requests without one. */
 const SCOPES_CHECKED: ReadonlySet<unknown> = new Set([undefined, 'client_credentials']);
 

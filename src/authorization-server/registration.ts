@@ -15,7 +15,6 @@ const MAX_HOST = 253;
  * @throws {errors.InvalidClientMetadata}
  */
 export function applyRegistrationRules(metadata: ClientMetadata): void {
-  dropUnknownTypes(metadata);
   if (metadata[ACCOUNT_OF_CLIENT] !== undefined) refuse(`${ACCOUNT_OF_CLIENT} cannot be registered`);
   if (asList(metadata.grant_types).includes('client_credentials'))
     refuse('client_credentials is not available to clients that register themselves; create a client in the console');
@@ -51,23 +50,6 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
   delete metadata.jwks_uri;
   delete metadata.sector_identifier_uri;
 }
-
-/**
- * Removes grant and response types that we do not support: clients list all that they can use, and the answer shows what they got
- * (RFC 7591, 2). A list with no supported type stays, and is refused.
- */
-function dropUnknownTypes(metadata: ClientMetadata): void {
-  for (const [field, known] of Object.entries(KNOWN_TYPES)) {
-    const kept = asList(metadata[field]).filter((name) => known.includes(name));
-    if (kept.length > 0) metadata[field] = kept;
-  }
-}
-
-/** `client_credentials` is supported, but not for clients that register themselves. */
-const KNOWN_TYPES: Readonly<Record<string, readonly unknown[]>> = {
-  grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
-  response_types: ['code'],
-};
 
 /**
  * A client that may refresh may ask for a refresh token, even if it registered a list of scopes without `offline_access`. MCP

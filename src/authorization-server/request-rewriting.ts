@@ -3,7 +3,9 @@ import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
+import { isObject } from '../domain/is-object.ts';
 import { PATHS } from './paths.ts';
+import { reduceRegistration } from './reduced-metadata.ts';
 
 /** An incoming request with its body read and its URL unparsed. */
 type Incoming = {
@@ -21,7 +23,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 /**
  * Adapts requests for oidc-provider (docs/decisions/oauth.md, docs/decisions/credentials.md). Resources become
- * the absolute URIs it requires, JWT access tokens the ids they are stored under (it rejects structured tokens at introspection
+ * the absolute URIs it requires, metadata what a client can get, JWT access tokens the ids they are stored under (it rejects structured tokens at introspection
  * and revocation), and the host it builds URLs from is always the issuer's, never that of `Host` or `X-Forwarded-*`.
  */
 export function createRequestRewriting(deps: {
@@ -50,7 +52,7 @@ export function createRequestRewriting(deps: {
   }
 
   async function rewriteForm(path: string, body: Buffer): Promise<Buffer> {
-    const parameters = new URLSearchParams(body.toString('utf8'));
+    const parameters = parametersIn(body.toString('utf8'));
     resolveResources(parameters);
     if (path === PATHS.token) completeTokenRequest(parameters);
     const tokenField = TOKEN_FIELD[path];
@@ -74,19 +76,36 @@ export function createRequestRewriting(deps: {
       headers.authorization = await bearer(headers.authorization);
 
     let target = url;
-    if (path === PATHS.authorization && query !== undefined) {
-      const parameters = new URLSearchParams(query);
+    if (BROWSER_ENDPOINTS.has(path) && query !== undefined) {
+      const parameters = parametersIn(query);
       resolveResources(parameters);
       target = `${path}?${parameters}`;
     }
     let body = originalBody;
-    if (isForm(headers['content-type'])) {
-      body = await rewriteForm(path, originalBody);
+    const rewritten = path === PATHS.registration ? rewriteMetadata(originalBody) : undefined;
+    if (rewritten !== undefined || isForm(headers['content-type'])) {
+      body = rewritten ?? (await rewriteForm(path, originalBody));
       headers['content-length'] = String(body.length);
       delete headers['transfer-encoding'];
     }
     return message({ method, url: target, headers, body });
   };
+}
+
+const BROWSER_ENDPOINTS: ReadonlySet<string> = new Set([PATHS.authorization, PATHS.logout]);
+
+/** Parameters without a value count as omitted (RFC 6749, 3.1 and 3.2). Clients send `scope=` and `resource=`. */
+const parametersIn = (text: string) =>
+  new URLSearchParams([...new URLSearchParams(text)].filter(([, value]) => value !== ''));
+
+/** Reduces the metadata of a registration. Undefined for anything but a JSON object, which oidc-provider refuses. */
+function rewriteMetadata(body: Buffer): Buffer | undefined {
+  try {
+    const metadata: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(metadata) ? Buffer.from(JSON.stringify(reduceRegistration(metadata))) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** An id that no token has: introspection answers inactive, revocation does nothing, userinfo refuses. */

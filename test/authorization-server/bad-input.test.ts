@@ -198,7 +198,6 @@ describe('registration', () => {
     ['client credentials', { ...good, grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
     ['the implicit grant', { ...good, grant_types: ['implicit'] }, 'invalid_client_metadata'],
     ['an account of its own', { ...good, account_id: 'Brand:7' }, 'invalid_client_metadata'],
-    ['an unknown scope', { ...good, scope: 'service.admin' }, 'invalid_client_metadata'],
     ['an overlong name', { ...good, client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
     ['a name with half of a surrogate pair', { ...good, client_name: 'My \ud83d app' }, 'invalid_client_metadata'],
     ['a blank name', { ...good, client_name: ' ' }, 'invalid_client_metadata'],

@@ -85,6 +85,34 @@ describe('metadata (RFC 8414)', () => {
   });
 });
 
+describe('parameters without a value (RFC 6749, 3.1 and 3.2)', () => {
+  const EMPTY = ['scope', 'resource', 'state', 'nonce', 'prompt', 'max_age', 'login_hint'] as const;
+
+  test('count as omitted by the authorization and the token endpoint', async () => {
+    const app = await TestApp.register(running.url, { scope: 'service.api.read offline_access' });
+    const { url, verifier } = await app.authorizationUrl(Object.fromEntries(EMPTY.map((name) => [name, ''])));
+    const consent = await app.browser.send(await app.browser.open(url), '/sign-in', consentOf());
+    const { url: back } = await app.browser.send(consent, '/consent', consentOf());
+    expect(back.searchParams.has('state')).toBe(false);
+    const client = { client_id: app.id, client_secret: '' };
+    const code = {
+      ...{ grant_type: 'authorization_code', code: back.searchParams.get('code') ?? '', code_verifier: verifier },
+      ...{ redirect_uri: REDIRECT, resource: 'api', scope: '' },
+    };
+    const tokens = await post('/connect/token', { ...client, ...code });
+    expect([tokens.status, tokens.body.scope]).toEqual([200, 'service.api.read']);
+  });
+
+  test('count as omitted for a client without a user', async () => {
+    const fields = { grant_type: 'client_credentials', scope: '' };
+    const { body } = await post('/connect/token', { ...fields, resource: 'api' }, await confidential());
+    expect(body.scope).toBe('service.api.read service.api.write service.api.webhooks');
+    // A token needs a resource.
+    const refused = await post('/connect/token', { ...fields, resource: '' }, await confidential());
+    expect(refused.body).toMatchObject({ error: 'invalid_target' });
+  });
+});
+
 describe('error codes (RFC 6749, 5.2; RFC 7662, 2.2)', () => {
   test('a grant type that the client may not use is unauthorized_client', async () => {
     const app = await TestApp.register(running.url);
@@ -133,10 +161,46 @@ describe('registration (RFC 7591, 2)', () => {
     expect(types).toMatchObject({ status: 201, body: { response_types: ['code'] } });
   });
 
+  const OPTIONAL = [
+    ...['client_name', 'client_uri', 'logo_uri', 'scope', 'contacts', 'tos_uri', 'policy_uri', 'jwks_uri', 'jwks'],
+    ...['grant_types', 'response_types', 'response_modes', 'application_type', 'subject_type', 'default_max_age'],
+    ...['token_endpoint_auth_method', 'post_logout_redirect_uris', 'id_token_signed_response_alg', 'software_id'],
+  ];
+
+  test.each<[string, object, object]>([
+    ['a scope without a value', { scope: '' }, { scope: undefined }],
+    ['an unknown scope', { scope: 'claudeai' }, { scope: undefined }],
+    ['a scope of which some is known', { scope: 'claudeai service.mcp' }, { scope: 'service.mcp' }],
+    [
+      'a grant for clients without a user',
+      { grant_types: ['authorization_code', 'client_credentials'] },
+      { grant_types: ['authorization_code'] },
+    ],
+    ['another signature', { id_token_signed_response_alg: 'ES256' }, { id_token_signed_response_alg: 'RS256' }],
+    ['ids that differ by client', { subject_type: 'pairwise' }, { subject_type: 'public' }],
+    ['a way to answer that is not supported', { response_modes: ['jwt'] }, { response_modes: undefined }],
+    ['levels of authentication', { default_acr_values: ['2fa'] }, { default_acr_values: undefined }],
+    [
+      'a key instead of a secret',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://app.example/keys' },
+      { token_endpoint_auth_method: 'client_secret_basic', client_secret: expect.any(String) },
+    ],
+    ...OPTIONAL.flatMap((name): [string, object, object][] => [
+      [`null for ${name}`, { [name]: null }, {}],
+      [`nothing for ${name}`, { [name]: '' }, {}],
+    ]),
+  ])('reduces %s', async (_what, metadata, expected) => {
+    const { status, body } = await register(metadata);
+    expect({ status, body }).toMatchObject({ status: 201, body: { redirect_uris: [REDIRECT] } });
+    for (const [name, value] of Object.entries(expected))
+      if (value === undefined) expect(body).not.toHaveProperty(name);
+      else expect(body).toHaveProperty(name, value);
+  });
+
   test.each<[string, object]>([
     ['grants of which we have none', { grant_types: [DEVICE] }],
     ['response types of which we have none', { response_types: ['id_token'] }],
-    ['a grant for accounts', { grant_types: ['authorization_code', 'client_credentials'] }],
+    ['a grant for accounts alone', { grant_types: ['client_credentials'] }],
     ['grants that are no list', { grant_types: 'authorization_code' }],
   ])('refuses %s', async (_what, metadata) => {
     expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } });
