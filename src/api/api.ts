@@ -7,7 +7,7 @@ import type { Queries } from '../queries/queries.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
-import { handleError } from './errors.ts';
+import { handleError, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
@@ -63,6 +63,8 @@ export const api =
             strictPreflight: false,
           });
         });
+        // In this scope, so that its headers are set for an unknown path too.
+        routes.setNotFoundHandler(sendNotFound);
         routes.decorateRequest('caller');
         const enforce = createAccessHook(deps);
         routes.addHook('onRoute', (route) => {

@@ -26,6 +26,9 @@ export function resourcesOf(publicUrl: string): Resources {
   };
 }
 
+/** The same resource under the address with a slash at its end, which clients use as well. Its metadata must repeat it (RFC 9728, 3.3). */
+export const withSlash = (resource: Resource): Resource => ({ ...resource, uri: `${resource.uri}/` });
+
 /** The path of a resource's metadata (RFC 9728): its own path after the well-known prefix. */
 export const metadataPathOf = ({ uri }: Resource): string =>
   `/.well-known/oauth-protected-resource${new URL(uri).pathname}`;

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { metadataPathOf, type Resources } from '../auth/resources.ts';
+import { metadataPathOf, type Resources, withSlash } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
 
 /** Protected resource metadata (RFC 9728) of the REST API and the MCP server. */
@@ -7,7 +7,7 @@ export function protectedResourceRoutes(
   app: FastifyInstance,
   { issuer, resources }: { issuer: string; resources: Resources },
 ): void {
-  for (const resource of [resources.api, resources.mcp]) {
+  for (const resource of [resources.api, resources.mcp].flatMap((each) => [each, withSlash(each)])) {
     const metadata = {
       resource: resource.uri,
       authorization_servers: [issuer],

@@ -13,7 +13,7 @@ import { findPages } from './find/find.ts';
 import { requestPages } from './find/space-page.ts';
 import { missing } from './parts/answer.ts';
 import { startPageOf } from './parts/frame.ts';
-import type { ConsoleRoutes, PageDeps } from './parts/routes.ts';
+import type { ConsoleRoutes, Handler, PageDeps } from './parts/routes.ts';
 import { bulkDecisionPages } from './requests/bulk-decisions.ts';
 import { decisionPages } from './requests/decisions.ts';
 import { inboxPages } from './requests/inbox.ts';
@@ -39,10 +39,11 @@ const PAGES = [
 
 export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {
   // A community without spaces starts by adding one.
-  routes.get('/console', async ({ account }) => {
+  const start: Handler = async ({ account }) => {
     const isNew = account.kind === 'Community' && (await deps.queries.spaces.list(account)).length === 0;
     return { go: isNew ? '/console/spaces/new' : startPageOf(account).href };
-  });
+  };
+  for (const path of ['/console', '/console/']) routes.get(path, start);
   for (const register of PAGES) register(routes, deps);
   routes.get('/console/*', async () => missing('page'));
 }

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken } from '../auth/authenticate.ts';
 import { callerKey } from '../auth/caller.ts';
-import { challengeOf, type Resources } from '../auth/resources.ts';
+import { challengeOf, type Resources, withSlash } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { createTurns } from '../runtime/turns.ts';
@@ -48,7 +48,8 @@ export function mcpRoutes(deps: {
   });
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
-    const challenge = challengeOf(resources.mcp, MCP_SCOPE);
+    const asked = reply.request.routeOptions.url === path ? resources.mcp : withSlash(resources.mcp);
+    const challenge = challengeOf(asked, MCP_SCOPE);
     return reply
       .code(status)
       .header('www-authenticate', error === undefined ? challenge : `${challenge}, error="${error}"`)
@@ -107,26 +108,29 @@ export function mcpRoutes(deps: {
       return undefined;
     });
 
-    app.options(path, (_request, reply) => reply.code(204).send());
-    app.route({
-      method: ['GET', 'POST', 'DELETE'],
-      url: path,
-      // The protocol has no HEAD, and the SDK's responses cannot be turned into one.
-      exposeHeadRoute: false,
-      async handler(request, reply) {
-        const { mcpToken } = request;
-        if (mcpToken === null) throw new Error('The MCP request has no token');
-        const { caller } = mcpToken;
-        if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
-        const isDisconnected = () => reply.raw.destroyed;
-        const call = { caller, correlationId: request.id, answerBy: request.answerBy, isDisconnected };
-        // From here on the tool keeps the deadline itself: the SDK begins its event stream at once, so a 503 would come too late.
-        request.answerBy = Number.POSITIVE_INFINITY;
-        return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
-      },
-    });
+    const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+      const { mcpToken } = request;
+      if (mcpToken === null) throw new Error('The MCP request has no token');
+      const { caller } = mcpToken;
+      if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
+      const isDisconnected = () => reply.raw.destroyed;
+      const call = { caller, correlationId: request.id, answerBy: request.answerBy, isDisconnected };
+      // From here on the tool keeps the deadline itself: the SDK begins its event stream at once, so a 503 would come too late.
+      request.answerBy = Number.POSITIVE_INFINITY;
+      const answered = await (await handler()).answer(webRequest(request, reply, url), mcpToken, call);
+      return reply.send(request.method === 'HEAD' ? await withoutBody(answered) : answered);
+    };
+    for (const url of [path, `${path}/`]) {
+      app.options(url, (_request, reply) => reply.code(204).send());
+      app.route({ method: ['GET', 'HEAD', 'POST', 'DELETE'], url, handler: answer });
+    }
     app.addHook('preClose', async () => (await handler.loaded())?.close());
   };
+}
+
+async function withoutBody({ body, status, headers }: Response): Promise<Response> {
+  await body?.cancel();
+  return new Response(null, { status, headers });
 }
 
 /** For clients in a browser. Allowing an origin grants nothing by itself, because the credential is a header. */
@@ -157,7 +161,8 @@ function webRequest(request: FastifyRequest, reply: FastifyReply, url: string): 
   });
   const { body, method } = request;
   return new Request(url, {
-    method,
+    // The SDK does not know HEAD, whose answer is that of GET without its body.
+    method: method === 'HEAD' ? 'GET' : method,
     headers,
     signal: disconnected.signal,
     body: Buffer.isBuffer(body) ? new Uint8Array(body) : null,

@@ -226,6 +226,14 @@ describe('cross-origin requests', () => {
     expect(whole.headers.vary).toMatch(/\bOrigin\b/);
   });
 
+  test('may read that a path is unknown', async () => {
+    for (const url of ['/api/v1/nothing', '/api/v1', '/api/v1/bookings/1/nothing']) {
+      const answer = await service.call('GET', url, { headers: { origin: 'https://app.example' } });
+      expect([answer.statusCode, answer.json()]).toEqual([404, shape('ResourceNotFound')]);
+      expect(answer.headers).toMatchObject({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
+    }
+  });
+
   test('OPTIONS without preflight headers gets 204 too', async () => {
     expect((await options({})).statusCode).toBe(204);
   });

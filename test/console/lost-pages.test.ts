@@ -36,3 +36,7 @@ test.each(['bookings?after=2026-12-01:1', 'charges?before=2026-12-01:1', 'review
     expect((await community.open(`/console/${path}`)).text).not.toContain(NOTICE);
   },
 );
+
+test('a slash at the end of the address changes nothing', async () => {
+  expect((await community.open('/console/')).url).toEqual((await community.open('/console')).url);
+});
