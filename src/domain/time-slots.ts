@@ -78,7 +78,7 @@ export function whyClosed<T extends Interval>(
 }
 
 /** Whether a day is too far ahead to be booked, by the date in its zone. */
-export const isTooFar = ({ date, zone }: WallDay, now: number): boolean =>
+export const isTooFar = ({ date, zone }: Pick<WallDay, 'date' | 'zone'>, now: number): boolean =>
   isYearsLater(date, localDate(now, zone), MAX_YEARS_AHEAD);
 
 /** Hours that a booking holds, and its status. */

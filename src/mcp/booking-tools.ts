@@ -4,13 +4,14 @@ import { toAssistantBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import { AssistantBooking, BookingStatus, IdempotencyKey, SentDetails } from '../contract/schemas/booking.ts';
 import { HistoryEntry } from '../contract/schemas/history-entry.ts';
-import { Id, OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
+import { OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId } from '../domain/ids.ts';
+import { brandId, type SpaceId } from '../domain/ids.ts';
 import { REASON } from '../domain/limits.ts';
+import { KEY_REUSED } from '../domain/space-day.ts';
 import { cursorIn, cursorText } from '../queries/booking-pages.ts';
-import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
+import { Cursor, cursorOf, Input, InputId, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { SEE_SPACES } from './space-tools.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
@@ -55,7 +56,7 @@ export const listBookings = ({ queries }: ToolDeps): Tool =>
         ...(account.kind === 'Community' && { notice: notice('Texts in writtenByBrand are') }),
         bookings: bookings.map((booking) => toAssistantBooking(booking, account.kind)),
         more: next !== undefined,
-        ...(next && { next: cursorText(next) }),
+        ...(next && { next: cursorOf(cursorText(next), { ...filter, order }) }),
       };
     },
   });
@@ -68,6 +69,7 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
       'Requests a space for a date and start hour on behalf of the brand. The booking is Pending until the community answers, by answerBy at the latest, and the price is charged when it approves. Ask the user for confirmation before calling this. Repeating a call with the same idempotencyKey never books twice.',
     input: Input({
       ...SentDetails,
+      spaceId: InputId<SpaceId>('The space to book.'),
       date: PlainDate('YYYY-MM-DD, in the time zone of the space.'),
       idempotencyKey: IdempotencyKey('A unique text of your choice for this request. Reuse it when you retry.'),
     }),
@@ -77,14 +79,17 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
     advice: {
       SlotUnavailable:
         'Call check_availability or find_open_days to see which hours are available, and let the user choose another one.',
-      BookingNotAllowed: 'Choose another date or space. Use a new idempotencyKey for a different request.',
+      BookingNotAllowed: 'Choose another date or space.',
       ResourceNotFound: SEE_SPACES,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
     async run({ idempotencyKey, ...details }, { caller, correlationId }) {
       const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
       const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId });
-      return isRefusal(booking) ? booking : toAssistantBooking(booking, caller.account.kind);
+      if (!isRefusal(booking)) return toAssistantBooking(booking, caller.account.kind);
+      return booking.details === KEY_REUSED.details
+        ? { ...booking, advice: 'Use a new idempotencyKey for a different request.' }
+        : booking;
     },
   });
 
@@ -95,7 +100,7 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     description:
       'Cancels one of the brand’s own bookings, Pending or Approved, until the event starts. What was charged is refunded. This cannot be undone, and another brand may take the hour: ask the user for confirmation before calling this.',
     input: Input({
-      bookingId: Id('From list_bookings.'),
+      bookingId: InputId('From list_bookings.'),
       reason: Type.Optional(Text(REASON, 'Shown to the community.')),
     }),
     output: AssistantBooking,
@@ -128,7 +133,7 @@ export const bookingHistory = ({ queries }: ToolDeps): Tool =>
     name: 'booking_history',
     title: 'Booking history',
     description: 'Lists what happened to a booking, in order: when, who did it, and what changed.',
-    input: Input({ bookingId: Id('From list_bookings.') }),
+    input: Input({ bookingId: InputId('From list_bookings.') }),
     output: Type.Object({ notice: Notice, history: Type.Array(HistoryEntry) }),
     access: { permission: 'ReadBookings' },
     writes: false,

@@ -1,7 +1,9 @@
 import type { Static, TObject } from 'typebox';
 import { checkerOf, pathOf, ruleOf, type Violation } from '../contract/schemas/validate.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { unicodeProblem } from '../domain/unicode.ts';
+import { withCursorFilters } from './lists.ts';
+import { meantInput } from './meant-input.ts';
 
 /**
  * Checks the input of a tool. The refusal lists every error with the allowed values and unknown properties (`ValidationError`), so that a
@@ -21,7 +23,12 @@ export function inputCheck<I extends TObject>(tool: string, schema: I): (input: 
     return `${path === '' ? 'The input' : path} ${ruleOf(violation)}, not ${given(keyword, data)}`;
   }
 
-  return (input) => {
+  const hasCursor = 'cursor' in schema.properties;
+
+  return (sent) => {
+    const meant = meantInput(sent, schema);
+    const input = hasCursor && typeof meant === 'object' && meant !== null ? withCursorFilters({ ...meant }) : meant;
+    if (isRefusal(input)) return input;
     const notText = unicodeProblem(input, 'The input');
     if (notText !== undefined) return refuse('ValidationError', `${notText}.`);
     const checked = check(input);

@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import { toReviewDto } from '../contract/review.ts';
 import { ReviewDto } from '../contract/schemas/review.ts';
-import { Id } from '../contract/schemas/scalars.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
+import { Cursor, cursorOf, Input, InputId, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
 const REVIEWS = { default: 50, maximum: 500 } as const;
@@ -14,7 +13,7 @@ export const listReviews = ({ queries }: ToolDeps): Tool =>
     title: 'List reviews',
     description:
       'Lists the reviews of a community, newest first. A community can read its own, a brand those of communities where it has completed a booking.',
-    input: Input({ communityId: Id('From find_spaces.'), limit: Limit('reviews', REVIEWS), cursor: Cursor }),
+    input: Input({ communityId: InputId('From find_spaces.'), limit: Limit('reviews', REVIEWS), cursor: Cursor }),
     output: Type.Object({ notice: Notice, reviews: Type.Array(ReviewDto), next: Next }),
     access: { permission: 'ReadReviews' },
     writes: false,
@@ -28,6 +27,10 @@ export const listReviews = ({ queries }: ToolDeps): Tool =>
       if (isRefusal(found)) return found;
       const reviews = found.reviews.map(toReviewDto);
       const last = found.more ? reviews.at(-1) : undefined;
-      return { notice: notice('Titles and contents are'), reviews, ...(last && { next: String(last.id) }) };
+      return {
+        notice: notice('Titles and contents are'),
+        reviews,
+        ...(last && { next: cursorOf(String(last.id), { communityId }) }),
+      };
     },
   });

@@ -7,13 +7,14 @@ import { toSpaceListing } from '../contract/space.ts';
 import { daysIn, daysLater, isPlainDate, LAST_ZONE, localDate, WEEKDAYS } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import type { SpaceId } from '../domain/ids.ts';
-import { NAME } from '../domain/limits.ts';
-import type { OpenDaysCursor } from '../queries/open-days.ts';
-import { Cursor, Input, Limit, Next, wrongCursor } from './lists.ts';
+import { MAX_YEARS_AHEAD, NAME } from '../domain/limits.ts';
+import { whyNoHours } from '../queries/availability.ts';
+import type { NoDays, OpenDaysCursor } from '../queries/open-days.ts';
+import { Cursor, cursorOf, Input, InputId, Limit, Next, Reason, wrongCursor } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
 const SPACES = { default: 100, maximum: 500 } as const;
-const DAYS = { default: 30, maximum: 300 } as const;
+const DAYS = { default: 30, maximum: 60 } as const;
 const MAX_RANGE_DAYS = 366;
 const DEFAULT_RANGE_DAYS = 31;
 
@@ -29,30 +30,37 @@ export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
       name: Type.Optional(
         Type.String({ maxLength: NAME.max, description: 'Only spaces or communities whose name contains this.' }),
       ),
-      communityId: Type.Optional(Id('Only spaces of this community.')),
+      communityId: Type.Optional(InputId('Only spaces of this community.')),
       includeInactive: Type.Optional(
         Type.Boolean({ description: 'Whether to include spaces that do not take bookings at the moment.' }),
       ),
       limit: Limit('spaces', SPACES),
       cursor: Cursor,
     }),
-    output: Type.Object({ spaces: Type.Array(SpaceListing), next: Next }),
+    output: Type.Object({ spaces: Type.Array(SpaceListing), reason: Reason, next: Next }),
     access: { permission: 'ReadAvailability' },
     writes: false,
     async run({ name, communityId, includeInactive = false, limit = SPACES.default, cursor }, { caller }) {
       const after = cursor === undefined ? undefined : idOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
+      if (communityId !== undefined && (await queries.spaces.communityOf(caller.account, communityId)) === undefined)
+        return noCommunity(communityId);
       const wanted = name?.trim().toLowerCase() ?? '';
-      const matching = (await queries.spaces.listNamed(caller.account)).filter(
+      const named = (await queries.spaces.listNamed(caller.account)).filter(
         ({ space, communityName }) =>
           (after === undefined || space.spaceId > after) &&
-          (includeInactive || space.active) &&
           (communityId === undefined || space.communityId === communityId) &&
           [space.name, communityName].some((text) => text.toLowerCase().includes(wanted)),
       );
+      const matching = includeInactive ? named : named.filter(({ space }) => space.active);
       const page = matching.slice(0, limit).map((space) => toSpaceListing(space, pricing, clock()));
       const last = matching.length > limit ? page.at(-1) : undefined;
-      return { spaces: page, ...(last && { next: String(last.spaceId) }) };
+      const filters = { name, communityId, includeInactive };
+      return {
+        spaces: page,
+        ...(after === undefined && page.length === 0 && { reason: whyNoSpaces(named.length) }),
+        ...(last && { next: cursorOf(String(last.spaceId), filters) }),
+      };
     },
   });
 
@@ -63,28 +71,29 @@ export const checkAvailability = ({ queries }: ToolDeps): Tool =>
     description:
       'Shows which start hours of one space are available on one date. Check this before requesting a booking. To search several days or spaces, call find_open_days.',
     input: Input({
-      spaceId: Id('From find_spaces.'),
+      spaceId: InputId('From find_spaces.'),
       date: PlainDate('YYYY-MM-DD, today or later in the time zone of the space.'),
     }),
-    output: AvailabilityResponse,
+    output: Type.Object({ ...AvailabilityResponse.properties, reason: Reason }),
     access: { permission: 'ReadAvailability' },
     writes: false,
     advice: { ResourceNotFound: SEE_SPACES, ValidationError: 'Choose a later date.' },
     async run({ spaceId, date }, { caller }) {
       const found = await queries.availability({ account: caller.account, spaceId, date });
-      return isRefusal(found) ? found : toAvailabilityResponse(found);
+      if (isRefusal(found)) return found;
+      const why = whyNoHours(found);
+      return { ...toAvailabilityResponse(found), ...(why && { reason: NO_DAYS[why] }) };
     },
   });
 
 const OpenDaysInput = Input({
   spaceIds: Type.Optional(
-    Type.Array(Id<SpaceId>('From find_spaces.'), {
-      minItems: 1,
+    Type.Array(InputId<SpaceId>('From find_spaces.'), {
       maxItems: 100,
       description: 'Only these spaces. Default: all that take bookings.',
     }),
   ),
-  communityId: Type.Optional(Id('Only spaces of this community.')),
+  communityId: Type.Optional(InputId('Only spaces of this community.')),
   startDate: Type.Optional(PlainDate('First day, YYYY-MM-DD. Default: today.')),
   endDate: Type.Optional(
     PlainDate(
@@ -92,7 +101,7 @@ const OpenDaysInput = Input({
     ),
   ),
   weekdays: Type.Optional(
-    Type.Array(OneOf(WEEKDAYS), { minItems: 1, uniqueItems: true, description: 'Only these days of the week.' }),
+    Type.Array(OneOf(WEEKDAYS), { uniqueItems: true, description: 'Only these days of the week.' }),
   ),
   startHour: Type.Optional(Hour('Only days on which an event can start at this hour.')),
   limit: Limit('days', DAYS),
@@ -116,11 +125,12 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
     description:
       'Searches several days and spaces at once for hours that can be booked, earliest first: “the next free Saturday”, “any space on 12 or 13 June at 18:00”. Days without an open hour are left out. If there is a "next", the search goes on from there, even if it has found nothing yet.',
     input: OpenDaysInput,
-    output: Type.Object({ days: Type.Array(OpenDay), next: Next }),
+    output: Type.Object({ days: Type.Array(OpenDay), reason: Reason, next: Next }),
     access: { permission: 'ReadAvailability' },
     writes: false,
     advice: { ResourceNotFound: SEE_SPACES },
-    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller, answerBy, isDisconnected }) {
+    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, call) {
+      const { caller, answerBy, isDisconnected } = call;
       const after = cursor === undefined ? undefined : dayOf(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       // The earliest date that is today in any zone. Each space skips the days that have passed in its zone.
@@ -148,10 +158,31 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
           spaceName: space.name,
           openHours: [...openHours],
         })),
-        ...(found.next && { next: `${found.next.date}:${found.next.spaceId}` }),
+        ...(found.why && { reason: NO_DAYS[found.why] }),
+        ...(found.next && {
+          next: cursorOf(`${found.next.date}:${found.next.spaceId}`, { ...filter, startDate: from, endDate: to }),
+        }),
       };
     },
   });
+
+const noCommunity = (communityId: number) => refuse('ResourceNotFound', `There is no community ${communityId}.`);
+
+/** @param inactive how many spaces match that take no bookings */
+const whyNoSpaces = (inactive: number): string =>
+  inactive === 0
+    ? 'No space matches.'
+    : `${inactive} matching ${inactive === 1 ? 'space takes' : 'spaces take'} no bookings at the moment. Set includeInactive to see them.`;
+
+/** What a model reads instead of "fully booked". */
+const NO_DAYS: Readonly<Record<NoDays, string>> = {
+  NoSpaces: 'There is no such space.',
+  Inactive: 'The space takes no bookings at the moment.',
+  Past: 'That time is in the past.',
+  TooFar: `Bookings are taken at most ${MAX_YEARS_AHEAD} years ahead.`,
+  OutsideWindow:
+    'No event can start at this hour: it is outside the booking window. find_spaces says which hours are inside.',
+};
 
 const idOf = (cursor: string) => (/^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined);
 

@@ -17,6 +17,7 @@ import {
 } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
+import { publishedInput, publishedSchema } from './published-schema.ts';
 import { visible } from './visible-text.ts';
 
 /** Dependencies of the tools. */
@@ -43,6 +44,9 @@ export type Tool = {
   register(server: McpServer, call: ToolCall): void;
 };
 
+/** A refusal, with advice of its own if that of its code does not fit. */
+type Advised = Refusal & { readonly advice?: string };
+
 type Definition<I extends TObject, O extends TObject> = {
   readonly name: string;
   readonly title: string;
@@ -55,7 +59,7 @@ type Definition<I extends TObject, O extends TObject> = {
   readonly writes: false | 'adds' | 'destroys';
   /** Advice to the model, by error code. */
   readonly advice?: { readonly [C in ErrorCode]?: string };
-  run(input: Static<I>, call: ToolCall): Promise<Static<O> | Refusal>;
+  run(input: Static<I>, call: ToolCall): Promise<Static<O> | Advised>;
 };
 
 /** Defines a tool. Checks the caller's permissions and account as REST does, and turns a refusal into a tool error with advice. */
@@ -63,9 +67,9 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
   const { name, title, description, access, writes } = definition;
   const checked = inputCheck(name, definition.input);
   // Accepts everything, because the SDK's own errors do not name the allowed values or the unknown property.
-  const inputSchema = standardSchema(definition.input, (value) => ({ value }));
+  const inputSchema = standardSchema(publishedInput(definition.input), (value) => ({ value }));
   const checkOutput = checkerOf(definition.output);
-  const outputSchema = standardSchema(definition.output, (value) => {
+  const outputSchema = standardSchema(publishedSchema(definition.output), (value) => {
     const result = checkOutput(value);
     if ('value' in result) return result;
     return { issues: result.violations.map((violation) => ({ message: `${pathOf(violation)} ${ruleOf(violation)}` })) };
@@ -97,7 +101,10 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
             // An input error already names the fix. The advice is for refusals by the rules.
             if (isRefusal(wanted)) return failed(wanted);
             const outcome = wanted === undefined ? refused : await answered(definition.run(wanted, call), call);
-            if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
+            if (isRefusal(outcome)) {
+              const { advice = definition.advice?.[outcome.refused] }: Advised = outcome;
+              return failed(outcome, advice);
+            }
             const shown = visible(outcome);
             return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
           } catch (error) {
@@ -126,12 +133,11 @@ function failed({ refused, details }: Refusal, advice?: string): CallToolResult 
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-/** A TypeBox schema in the form that the SDK takes. Serialising drops TypeBox's own properties. */
+/** A JSON Schema in the form that the SDK takes. */
 function standardSchema(
-  schema: TObject,
+  json: Record<string, unknown>,
   validate: StandardSchemaWithJSON['~standard']['validate'],
 ): StandardSchemaWithJSON {
-  const json: Record<string, unknown> = JSON.parse(JSON.stringify(schema));
   const jsonSchema = { input: () => json, output: () => json };
   return { '~standard': { version: 1, vendor: 'venue-booking', jsonSchema, validate } };
 }

@@ -25,6 +25,18 @@ type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; 
 
 const NOTHING: AvailabilityDocument['taken'] = [];
 
+/** Why no hour of a day is open, if it is not because others have booked; undefined if an hour is open or booked. */
+export function whyNoHours({
+  space,
+  time,
+  timeSlots,
+  closed,
+}: Availability): 'Inactive' | 'TooFar' | 'Past' | undefined {
+  if (!space.active) return 'Inactive';
+  if (time === 'TooFar') return 'TooFar';
+  return timeSlots().every(({ hour }) => closed(hour) === 'Past') ? 'Past' : undefined;
+}
+
 /**
  * The open start hours of a space on a date. Refuses a date before today in the space's zone (`ValidationError`, docs/decisions/time.md)
  * and a space the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).

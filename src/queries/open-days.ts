@@ -5,13 +5,13 @@ import { datesBetween, localDate, type Weekday, weekdayOf } from '../domain/cale
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { timeSlots } from '../domain/time-slots.ts';
+import { isTooFar, timeSlots } from '../domain/time-slots.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { startSlices } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
-import { isVisibleSpace, spacesById } from './spaces.ts';
+import { createSpaceQueries, isVisibleSpace, spacesById } from './spaces.ts';
 
 type OpenDaysQuery = {
   readonly account: Account;
@@ -47,7 +47,12 @@ type OpenDaysPage = {
   readonly days: readonly OpenDay[];
   /** Where to continue; undefined once the whole range has been searched. */
   readonly next: OpenDaysCursor | undefined;
+  /** Why there are no days at all, if the query is the cause. */
+  readonly why?: NoDays;
 };
+
+/** Why no day of a query can be open: the spaces, the dates, or the start hour asked for. */
+export type NoDays = 'NoSpaces' | 'Inactive' | 'Past' | 'TooFar' | 'OutsideWindow';
 
 /** Days of spaces that one call checks, so that a wide search ends in bounded time and continues from a cursor. */
 const MAX_SEARCHED = 4_000;
@@ -56,11 +61,16 @@ const CHUNK = 50;
 
 /**
  * The days on which spaces can be booked, by date and space. Skips days before today in a space's zone. Refuses a space that the account
- * may not see (`ResourceNotFound`, docs/decisions/accounts.md).
+ * may not see or a community (`ResourceNotFound`, docs/decisions/accounts.md).
  * @throws {Unavailable} as soon as the answer is no longer wanted
  */
-export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
+export function createOpenDaysQuery(deps: QueryDeps) {
+  const { readModels, clock } = deps;
+  const { communityOf } = createSpaceQueries(deps);
+
   async function spacesOf({ account, spaceIds, communityId }: OpenDaysQuery): Promise<Space[] | Refusal> {
+    if (communityId !== undefined && (await communityOf(account, communityId)) === undefined)
+      return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     if (spaceIds === undefined) {
       const owner = account.kind === 'Community' ? account.id : undefined;
       const all = await documentsOf(readModels.collection(spaces).find(spacesById(owner)));
@@ -70,6 +80,11 @@ export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
     const seen = found.map(({ document }) => document).filter((space) => isVisibleSpace(account, space));
     const missing = spaceIds.filter((id) => !seen.some(({ spaceId }) => spaceId === id));
     if (missing.length > 0) return refuse('ResourceNotFound', `There is no space ${missing.join(', ')}.`);
+    const others = seen.filter((space) => communityId !== undefined && space.communityId !== communityId);
+    if (others.length > 0) {
+      const ids = others.map(({ spaceId }) => spaceId).join(', ');
+      return refuse('ResourceNotFound', `Community ${communityId} has no space ${ids}.`);
+    }
     return seen.sort((a, b) => a.spaceId - b.spaceId);
   }
 
@@ -78,6 +93,8 @@ export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
     if (!Array.isArray(found)) return found;
     const { from, to, weekdays, startHour, after, limit } = query;
     const now = clock();
+    const why = whyNone(found, query, now);
+    if (why !== undefined) return { days: [], next: undefined, why };
     const days: OpenDay[] = [];
     const candidates = candidatesOf(
       found.filter(({ active }) => active),
@@ -105,6 +122,16 @@ export function createOpenDaysQuery({ readModels, clock }: QueryDeps) {
     }
     return { days, next: undefined };
   };
+}
+
+function whyNone(found: readonly Space[], { from, to, startHour }: OpenDaysQuery, now: number): NoDays | undefined {
+  if (found.length === 0) return 'NoSpaces';
+  const active = found.filter((space) => space.active);
+  if (active.length === 0) return 'Inactive';
+  if (active.every(({ timeZone }) => to < localDate(now, timeZone))) return 'Past';
+  if (active.every(({ timeZone }) => isTooFar({ date: from, zone: timeZone }, now))) return 'TooFar';
+  const isOutside = ({ windowStart, windowEnd }: Space, hour: number) => hour < windowStart || hour >= windowEnd;
+  return startHour !== undefined && active.every((space) => isOutside(space, startHour)) ? 'OutsideWindow' : undefined;
 }
 
 type Range = Pick<OpenDaysQuery, 'from' | 'to'> & {

@@ -47,6 +47,10 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     return (await readModels.collection(communities).get(String(communityId)))?.document;
   }
 
+  /** The community, or undefined if the account may not see it. */
+  const communityOf = async (account: Account, communityId: number): Promise<Community | undefined> =>
+    account.kind === 'Brand' || account.id === communityId ? community(communityId) : undefined;
+
   async function allCommunities(): Promise<Community[]> {
     return documentsOf(readModels.collection(communities).find(communitiesById()));
   }
@@ -55,6 +59,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     get,
     list,
     community,
+    communityOf,
     communities: allCommunities,
 
     /** The same as `get`, with the name of the community. */

@@ -142,8 +142,16 @@ test('every tool has a description, both schemas and a read-only hint', async ()
     });
   }
   expect(tools.find(({ name }) => name === 'find_spaces')?.inputSchema.properties).toMatchObject({
-    name: { maxLength: NAME.max },
+    name: { anyOf: [{ type: 'string', maxLength: NAME.max }, { type: 'null' }] },
   });
+  const schemas = JSON.stringify(tools.map(({ inputSchema }) => inputSchema));
+  expect(schemas).not.toMatch(/"format":|"uniqueItems":/);
+  for (const { inputSchema } of tools)
+    for (const [property, schema] of Object.entries(inputSchema.properties ?? {})) {
+      const isOptional = !inputSchema.required?.includes(property);
+      expect(schema).toMatchObject(isOptional ? { anyOf: [{}, { type: 'null' }] } : { type: expect.any(String) });
+      if (property.endsWith('Id')) expect(JSON.stringify(schema)).toContain('"minimum":1,');
+    }
 });
 
 test('a booking made with a tool is identical over REST and visible to its community', async () => {
@@ -207,7 +215,7 @@ test.each<[string, string, Record<string, unknown>, string]>([
     { spaceId: 1, date: '2026-02-30' },
     'date must be a date in the form YYYY-MM-DD, not "2026-02-30".',
   ],
-  ['text for a number', 'check_availability', { ...DAY, spaceId: '1' }, 'spaceId must be a whole number, not "1".'],
+  ['text for a number', 'check_availability', { ...DAY, spaceId: 'one' }, 'spaceId must be a whole number, not "one".'],
   [
     'an unknown property',
     'check_availability',

@@ -297,7 +297,7 @@ describe('find_open_days', () => {
 
   test('continues from its cursor without skipping or repeating a day', async () => {
     const range = { startDate: '2026-12-25', endDate: '2027-01-10' };
-    const all = (await find({ ...range, limit: 300 })).days;
+    const all = (await find({ ...range, limit: 60 })).days;
     const paged: Found['days'] = [];
     let next: string | undefined;
     do {
@@ -311,12 +311,86 @@ describe('find_open_days', () => {
 
   test('ends a wide search without results after several calls', async () => {
     const wide = await service.community('Europe/Berlin', 'Wide');
-    for (let index = 0; index < 12; index += 1) await service.space(wide, { name: `Room ${index}` });
-    const search = { communityId: wide.id, startDate: '2027-01-01', endDate: '2027-12-31', startHour: 3 };
+    const early = await service.space(wide, { name: 'Early', windowStart: 3, windowEnd: 4, durationHours: 1 });
+    const range = { startDate: '2027-01-01', endDate: '2027-12-31', weekdays: ['Saturday'] };
+    const { days } = await find({ spaceIds: [early], ...range, limit: 60 });
+    expect(days).toHaveLength(52);
+    for (const { date } of days) await requested({ spaceId: early, date, startHour: 3 });
+    for (let index = 0; index < 80; index += 1) await service.space(wide, { name: `Room ${index}` });
+    const search = { communityId: wide.id, ...range, startHour: 3 };
     const first = await find(search);
-    expect(first.days).toEqual([]);
-    expect(first.next).toMatch(/^2027-11-/);
+    expect(first).toEqual({ days: [], next: expect.any(String) });
     expect(await find({ ...search, cursor: first.next })).toEqual({ days: [] });
+  });
+
+  test('a cursor holds its filters: the others may be left out, and contradicting ones are refused', async () => {
+    const search = { spaceIds: [hall], startDate: '2027-02-01', endDate: '2027-02-28', weekdays: ['Saturday'] };
+    const { next } = await find({ ...search, limit: 2 });
+    const saturdays = ['2027-02-20', '2027-02-27'];
+    expect((await find({ cursor: next })).days.map(({ date }) => date)).toEqual(saturdays);
+    expect((await find({ ...search, cursor: next })).days.map(({ date }) => date)).toEqual(saturdays);
+    expect(await find({ ...search, weekdays: ['Sunday'], cursor: next })).toBe(
+      'ValidationError: The cursor is of a search with other filters (weekdays): leave them out, or search again without cursor.',
+    );
+    expect(await find({ startHour: 10, cursor: next })).toMatch(/^ValidationError: .*startHour/);
+    const spaces = (await call(brand, 'find_spaces', { includeInactive: true, limit: 1 })) as { next: string };
+    expect(await call(brand, 'find_spaces', { includeInactive: false, cursor: spaces.next })).toMatch(
+      /^ValidationError/,
+    );
+    const forged = Buffer.from(JSON.stringify(['2027-02-20:1', { spaceIds: 'x', hidden: 1 }])).toString('base64url');
+    expect(await find({ cursor: forged })).toMatch(/^ValidationError: .*"hidden"/);
+  });
+
+  test('spaces of another community are refused, and so are unknown ids in every tool', async () => {
+    const lone = await service.community('Europe/Berlin', 'Lone');
+    expect(await find({ communityId: lone.id, spaceIds: [hall] })).toMatch(
+      `ResourceNotFound: Community ${lone.id} has no space ${hall}.`,
+    );
+    const unknown: readonly [string, object][] = [
+      ['find_open_days', { communityId: 999 }],
+      ['find_spaces', { communityId: 999 }],
+      ['check_availability', { spaceId: 999, date: '2027-01-01' }],
+      ['list_reviews', { communityId: 999 }],
+      ['booking_history', { bookingId: 999 }],
+      ['cancel_booking', { bookingId: 999 }],
+      ['request_booking', { spaceId: 999, date: '2027-01-01', startHour: 10, idempotencyKey: 'unknown' }],
+    ];
+    for (const [name, input] of unknown)
+      expect(await call(brand, name, { ...input }), name).toMatch(/^ResourceNotFound/);
+    expect(await call(community, 'find_spaces', { communityId: lone.id })).toMatch(/^ResourceNotFound/);
+  });
+
+  test.each([
+    ['a past range', () => ({ startDate: '2026-11-01', endDate: '2026-11-02' }), /in the past/],
+    ['more than five years ahead', () => ({ startDate: '2032-01-01', endDate: '2032-01-02' }), /at most 5 years ahead/],
+    ['an inactive space', () => ({ spaceIds: [closed] }), /takes no bookings/],
+    ['an hour outside the window', () => ({ spaceIds: [garden], startHour: 3 }), /outside the booking window/],
+  ])('an empty list says its reason: %s', async (_what, input, reason) => {
+    expect(await find(input())).toEqual({ days: [], reason: expect.stringMatching(reason) });
+  });
+
+  test('a day without an open hour says its reason, unless it is booked', async () => {
+    const on = async (spaceId: number, date: string) => {
+      const day = (await call(brand, 'check_availability', { spaceId, date })) as { reason?: string };
+      return day.reason;
+    };
+    expect(await on(closed, '2027-01-01')).toMatch(/takes no bookings/);
+    expect(await on(hall, '2033-01-01')).toMatch(/at most 5 years ahead/);
+    expect(await on(hall, '2027-01-01')).toBeUndefined();
+    expect(await call(brand, 'find_spaces', { name: 'Cellar' })).toEqual({
+      spaces: [],
+      reason: expect.stringMatching(/^1 matching space takes no bookings/),
+    });
+  });
+
+  test('null, empty and text values count as they are meant', async () => {
+    const bare = { communityId: null, startDate: '', weekdays: [], limit: null, cursor: '' };
+    const meant = { ...bare, spaceIds: `["${hall}"]`, endDate: '2026-12-31', startHour: '10' };
+    const plain = await find({ spaceIds: [hall], endDate: '2026-12-31', startHour: 10 });
+    expect(plain.days.length).toBeGreaterThan(0);
+    expect(await find(meant)).toEqual(plain);
+    expect(await find({ startHour: 'ten' })).toMatch(/^ValidationError: startHour/);
+    await requested({ date: '2027-03-03', startHour: 10, message: null });
   });
 
   test('refuses an overlong or reversed range, an unknown space and an invalid cursor', async () => {
@@ -337,10 +411,10 @@ describe('find_open_days', () => {
   test('a community finds its own spaces only', async () => {
     const union = await service.community('Asia/Tokyo', 'Union');
     const loft = await service.space(union, { name: 'Loft' });
-    const { days } = await find({ limit: 300 }, community);
+    const { days } = await find({ limit: 60 }, community);
     expect(new Set(days.map(({ spaceId }) => spaceId))).toEqual(new Set([hall, garden]));
     expect(await find({ spaceIds: [loft] }, community)).toMatch(/^ResourceNotFound/);
-    expect(new Set((await find({ limit: 300 })).days.map(({ spaceId }) => spaceId))).toContain(loft);
+    expect(new Set((await find({ spaceIds: [loft] })).days.map(({ spaceId }) => spaceId))).toContain(loft);
   });
 });
 
