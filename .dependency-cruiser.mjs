@@ -27,8 +27,8 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store', 'runtime'],
 
-  // The log thread, which writes to the embedded stores for the others, and what keeps threads running.
-  threads: ['event-store/sqlite', 'document-store/sqlite', 'runtime'],
+  // The writer, which makes the durable commits of the embedded stores, and what keeps its thread running.
+  threads: ['event-store/sqlite', 'document-store/sqlite', 'sqlite', 'runtime'],
 
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
@@ -152,16 +152,13 @@ export const MAY_IMPORT = {
     'webhooks/fan-out/positions.ts',
   ],
   'logger.ts': ['config.ts', 'domain', 'runtime'],
-  // The parts are put together in these: what every thread needs, the roles that run beside the one that answers requests, and
-  // the whole.
-  'foundation.ts': 'anything above',
-  worker: 'anything above',
+  // The parts are put together in these: everything that runs on its own, then what serves requests and starts the roles.
   'core.ts': 'anything above',
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],
   cli: [
-    ...['core.ts', 'foundation.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
+    ...['core.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
     ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'event-store', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',

@@ -21,14 +21,15 @@ import {
 } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
+import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
+import { createChangeFollowUp } from './auth/change-follow-up.ts';
 import { challengeOf } from './auth/resources.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Core, openCore } from './core.ts';
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
-import { defined } from './domain/defined.ts';
 import { isEmbedded } from './engines.ts';
 import { askLog } from './event-store/outage.ts';
 import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
@@ -36,15 +37,12 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import { idOf } from './read-models/catalogue.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { readForwardedFor } from './runtime/forwarded-for.ts';
-import { createLink } from './runtime/link.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
 import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
 import { onAddress } from './runtime/unusable-address.ts';
-import type { LogThread } from './threads/start-log-thread.ts';
-import { type BackgroundRole, type RunningRoles, startRoles } from './worker/roles.ts';
-import { startWorker, type WorkerThread } from './worker/start-worker.ts';
+import { createScheduler } from './scheduler/scheduler.ts';
 
 /** How long a start waits for read models that are being built. */
 const READABLE_WITHIN_MS = 5_000;
@@ -174,8 +172,6 @@ export type Service = {
   readonly app: FastifyInstance | undefined;
   /** The demo data, if enabled. */
   readonly demo: Demo | undefined;
-  /** The other threads of this process. */
-  readonly threads: { readonly log: LogThread | undefined; readonly worker: WorkerThread | undefined };
   /** Resolves with a sentence if the store was moved elsewhere while this process was suspended. The process must then end at once. */
   readonly fenced: Promise<string>;
   /**
@@ -185,27 +181,21 @@ export type Service = {
   stop(drainMs?: number): Promise<void>;
 };
 
-const BACKGROUND_ROLES = ['projector', 'scheduler', 'webhooks'] as const;
-
 /**
  * Starts the configured roles. Resolves once requests are being answered.
- * @param options.inThreads starts a log thread and a worker beside this thread; otherwise everything runs in this one
+ * @param options.withWriter starts the thread that makes the durable commits; otherwise this thread makes them
  */
 export async function startService(
   config: Config,
   logger: Logger,
-  { inThreads = false }: { readonly inThreads?: boolean } = {},
+  options: { readonly withWriter?: boolean } = {},
 ): Promise<Service> {
-  const link = inThreads ? createLink() : undefined;
-  const core = await openCore(config, logger, { inThread: inThreads, ...defined({ link }) });
-  const roles: ReadonlySet<BackgroundRole> = new Set(BACKGROUND_ROLES.filter((role) => config.roles.has(role)));
-  const { logThread } = core;
-  const worker =
-    link === undefined || roles.size === 0 ? undefined : startWorker({ config, logger, roles, link, logThread });
-  const running: RunningRoles = worker ?? startRoles({ ...core, roles, openOthers: async () => core });
-  let stopping = false;
-  const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
+  const core = await openCore(config, logger, options);
   const { projector, webhooks } = core;
+  const { roles } = config;
+  if (roles.has('projector')) projector.start();
+  let isStopping = false;
+  const app = roles.has('api') ? await createApp(core, () => isStopping) : undefined;
 
   const fenced = Promise.withResolvers<string>();
   core.identity.start(fenced.resolve);
@@ -214,42 +204,53 @@ export async function startService(
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
   const { readable } = projector;
-  const demo = config.demo
-    ? await ensureDemoData({ ...core, ...config, readable, projecting: () => running.projecting })
-    : undefined;
+  const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable }) : undefined;
+  if (roles.has('webhooks')) await webhooks.start();
   // Start the scheduler only after the demo data is loaded: it has requests that would already have expired.
-  await running.begin();
+  const scheduled = roles.has('scheduler') ? startScheduled(core) : [];
   // A first start creates a signing key in the background. Wait for it.
   await core.authorizationServer.signingKeys.current();
   const { host, port } = config;
   await onAddress({ host, port }, async () => app?.listen({ host, port }));
-
-  async function closeApp(drainMs: number): Promise<void> {
-    if (app === undefined) return;
-    if (app.server.listening) await sleep(drainMs);
-    // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
-    const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
-    // Fastify closes idle connections only once. A connection that was still sending a response then would stay open.
-    const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
-    await app.close().finally(() => {
-      clearTimeout(closeLingering);
-      clearInterval(closeIdle);
-    });
-  }
 
   return {
     core,
     app,
     demo,
     fenced: fenced.promise,
-    threads: { log: logThread, worker },
     async stop(drainMs = 0) {
-      stopping = true;
+      isStopping = true;
+      await Promise.all([closeApp(app, drainMs), webhooks.stop(), ...scheduled.map((each) => each.stop())]);
       // The projector stops last, so that the changes of open requests and other roles become visible.
-      await Promise.all([closeApp(drainMs), webhooks.stop(), running.finish()]);
-      await running.stop();
       await projector.stop();
       await core.close();
     },
   };
+}
+
+/** Starts what runs by the clock. */
+function startScheduled(core: Core): readonly { stop(): Promise<void> }[] {
+  const { clock, clockWatch, logger, config, identity, changing } = core;
+  const { bookings } = core.commands;
+  const { readModels } = core.projector;
+  const scheduled = [
+    createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.check, logger }),
+    createChangeFollowUp({ changing, logger }),
+    createSealRole({ ...core, ...config, settings: config, logId: identity.logId }),
+  ];
+  for (const each of scheduled) each.start();
+  return scheduled;
+}
+
+async function closeApp(app: FastifyInstance | undefined, drainMs: number): Promise<void> {
+  if (app === undefined) return;
+  if (app.server.listening) await sleep(drainMs);
+  // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
+  const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
+  // Fastify closes idle connections only once. A connection that was still sending a response then would stay open.
+  const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+  await app.close().finally(() => {
+    clearTimeout(closeLingering);
+    clearInterval(closeIdle);
+  });
 }

@@ -11,7 +11,7 @@ import { writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 
 const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
-export type Role = (typeof ROLES)[number];
+type Role = (typeof ROLES)[number];
 
 /** The service's settings; docs/operations/settings.md lists them. */
 export type Config = {

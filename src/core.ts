@@ -3,58 +3,184 @@ import { projections } from '../projections/index.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import type { Changing } from './auth/change-follow-up.ts';
+import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
+import { createRevocation } from './authorization-server/revocation.ts';
+import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
+import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
-import { openSqliteDocuments } from './engines.ts';
-import {
-  type CommandParts,
-  type Foundation,
-  type FoundationOptions,
-  openCommands,
-  openFoundation,
-} from './foundation.ts';
+import { type Credentials, openCredentials } from './credentials/credentials.ts';
+import type { OperatedDocumentStore } from './document-store/document-store.ts';
+import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
+import { defined } from './domain/defined.ts';
+import { closeStores, openIdentity, openSqliteDocuments, openStores, type Stores, sharesMachine } from './engines.ts';
+import type { OperatedEventStore } from './event-store/event-store.ts';
+import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
+import { destroyKeysForgottenSince } from './personal-data/forgotten.ts';
+import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
+import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
+import { idOf } from './read-models/catalogue.ts';
+import type { NodeStatus } from './read-models/node-status.ts';
+import { type Clock, systemClock } from './runtime/clock.ts';
+import { withFormerKeys } from './store-identity/former-keys.ts';
+import type { StoreIdentity } from './store-identity/store-identity.ts';
+import type { Writer } from './threads/writer.ts';
+import { newSigningSecret } from './webhooks/send/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
-/** The assembled service before anything runs. The command line uses it beside a running service. */
-export type Core = Foundation &
-  CommandParts & {
-    readonly queries: Queries;
-    readonly webhooks: Webhooks;
-    readonly apiKeyUsage: ApiKeyUsage;
-    readonly authorizationServer: AuthorizationServer;
-    /** Pending changes that the log may not hold yet. */
-    readonly changing: Changing;
-    readonly maintenance: Maintenance;
-    readonly audit: Audit;
-    /** Reseals the records under the first secret key. @returns the number of changed records */
-    readonly resealRecords: (onProgress: (resealed: number) => void) => Promise<number>;
-    /** Copies all data held about a subject. */
-    readonly copyOf: CopyOf;
-  };
+/** How long an operator's command waits for a read model to catch up with the log before it reads. */
+const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
+/** How long it waits until the read models show its own change. Another command may first have to release their leases. */
+const TOOL_SHOWS_WITHIN_MS = 10_000;
+
+export type CoreOptions = {
+  readonly clock?: Clock;
+  /** A `tool`, such as the command line, may run beside a service. Default `service`. */
+  readonly kind?: NodeStatus['kind'];
+  /** Starts a thread that makes the durable commits of the embedded engines. Default: this thread makes them. */
+  readonly withWriter?: boolean;
+};
+
+/** The stores of a process and their read models. */
+export type Base = {
+  /** With the former secret keys of the store. */
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
+  readonly writer: Writer | undefined;
+  readonly identity: StoreIdentity;
+  readonly heartbeats: Heartbeats<NodeStatus>;
+  readonly clockWatch: ClockWatch;
+  readonly projector: Projector;
+  close(): Promise<void>;
+};
 
 /**
- * Opens the configured engines and assembles the service on them.
+ * Opens the configured engines, checks that they belong together, and opens the read models.
  * @throws {UnusableStore} if a file is damaged, or log, records and read models do not belong together
  * @throws {ConfigError} if the secret key is not that of the store
  */
-export async function openCore(config: Config, logger: Logger, options?: FoundationOptions): Promise<Core> {
-  const foundation = await openFoundation(config, logger, options);
+export async function openBase(config: Config, logger: Logger, options: CoreOptions = {}): Promise<Base> {
+  const { clock = systemClock(config.clockShift), withWriter } = options;
+  let base: Base | undefined;
+  const stores = await openStores(config, logger, {
+    ...{ clock, ...defined({ withWriter }) },
+    isClockTrusted: async () => base !== undefined && (await base.clockWatch.check()) === undefined,
+    isAlone: () => base?.heartbeats.isAlone() ?? false,
+  });
   try {
-    return await assemble(foundation);
+    base = await buildBase(config, logger, clock, options, stores);
+    return base;
   } catch (error) {
-    await foundation.close();
+    await closeStores(stores);
     throw error;
   }
 }
 
-async function assemble(foundation: Foundation): Promise<Core> {
-  const { config, logger, clock, events, documents, identity, projector, personalData } = foundation;
+async function buildBase(
+  given: Config,
+  logger: Logger,
+  clock: Clock,
+  { kind = 'service' }: CoreOptions,
+  stores: Stores,
+): Promise<Base> {
+  const { events, documents, writer } = stores;
+  const identity = await openIdentity(given, stores, logger, clock);
+  await identity.check();
+  await destroyRestoredKeys(stores, logger);
+  const config: Config = { ...given, secretKey: await withFormerKeys(documents, given.secretKey) };
+  const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
+  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
+  const projector = await openProjector({
+    ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
+    ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
+  });
+  const clockWatch = await openClockWatch({
+    ...{ events, documents, logger },
+    clockShift: config.clockShift,
+    sameMachine: await sharesMachine(config),
+  });
+  return {
+    ...{ config, logger, clock, events, documents, writer, identity, heartbeats, clockWatch, projector },
+    async close() {
+      clockWatch.stop();
+      await identity.stop();
+      await heartbeats.stop();
+      await closeStores(stores);
+    },
+  };
+}
+
+/** Destroys keys of forgotten subjects that a restore of older records has put back. */
+async function destroyRestoredKeys(stores: Stores, logger: Logger): Promise<void> {
+  const subjects = await destroyKeysForgottenSince(stores);
+  if (subjects.length === 0) return;
+  await stores.documents.purge();
+  logger.warn({ subjects }, 'The records were older than the log and held keys of forgotten subjects; destroyed them');
+}
+
+/** The assembled service before anything runs. The command line uses it beside a running service. */
+export type Core = Base & {
+  readonly personalData: PersonalData;
+  readonly credentials: Credentials;
+  readonly commands: Commands;
+  /**
+   * Commands for demo data, with another clock, a longer wait for read models and no limit of requests; see {@link createCommands}.
+   */
+  readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
+  readonly users: Users;
+  readonly queries: Queries;
+  readonly authorizationServer: AuthorizationServer;
+  readonly webhooks: Webhooks;
+  readonly apiKeyUsage: ApiKeyUsage;
+  /** Pending changes that the log may not hold yet. */
+  readonly changing: Changing;
+  readonly maintenance: Maintenance;
+  readonly audit: Audit;
+  /** Reseals the records under the first secret key. @returns the number of changed records */
+  readonly resealRecords: (onProgress: (resealed: number) => void) => Promise<number>;
+  /** Copies all data held about a subject. */
+  readonly copyOf: CopyOf;
+};
+
+/** Opens the configured engines and assembles the service on them. @throws as {@link openBase} */
+export async function openCore(config: Config, logger: Logger, options: CoreOptions = {}): Promise<Core> {
+  const base = await openBase(config, logger, options);
+  try {
+    return await assemble(base, options.kind === 'tool' ? TOOL_SHOWS_WITHIN_MS : undefined);
+  } catch (error) {
+    await base.close();
+    throw error;
+  }
+}
+
+/** @param shownWithinMs how long a command waits for the read models to show its result, if not the default */
+async function assemble(base: Base, shownWithinMs: number | undefined): Promise<Core> {
+  const { config, logger, clock, events, documents, identity, projector } = base;
   const { readModels } = projector;
-  const commandParts = await openCommands(foundation);
-  const { users, revocation } = commandParts;
+  const personalData = createPersonalData({ documents, secretKey: config.secretKey, clock });
+
+  // What changes the log.
+  const credentials = await openCredentials({ events, documents, readModels });
+  const commandsAt = (at: Clock, shownWithin?: number, pendingLimit?: number) =>
+    createCommands({
+      ...{ events, documents, readModels, personalData, credentials, clock: at },
+      ...defined({ shownWithinMs: shownWithin }),
+      settings: { ...config, pendingLimit },
+      makeSigningSecret: newSigningSecret,
+      urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
+    });
+  const commands = await commandsAt(clock, shownWithinMs, config.pendingLimit);
+  const log = commands.membership;
+  const revocation = await createRevocation({ documents, log, clock, logger });
+  const users = await createUsers({ documents, revocation, log, clock, logger });
+
+  // What reads it.
   const queries = createQueries({
     ...{ events, readModels, personalData, clock },
     directory: {
@@ -62,45 +188,36 @@ async function assemble(foundation: Foundation): Promise<Core> {
       client: (id) => authorizationServer.clients.nameOf(id),
     },
   });
+
   const authorizationServer: AuthorizationServer = await createAuthorizationServer({
     publicUrl: config.publicUrl,
     secretKey: config.secretKey,
-    documents,
-    revocation,
-    users,
-    log: commandParts.commands.membership,
-    clock,
-    logger,
+    ...{ documents, revocation, users, log, clock, logger },
     accountName: queries.accounts.name,
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
   await identity.confirm();
+
   const webhooks = await createWebhooks({
-    ...foundation,
-    readModels,
-    credentials: commandParts.credentials,
-    commands: commandParts.commands.webhooks,
+    ...base,
+    ...{ readModels, personalData, credentials },
+    commands: commands.webhooks,
     isConnected: authorizationServer.connectedApps.isConnected,
   });
+
   return {
-    ...foundation,
-    ...commandParts,
-    queries,
-    webhooks,
+    ...base,
+    ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
-    authorizationServer,
     changing: [users, authorizationServer.clients, revocation],
-    audit: createAudit({ ...foundation, ...config, settings: config, logId: identity.logId }),
-    maintenance: createMaintenance({
-      ...{ events, documents, projections },
-      openScratch: openSqliteDocuments,
-    }),
-    resealRecords: async (onProgress) => {
+    audit: createAudit({ ...base, ...config, settings: config, logId: identity.logId }),
+    maintenance: createMaintenance({ events, documents, projections, openScratch: openSqliteDocuments }),
+    // Imported on use, to save startup time.
+    async resealRecords(onProgress) {
       const { resealRecords } = await import('./store-identity/reseal.ts');
       return resealRecords(documents, config.secretKey, onProgress);
     },
-    // Imported on use, to save startup time.
-    copyOf: async (subject, onProgress) => {
+    async copyOf(subject, onProgress) {
       const { createCopyOf } = await import('./personal-data/copies.ts');
       const readers = { webhookDeliveries: webhooks.getDelivery };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);

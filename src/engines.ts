@@ -10,15 +10,12 @@ import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import type { SqliteEventStoreOptions } from './event-store/sqlite/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
-import type { Link } from './runtime/link.ts';
 import { isThisMachine } from './runtime/machine.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import type { StoreLocations } from './store-identity/store-check.ts';
 import { openStoreIdentity, type StoreIdentity } from './store-identity/store-identity.ts';
-import type { LogThreadData } from './threads/log-calls.ts';
-import { createLogClient, type LogClient } from './threads/log-client.ts';
-import type { LogThread } from './threads/start-log-thread.ts';
+import type { Writer } from './threads/writer.ts';
 import { fanOutPositions } from './webhooks/fan-out/positions.ts';
 
 /** The location of the stores: `DATA_DIR`, or the engines' URLs. */
@@ -61,13 +58,10 @@ export async function openEvents(
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
-  const { onSuspected } = options;
-  return openEventStoreDb({ url: eventStoreUrl, ...names, logger, ...defined({ onSuspected }) }).catch(
-    inOneLine('EVENTSTORE_URL'),
-  );
+  return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
-type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone' | 'onSuspected'>;
+type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone'>;
 
 type Expiry = {
   /** The clock for removing expired documents. */
@@ -76,9 +70,8 @@ type Expiry = {
 };
 
 type DocumentOptions = Expiry & {
-  /** The thread that writes to embedded documents instead of this one. */
+  /** The thread that writes records instead of this one. */
   readonly elsewhere?: DocumentsElsewhere;
-  readonly link?: Link;
 };
 
 export async function openSqliteDocuments(
@@ -124,17 +117,13 @@ const hostsOf = (url: string): string[] => {
 export type Stores = {
   readonly events: OperatedEventStore;
   readonly documents: OperatedDocumentStore;
-  /** Present in the thread that started it. */
-  readonly logThread?: LogThread;
+  /** The thread that makes the durable commits of the embedded stores, if there is one. */
+  readonly writer?: Writer;
 };
 
 type StoresOptions = {
-  /** Starts the log thread, which writes to the embedded stores for this one. */
-  readonly inThread?: boolean;
-  /** The connection to the log thread, in a worker. The worker writes only read models itself. */
-  readonly log?: LogClient;
-  /** Main thread and worker exchange projection progress over it. */
-  readonly link?: Link;
+  /** Starts the writer if a store is embedded. */
+  readonly withWriter?: boolean;
   /** Whether this process is the only one that uses the stores, as far as it knows. */
   readonly isAlone?: () => boolean;
 };
@@ -146,26 +135,17 @@ type StoresOptions = {
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { inThread = false, log, link, isAlone, ...expiry }: Expiry & StoresOptions = {},
+  { withWriter = false, isAlone, ...expiry }: Expiry & StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
-  const isThreaded = inThread && isEmbedded(config);
-  const writer = isThreaded ? createLogClient({ receivesCommits: false }) : log;
-  // Only the main thread reports outages.
-  const topic = link?.open<string>('outage of the log', (reason) => events.outage.suspect(reason));
-  const events = await openEvents(config, logger, {
-    ...defined({ elsewhere: writer?.appends, onSuspected: log && topic?.send, isAlone }),
-  });
+  const writer = withWriter && isEmbedded(config) ? await createWriterOf(config, logger) : undefined;
+  const elsewhere = defined({ elsewhere: writer });
+  const events = await openEvents(config, logger, { ...elsewhere, ...defined({ isAlone }) });
   try {
-    const documents = await openDocuments(config, logger, {
-      ...expiry,
-      // The worker writes read models itself; the main thread writes no documents.
-      ...defined({ link, elsewhere: writer && { kinds: isThreaded ? EVERY_KIND : RECORDS, writes: writer.writes } }),
-    });
-    if (!isThreaded || writer === undefined) return { events, documents };
+    const documents = await openDocuments(config, logger, { ...expiry, ...elsewhere });
     // By now the files exist and are intact.
-    const { startLogThread } = await import('./threads/start-log-thread.ts');
-    return { events, documents, logThread: startLogThread({ client: writer, data: logThreadData(config), logger }) };
+    writer?.start();
+    return { events, documents, ...defined({ writer }) };
   } catch (error) {
     // An open connection would keep the process of a command alive.
     await events.close();
@@ -173,20 +153,19 @@ export async function openStores(
   }
 }
 
-const RECORDS = ['record'] as const;
-const EVERY_KIND = ['record', 'readModel'] as const;
-
-function logThreadData(config: StoreConfig): LogThreadData {
+async function createWriterOf(config: StoreConfig, logger: Pick<BaseLogger, 'error' | 'info'>): Promise<Writer> {
+  const { createWriter } = await import('./threads/writer.ts');
   const { log, documents } = enginesOf(config);
-  return {
+  const data = {
     log: log === 'embedded' ? join(config.dataDir, LOG_FILE) : undefined,
     documents: documents === 'embedded' ? config.dataDir : undefined,
   };
+  return createWriter(data, logger);
 }
 
-export async function closeStores({ events, documents, logThread }: Stores): Promise<void> {
-  // The log thread commits its pending writes first.
-  await logThread?.stop();
+export async function closeStores({ events, documents, writer }: Stores): Promise<void> {
+  // It commits its pending writes first.
+  await writer?.stop();
   await Promise.allSettled([events.close(), documents.close()]);
 }
 

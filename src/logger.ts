@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { isMainThread, threadName } from 'node:worker_threads';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from './config.ts';
 import { defined } from './domain/defined.ts';
@@ -17,15 +16,10 @@ export const hooks: NonNullable<LoggerOptions['hooks']> = {
   },
 };
 
-/** The service's logger: JSON lines on standard output, with the thread name unless it is the main thread. */
+/** The service's logger: JSON lines on standard output. */
 export const createLogger = ({ logLevel: level, place }: Config): Logger =>
   pino({
     level,
     hooks,
-    base: defined({
-      pid: process.pid,
-      hostname: hostname(),
-      place,
-      thread: isMainThread ? undefined : (threadName ?? undefined),
-    }),
+    base: defined({ pid: process.pid, hostname: hostname(), place }),
   });

@@ -49,7 +49,7 @@ export async function serve(): Promise<void> {
   if (config.clockShift !== 0)
     logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');
 
-  const service = await startService(config, logger, { inThreads: true }).catch((error: unknown) => {
+  const service = await startService(config, logger, { withWriter: true }).catch((error: unknown) => {
     exitWithOneLine(error);
     logger.fatal({ err: error }, 'The service failed to start');
     process.exit(1);

@@ -54,8 +54,6 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/config.ts': `import type { Core } from './app.ts';`,
   'src/engines.ts': `import type { Core } from './app.ts';`,
   'src/logger.ts': `import type { Core } from './app.ts';`,
-  'src/foundation.ts': `import type { Core } from './app.ts';`,
-  'src/worker': `import type { Core } from '../app.ts';`,
   'src/core.ts': `import { createApp } from './app.ts';`,
   'src/app.ts': `import { runVenue } from './cli/venue.ts';`,
   'src/serve.ts': `import type { Commands } from './commands/commands.ts';`,

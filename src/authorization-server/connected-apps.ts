@@ -1,15 +1,11 @@
-import type { Logger } from 'pino';
-import { type Resources, resourcesOf } from '../auth/resources.ts';
+import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, type Audience } from '../auth/scopes.ts';
-import type { ChangeContext, MembershipLog } from '../auth/unlogged-changes.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { ChangeContext } from '../auth/unlogged-changes.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isObject } from '../domain/is-object.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { SecretKey } from '../secrets/secret-key.ts';
-import { type Clients, createClients } from './clients.ts';
+import type { Clients } from './clients.ts';
 import { accountOfGrant } from './grant-id.ts';
-import { createOidcAdapter, type OidcAdapter } from './oidc-adapter.ts';
+import type { OidcAdapter } from './oidc-adapter.ts';
 import type { Revocation } from './revocation.ts';
 
 /** An app that a user has allowed to act for an account. */
@@ -26,23 +22,6 @@ type ConnectedApp = {
 };
 
 type Owner = { readonly account: Account } | { readonly userId: string };
-
-/** Connected apps and clients, for a thread that runs no authorization server. */
-export async function openConnectedApps(deps: {
-  readonly publicUrl: string;
-  readonly secretKey: SecretKey;
-  readonly documents: DocumentStore;
-  readonly revocation: Revocation;
-  readonly log: MembershipLog;
-  readonly clock: Clock;
-  readonly logger: Pick<Logger, 'error'>;
-}): Promise<{ readonly connectedApps: ConnectedApps; readonly clients: Clients }> {
-  const { revocation } = deps;
-  const oidcAdapter = await createOidcAdapter(deps);
-  const clients = await createClients(deps);
-  const resources = resourcesOf(deps.publicUrl);
-  return { clients, connectedApps: createConnectedApps({ oidcAdapter, clients, revocation, resources }) };
-}
 
 export type ConnectedApps = ReturnType<typeof createConnectedApps>;
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
 import { type Config, secretKeyFile } from '../config.ts';
+import { openBase } from '../core.ts';
 import { checkStopped, locationsOf } from '../engines.ts';
-import { openFoundation } from '../foundation.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
 import { checkImportable, importStore } from '../transfer/import-store.ts';
@@ -65,7 +65,7 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
  */
 async function buildReadModels(config: Config, total: number, command: Invoked): Promise<void> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
-  const { projector, close } = await openFoundation(config, logger, { kind: 'tool' });
+  const { projector, close } = await openBase(config, logger, { kind: 'tool' });
   projector.start();
   try {
     await withProgressBar(command, async (show) => {

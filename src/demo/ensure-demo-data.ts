@@ -17,8 +17,6 @@ type DemoDeps = Omit<SeedDeps, 'at'> & {
   readonly heartbeats: Heartbeats<object>;
   readonly dataDir: string;
   readonly publicUrl: string;
-  /** Resolves once a projector runs: each step of the seeding reads what the one before has written. */
-  readonly projecting: () => Promise<void>;
   /** Whether every read model is built within `timeoutMs`. */
   readonly readable: (timeoutMs: number) => Promise<boolean>;
 };
@@ -58,7 +56,6 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
   const lease = await leases.acquire(KEY, { pollMs: POLL_INTERVAL_MS });
   try {
     if (!(await isMissing())) return readDemoFile(deps);
-    await deps.projecting();
     if (!(await deps.readable(READABLE_WITHIN_MS)))
       throw new Unavailable(
         `The demo data could not be created: the read models were not built within ${READABLE_WITHIN_MS / 1_000} s`,

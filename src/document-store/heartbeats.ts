@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isKnownDead, isThisProcess, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
+import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import type { Collection, DocumentStore, Documents, Stored } from './document-store.ts';
 import { everyDocument } from './queries.ts';
 
 /**
  * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
- * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md). A process with two threads that open
- * the store has two documents. Its main thread skips beats while the worker beats and the main thread holds no lease.
+ * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
  * @template S the status that each process publishes with every beat
  */
 export type Heartbeats<S extends object> = {
@@ -22,20 +21,16 @@ export type Heartbeats<S extends object> = {
   announce(status: S): void;
   /** Beats immediately. Rejects if the store fails. */
   beat(): Promise<void>;
-  /** This thread does not rest while `isNeeded` returns true. */
-  beatWhile(isNeeded: () => boolean): void;
   /** How long a process has been silent, in milliseconds, as seen by this one. `Infinity` if it has ended or never existed. */
   silentFor(session: string): Promise<number>;
   /** The live processes, including this one, with the last status of each. */
   living(): Promise<readonly Living<S>[]>;
   /** The same as of the last beat, without a read. */
   lastSeen(): readonly Living<S>[];
-  /** Whether no other process was alive at the last beat. The threads of this one do not count. */
+  /** Whether no other process was alive at the last beat. */
   isAlone(): boolean;
   /** Calls `listener` after every stored beat with the longest silence that other processes may have seen. */
   onBeat(listener: (silentMs: number) => void): void;
-  /** Marks another thread of this process as ended, so that other processes need not wait for the timeout. */
-  markDead(session: string): Promise<void>;
   /** Stops and marks this process as ended. */
   stop(): Promise<void>;
 };
@@ -48,8 +43,6 @@ type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 const BEATS_PER_SILENCE = 4;
 /** A beat each second, at the same wake-ups as the other periodic jobs. */
 const SILENCE_MS = 4_000;
-/** A thread rests while another one has beaten within this many periods: the beats of two threads may come at the same time. */
-const REST_FOR_PERIODS = 1.5;
 /** A read of the heartbeats is reused for this long. */
 const READ_AGAIN_MS = 200;
 /** How long the document of a silent process is kept. */
@@ -62,17 +55,14 @@ export async function startHeartbeats<S extends object>(deps: {
   readonly status: S;
   /** How long a process may be silent before others consider it dead, in milliseconds. Default 4 s. */
   readonly silenceMs?: number;
-  /** Whether this thread rests while another one of its process beats and this one holds no lease. Default: no. */
-  readonly mayRest?: boolean;
 }): Promise<Heartbeats<S>> {
-  const { silenceMs = SILENCE_MS, mayRest = false } = deps;
+  const { silenceMs = SILENCE_MS } = deps;
   const periodMs = silenceMs / BEATS_PER_SILENCE;
   const session = randomUUID();
   const heartbeats = await deps.documents.open(collection<S>());
   const watch = watchHeartbeats(heartbeats, session);
   const stopping = new AbortController();
   const listeners: ((silentMs: number) => void)[] = [];
-  const needs: (() => boolean)[] = [];
   let status = deps.status;
   let stored: Stored<HeartbeatDocument<S>> | undefined;
   let lastBeat = Number.NEGATIVE_INFINITY;
@@ -94,20 +84,6 @@ export async function startHeartbeats<S extends object>(deps: {
     for (const listener of listeners) listener(silentMs);
   }
 
-  /** Counts the beats of the other threads of this process as its own. @returns whether this thread need not beat */
-  async function canRest(): Promise<boolean> {
-    if (!mayRest || needs.some((isNeeded) => isNeeded())) return false;
-    await watch.read();
-    const threads = watch.seen().filter(({ key, isOurs }) => isOurs && key !== session);
-    const beatAt = Math.max(...threads.map(({ after }) => after));
-    if (beatAt > lastBeat) {
-      const silentMs = performance.now() - lastBeat;
-      lastBeat = beatAt;
-      for (const listener of listeners) listener(silentMs);
-    }
-    return threads.some(({ silentMs }) => silentMs < REST_FOR_PERIODS * periodMs);
-  }
-
   /** One beat at a time, because each builds on the version of the one before. */
   function beat(): Promise<void> {
     const next = (beating ?? Promise.resolve()).then(write, write);
@@ -115,11 +91,9 @@ export async function startHeartbeats<S extends object>(deps: {
     return next;
   }
 
-  const round = async () => (await canRest()) || (await beat());
-
   await beat();
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
-  const running = inRounds(periodMs, stopping.signal, () => round().catch(() => {}));
+  const running = inRounds(periodMs, stopping.signal, () => beat().catch(() => {}));
 
   const lastSeen = (): Living<S>[] =>
     watch
@@ -135,16 +109,14 @@ export async function startHeartbeats<S extends object>(deps: {
       status = next;
     },
     beat,
-    beatWhile: (isNeeded) => void needs.push(isNeeded),
     silentFor: async (other) => (other === session ? performance.now() - lastBeat : await watch.silentFor(other)),
     async living() {
       await watch.read();
       return lastSeen();
     },
     lastSeen,
-    isAlone: () => watch.seen().every(({ isOurs, silentMs }) => isOurs || silentMs >= silenceMs),
+    isAlone: () => watch.seen().every(({ key, silentMs }) => key === session || silentMs >= silenceMs),
     onBeat: (listener) => void listeners.push(listener),
-    markDead: async (ended) => void (await heartbeats.delete(ended)),
     async stop() {
       stopping.abort();
       await running;
@@ -159,11 +131,7 @@ type Seen<S> = {
   readonly version: number;
   /** When this process first saw that version (monotonic). */
   readonly since: number;
-  /** When it last saw an earlier one. The beat came between the two. */
-  readonly after: number;
   readonly status: S;
-  /** Whether it belongs to a thread of this process. */
-  readonly isOurs: boolean;
 };
 
 /** Tracks how long each heartbeat has been unchanged. Removes those of processes that have ended. */
@@ -177,10 +145,10 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
     const found = new Map<string, Seen<S>>();
     for await (const { key, version, document } of heartbeats.find(everyDocument())) {
       const before = seen.get(key);
-      const { since, after } = before?.version === version ? before : { since: now, after: readAt };
+      const since = before?.version === version ? before.since : now;
       const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
       if (isGone) await heartbeats.delete(key, version);
-      else found.set(key, { key, version, since, after, status: document.status, isOurs: isThisProcess(document) });
+      else found.set(key, { key, version, since, status: document.status });
     }
     seen = found;
     readAt = now;

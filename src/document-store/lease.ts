@@ -58,7 +58,6 @@ export async function openLeases(deps: {
   const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
   const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
 
-  heartbeats.beatWhile(() => held.size > 0);
   // Other processes may have taken leases while this one was silent. Release those that no process has taken: otherwise the others would
   // wait for this process, which beats again.
   heartbeats.onBeat((silentMs) => {
@@ -109,8 +108,6 @@ export async function openLeases(deps: {
   async function tryAcquire(name: string): Promise<Lease | undefined> {
     const stored = await leases.get(name);
     if (stored !== undefined && !(await isAvailable(stored))) return undefined;
-    // Others must see this thread beat before it holds a lease.
-    if (held.size === 0) await heartbeats.beat();
     if (heartbeats.sinceLastBeat() >= durationMs) return undefined;
     const seen = stored?.version ?? 0;
     const updated = await leases.update(name, (_, now) => (now === seen ? ours() : undefined), { stored });

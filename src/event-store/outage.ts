@@ -3,7 +3,7 @@ import type { BaseLogger } from 'pino';
 import { LogUnavailable } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 
-/** Whether the log answers, as far as this thread knows (docs/decisions/event-log.md). */
+/** Whether the log answers, as far as this process knows (docs/decisions/event-log.md). */
 export type Outage = {
   /** When the outage began (monotonic); undefined while the log answers. */
   since(): number | undefined;
@@ -13,8 +13,6 @@ export type Outage = {
 
 export type OutageOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** Called instead of the logger, if another thread of this process reports outages. */
-  readonly onSuspected?: (reason: string) => void;
 };
 
 /** A shorter outage is logged in one line. */
@@ -22,11 +20,7 @@ const REPORTED_AFTER_MS = 1_000;
 const PROBE_EVERY_MS = 250;
 
 /** @param ask rejects if the log does not answer */
-export function watchOutage(
-  ask: () => Promise<void>,
-  closing: AbortSignal,
-  { logger, onSuspected }: OutageOptions,
-): Outage {
+export function watchOutage(ask: () => Promise<void>, closing: AbortSignal, { logger }: OutageOptions): Outage {
   let since: number | undefined;
   let reason = '';
 
@@ -47,11 +41,11 @@ export function watchOutage(
       isReported = true;
       logger?.warn({ reason }, 'The event log does not answer; reads continue, commands wait');
     };
-    const timer = onSuspected === undefined ? setTimeout(report, REPORTED_AFTER_MS) : undefined;
+    const timer = setTimeout(report, REPORTED_AFTER_MS);
     await probe();
     clearTimeout(timer);
     since = undefined;
-    if (onSuspected !== undefined || closing.aborted) return;
+    if (closing.aborted) return;
     const milliseconds = Math.round(performance.now() - began);
     if (isReported) logger?.warn({ milliseconds }, 'The event log answers again');
     else logger?.warn({ milliseconds, reason }, 'The event log did not answer for a moment');
@@ -63,7 +57,6 @@ export function watchOutage(
       reason = messageOf(error);
       if (since !== undefined || closing.aborted) return;
       since = at;
-      onSuspected?.(reason);
       void follow(at);
     },
   };

@@ -5,10 +5,15 @@ import { type UntypedEvent, upcast } from '../domain/upcast.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
+import { yieldEvery } from '../runtime/slices.ts';
 import { isSkipped } from './skipped-events.ts';
 
 /** Documents cached per target, so that one touched by many events is read only once. */
 const CACHED_DOCUMENTS = 10_000;
+
+/** How long a fold may hold the event loop, in milliseconds, and how many events it folds before it looks. */
+const FOLD_FOR_MS = 4;
+const FOLD_EVENTS = 64;
 
 /** A document in memory. Without a position if its key was never written. */
 export type Known = { readonly position?: string | undefined; readonly document?: Row | undefined };
@@ -136,6 +141,7 @@ export async function fold<T extends Target>(
   const failed = new Map<T, Error>();
   const all = take(targets, events);
   const write: T[] = [];
+  const rest = yieldEvery(FOLD_FOR_MS);
   // Concurrently, so that their reads share one round trip to a remote engine.
   await Promise.all(
     [...all].map(async ([target, taken]) => {
@@ -144,7 +150,10 @@ export async function fold<T extends Target>(
         if (!Array.isArray(taken)) throw taken;
         if (taken.length === 0) return;
         await lookUp(target, taken);
-        evolve(target, taken);
+        for (let from = 0; from < taken.length; from += FOLD_EVENTS) {
+          await rest();
+          evolve(target, taken.slice(from, from + FOLD_EVENTS));
+        }
         write.push(target);
       } catch (error) {
         failed.set(target, failureOf(target, error));
@@ -164,7 +173,7 @@ export async function store<T extends Target>(targets: readonly T[], to?: Checkp
       try {
         const isNext = to !== undefined && isBefore(checkpoint, to);
         const next = isNext ? { ...to, after: checkpoint?.position ?? LOG_START } : undefined;
-        faultPoint('worker: folded, not stored');
+        faultPoint('folded, not stored');
         if (!(await documents.project([...changed.values()], next))) throw new Fenced(target.projection);
         if (isNext) target.checkpoint = to;
         for (const [key, written] of changed) known.set(key, written);

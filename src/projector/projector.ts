@@ -5,7 +5,7 @@ import { ProjectionSupervisor, type SupervisorDeps } from './supervisor.ts';
 
 export type ProjectorDeps = Pick<SupervisorDeps, 'events' | 'documents' | 'projections' | 'heartbeats' | 'logger'> &
   Partial<Pick<SupervisorDeps, 'kind' | 'retireAfterMs' | 'graceMs' | 'bulk'>> &
-  Pick<Parameters<typeof openReadModels>[0], 'catchUpWithinMs' | 'link'> & {
+  Pick<Parameters<typeof openReadModels>[0], 'catchUpWithinMs'> & {
     /** How often to check for read models to take over, build or drop, in milliseconds. Default 250. */
     readonly tickMs?: number;
   };

@@ -91,7 +91,7 @@ export class ProjectionSupervisor {
       step: bulk,
       isHeld: (id) => this.#isHeld(id),
       reached: (checkpoints) => {
-        faultPoint('worker: stored, main not notified');
+        faultPoint('read models stored, not answered');
         deps.readModels.reached({ checkpoints, catalogue: this.#catalogueVersion });
       },
       failed: (member, failure) => this.#failed(member, failure),
@@ -272,9 +272,9 @@ export class ProjectionSupervisor {
     const { models } = (await catalogue.read()).document;
     const collections = members.map(({ collection }) => collection);
     const isSwap = members.some(({ id, collection }) => models[id]?.building === collection);
-    if (isSwap) faultPoint('worker: built, not swapped');
+    if (isSwap) faultPoint('read model built, not swapped');
     await this.#apply({ type: 'CaughtUp', collections });
-    if (isSwap) faultPoint('worker: swapped, main not notified');
+    if (isSwap) faultPoint('read model swapped, not announced');
     // Announce the new catalogue to readers in this process now, before they treat the next command as visible.
     readModels.reached({ checkpoints: [], catalogue: this.#catalogueVersion });
     for (const what of members.flatMap(({ id, collection }) => [id, collection])) this.#retryAt.delete(what);

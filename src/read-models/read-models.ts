@@ -3,7 +3,6 @@ import type { OperatedDocumentStore, Stored } from '../document-store/document-s
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type Leases, openLeases } from '../document-store/lease.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
-import type { Link } from '../runtime/link.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';
@@ -69,8 +68,6 @@ export async function openReadModels(deps: {
    * processes such as the command line.
    */
   readonly catchUpWithinMs?: number;
-  /** Connects the projecting thread and the main thread. */
-  readonly link?: Link | undefined;
 }): Promise<LiveReadModels> {
   const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
   const wants = projections.map(idOf);
@@ -82,10 +79,6 @@ export async function openReadModels(deps: {
   const checkpoints = watchCheckpoints({ projections, known, documents });
   const gate = createStartGate({ events, projections, heartbeats, known, checkpoints });
   const closing = new AbortController();
-  const topic = deps.link?.open<ProjectorMessage>('read models', (message) => {
-    if ('reached' in message) checkpoints.reached(message.reached);
-    else if (message.changed > known.version()) known.refresh().catch(() => {});
-  });
 
   await known.refresh();
   const starting = new AbortController();
@@ -98,14 +91,8 @@ export async function openReadModels(deps: {
     collection: createReader({ events, known, checkpoints, gate, leases, catchUpWithinMs }),
     nameOf: (projection) => known.get(idOf(projection))?.entry.live,
     waitFor: checkpoints.waitFor,
-    reached(progress) {
-      checkpoints.reached(progress);
-      topic?.send({ reached: progress });
-    },
-    async changed(next) {
-      if (next.version > known.version()) topic?.send({ changed: next.version });
-      await known.changed(next);
-    },
+    reached: checkpoints.reached,
+    changed: known.changed,
 
     async readable(timeoutMs) {
       const deadline = performance.now() + timeoutMs;
@@ -125,11 +112,7 @@ export async function openReadModels(deps: {
 
     async close() {
       closing.abort();
-      topic?.close();
       await known.settled();
     },
   };
 }
-
-/** A projector's message to the other threads: its progress, or the version of a changed catalogue. */
-type ProjectorMessage = { readonly reached: Progress } | { readonly changed: number };

@@ -1,6 +1,11 @@
-import type { Port } from './link.ts';
 import { isUnavailable, OutcomeUnknown, Unavailable } from './unavailable.ts';
 import { UnusableStore } from './unusable-store.ts';
+
+/** A worker, or the port to its parent. */
+type Port = {
+  postMessage(message: unknown): void;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+};
 
 /** How long a call waits for an ended thread to restart and answer. */
 const RESTARTED_WITHIN_MS = 8_000;

@@ -18,7 +18,7 @@ export const THIS_PROCESS: ProcessIdentity = {
   ...(startedAt !== undefined && { startedAt }),
 };
 
-export const isThisProcess = ({ pidNamespace, pid, startedAt: start }: ProcessIdentity): boolean =>
+const isThisProcess = ({ pidNamespace, pid, startedAt: start }: ProcessIdentity): boolean =>
   pidNamespace === THIS_PROCESS.pidNamespace && pid === process.pid && start === startedAt;
 
 /** Whether a process has certainly ended. False if unknown, as for a process on another machine or in another container. */

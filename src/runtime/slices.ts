@@ -16,6 +16,19 @@ export const nextSlice = (): Promise<void> =>
   });
 
 /**
+ * Splits a computation that is nearly always short: its first slice begins at once.
+ * @returns a function to await between steps
+ */
+export function yieldEvery(sliceMs: number): () => Promise<void> {
+  let startedAt = performance.now();
+  return async () => {
+    if (performance.now() - startedAt < sliceMs) return;
+    await nextSlice();
+    startedAt = performance.now();
+  };
+}
+
+/**
  * Splits a long computation into slices, between which this thread does other work.
  * @returns a function to await between steps of less than a millisecond each
  */

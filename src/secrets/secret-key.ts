@@ -4,13 +4,6 @@
  */
 export type SecretKey = Buffer | readonly [Buffer, ...Buffer[]];
 
-/** A secret key that comes from another thread, where buffers arrive as plain bytes. */
-export function secretKeyOf(received: Uint8Array | readonly [Uint8Array, ...Uint8Array[]]): SecretKey {
-  if (received instanceof Uint8Array) return Buffer.from(received);
-  const [current, ...former] = received;
-  return [Buffer.from(current), ...former.map((key) => Buffer.from(key))];
-}
-
 /** All of them, the one that seals first. */
 export const keysIn = (secretKey: SecretKey): readonly [Buffer, ...Buffer[]] =>
   Buffer.isBuffer(secretKey) ? [secretKey] : secretKey;

@@ -1,40 +1,65 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { restrictToOwner } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { createRetryWhileBusy, isBusy, type RetryWhileBusy } from './busy.ts';
 import type { FileName } from './file-name.ts';
 import { NamedDatabase } from './named-database.ts';
+import { checkpointWal, watchWal } from './wal.ts';
 
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** The retry of each connection while its file is locked. */
-const locks = new WeakMap<DatabaseSync, RetryWhileBusy>();
+type Connection = {
+  readonly retryWhileBusy: RetryWhileBusy;
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+  /** The current setting. Setting it again would cost a tenth of a lazy commit. */
+  durability: Durability | undefined;
+  /** Called after each commit. */
+  readonly committed: () => void;
+};
+
+const connections = new WeakMap<DatabaseSync, Connection>();
+
+function connectionOf(database: DatabaseSync): Connection {
+  const connection = connections.get(database);
+  if (connection === undefined) throw new Error('The connection was not opened by openDatabase');
+  return connection;
+}
 
 /**
  * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
  * @param file.check throws if the file must not be used; nothing has been written to it by then
  * @param file.pageSize of a file that is created, in bytes. Default 4,096
+ * @param file.checkpoint has another thread checkpoint the WAL, which has become long. By default this connection does it
  * @throws {UnusableStore} if the file cannot be opened or is damaged
  */
 export async function openDatabase({
   check = () => {},
   pageSize = 4_096,
+  checkpoint,
   ...file
 }: FileName & {
   readonly check?: (database: DatabaseSync) => void;
   readonly pageSize?: number;
+  readonly checkpoint?: ((path: string) => void) | undefined;
 }): Promise<DatabaseSync> {
   const { path } = file;
   const database = connect(file);
   const retryWhileBusy = createRetryWhileBusy(file);
-  locks.set(database, retryWhileBusy);
   try {
     await retryWhileBusy(() => check(database));
     restrictToOwner(path);
     await retryWhileBusy(() => database.exec(`PRAGMA page_size = ${pageSize}; PRAGMA journal_mode = WAL`));
     database.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    connections.set(database, {
+      retryWhileBusy,
+      begin: database.prepare('BEGIN IMMEDIATE'),
+      commit: database.prepare('COMMIT'),
+      durability: undefined,
+      committed: watchWal(database, () => (checkpoint === undefined ? checkpointWal(database) : checkpoint(path))),
+    });
     return database;
   } catch (error) {
     database.close();
@@ -58,33 +83,29 @@ const SYNCHRONOUS: Readonly<Record<Durability, string>> = {
   durable: 'PRAGMA synchronous = FULL',
   lazy: 'PRAGMA synchronous = NORMAL',
 };
-/** The current setting of each connection. Setting it again would cost a tenth of a lazy commit. */
-const current = new WeakMap<DatabaseSync, Durability>();
 
 /**
  * Runs `work` synchronously in a write transaction. Waits for other connections without blocking this process, and rolls back if
  * `work` throws.
- * @param committed called right after the commit, before other code of this process runs
  * @throws errors of `work` and of SQLite, such as a full disk; nothing is stored then
  */
 export async function transaction<Result>(
   database: DatabaseSync,
   durability: Durability,
   work: () => Result,
-  committed: () => void = () => {},
 ): Promise<Result> {
-  const retryWhileBusy = locks.get(database);
-  if (retryWhileBusy === undefined) throw new Error('The connection was not opened by openDatabase');
-  return retryWhileBusy(() => {
+  const connection = connectionOf(database);
+  return connection.retryWhileBusy(() => {
     try {
-      if (current.get(database) !== durability) {
+      if (connection.durability !== durability) {
         database.exec(SYNCHRONOUS[durability]);
-        current.set(database, durability);
+        connection.durability = durability;
       }
-      database.exec('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE');
+      database.exec('PRAGMA busy_timeout = 0');
+      connection.begin.run();
       const result = work();
-      database.exec('COMMIT');
-      committed();
+      connection.commit.run();
+      connection.committed();
       return result;
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already rolled back.
@@ -96,9 +117,18 @@ export async function transaction<Result>(
   });
 }
 
+/**
+ * Makes everything durable that the file shows: a process that was killed may have committed without waiting for the disk. Call it
+ * after opening a durable file, before anything is read.
+ */
+export async function makeDurable(database: DatabaseSync): Promise<void> {
+  const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
+  await transaction(database, 'durable', () => database.exec(`PRAGMA user_version = ${Number(user_version)}`));
+}
+
 /** Compacts a database and returns its free space to the disk. Locks the file while SQLite copies it. */
 export async function compact(database: DatabaseSync): Promise<void> {
-  await locks.get(database)?.(() => {
+  await connectionOf(database).retryWhileBusy(() => {
     try {
       database.exec('PRAGMA busy_timeout = 0; VACUUM');
       // Only a checkpoint truncates the file. If readers block this one, a later one does it.

@@ -12,12 +12,11 @@ import { type Consumer, logEnd, type OperatedEventStore, type Position } from '.
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Link } from '../runtime/link.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { createDeliverer } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
-import { openDeliveryNotifier } from './delivery-notifier.ts';
+import { createDeliveryNotifier } from './delivery-notifier.ts';
 import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
 import { startFanOut } from './fan-out/fan-out.ts';
 import { prepareFanOutGroups } from './fan-out/groups.ts';
@@ -73,7 +72,7 @@ export type Webhooks = OnRequest & {
   countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
   /** Makes parked events due, one or all. @returns how many */
   replayParked(eventId?: string): Promise<number>;
-  /** Calls `listener` with every delivery that this thread creates or changes. @returns a function that stops it */
+  /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
   onDelivery(listener: Listener): () => void;
   /**
    * Calls `listener` with the accounts whose deliveries this process creates or changes, each at most every 50 ms.
@@ -98,8 +97,6 @@ export type WebhooksDeps = {
   readonly tuning?: Tuning;
   /** Opened by default. */
   readonly runningTime?: RunningTime;
-  /** Links to the threads of this process that share the store. */
-  readonly link?: Link | undefined;
 };
 
 /** Timing of deliveries; the defaults suit production. */
@@ -129,10 +126,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     queue,
     search,
     bodies,
-    wake(webhookId, isAsked = false) {
-      deliverer.wake(webhookId, isAsked);
-      notifier.wake(webhookId, isAsked);
-    },
+    wake: deliverer.wake,
     clock,
   });
   const prepare = () => prepareFanOutGroups({ events });
@@ -243,7 +237,7 @@ async function openParts(deps: WebhooksDeps) {
     inFlight: tuning?.inFlight,
     pollIntervalMs: tuning?.pollIntervalMs,
   });
-  const notifier = openDeliveryNotifier(deps.link, deliverer.wake);
+  const notifier = createDeliveryNotifier();
   queue.onChange(({ account }) => notifier.changed(account));
   return { queue, search, receivers, runningTime, failedEvents, registrations, bodies, sender, deliverer, notifier };
 }

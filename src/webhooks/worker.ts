@@ -237,7 +237,7 @@ export class EndpointWorker {
       permit.release();
       this.#notify();
     }
-    faultPoint('worker: sent, outcome not stored');
+    faultPoint('sent, outcome not stored');
     const [health] = await Promise.all([noted, queue.complete(delivery, tried.attempts, outcome)]);
     if (isGone) await this.#disable(delivery.document, GONE);
     else if (health.failingMs >= DISABLE_AFTER_MS && this.#ending !== 'disabled')

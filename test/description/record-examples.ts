@@ -6,7 +6,6 @@ import type { Account } from '../../src/domain/account.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { OutcomeUnknown, Unavailable } from '../../src/runtime/unavailable.ts';
 import { signatureHeaders } from '../../src/webhooks/send/signature.ts';
-import { startRoles } from '../../src/worker/roles.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
@@ -345,9 +344,8 @@ async function recordDeliveries(): Promise<Examples['deliveries']> {
   const receiver = await startReceiver();
   const { core, time } = service;
   const { bookings, reviews } = core.commands;
-  const roles = startRoles({ ...core, roles: new Set(['webhooks'] as const), openOthers: async () => core });
   try {
-    await roles.begin();
+    await core.webhooks.start();
     const community = await service.community('Europe/Berlin', 'Harbour Lofts');
     const brand = await service.brand('Acme');
     const spaceId = await service.space(community, { name: 'Great Hall' });
@@ -387,7 +385,7 @@ async function recordDeliveries(): Promise<Examples['deliveries']> {
     // The first of each kind.
     return Object.fromEntries(deliveries.toReversed());
   } finally {
-    await roles.finish();
+    await core.webhooks.stop();
     await receiver.close();
     await service.stop();
   }

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
-import { openLeases } from '../../src/document-store/lease.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { eventually } from '../eventually.ts';
@@ -26,9 +25,9 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
   });
 
   /** Heartbeats of another process. */
-  async function start(says: string, silenceMs = 300, mayRest = false): Promise<Heartbeats<Status>> {
+  async function start(says: string, silenceMs = 300): Promise<Heartbeats<Status>> {
     const documents = await database.open();
-    const heart = await startHeartbeats<Status>({ documents, status: { says }, silenceMs, mayRest });
+    const heart = await startHeartbeats<Status>({ documents, status: { says }, silenceMs });
     hearts.push(heart);
     return heart;
   }
@@ -44,8 +43,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     b.announce({ says: 'b again' });
     await b.beat();
     expect(await said(a)).toEqual(['a', 'b again']);
-    // They are threads of one process here.
-    expect(a.isAlone()).toBe(true);
+    expect(a.isAlone()).toBe(false);
     expect(await a.silentFor(b.session)).toBeLessThan(300);
     await b.stop();
     expect(await said(a)).toEqual(['a']);
@@ -64,44 +62,6 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     expect(a.isAlone()).toBe(false);
     await eventually(async () => expect(await said(a)).toEqual(['a']));
     expect(a.isAlone()).toBe(true);
-  });
-
-  test('a thread rests while another one of its process beats, unless it holds a lease', async () => {
-    const a = await start('a', 800, true);
-    const b = await start('b', 800);
-    const silences: number[] = [];
-    a.onBeat((silentMs) => silences.push(silentMs));
-    const stored = await documents();
-    const beatsOf = async ({ session }: Heartbeats<Status>) => (await stored.get(session))?.version ?? 0;
-    /** Whether `a` beats while `b` does so five times. */
-    async function beats(): Promise<boolean> {
-      const [ofA, ofB] = [await beatsOf(a), await beatsOf(b)];
-      await eventually(async () => expect(await beatsOf(b)).toBeGreaterThanOrEqual(ofB + 5));
-      return (await beatsOf(a)) > ofA;
-    }
-    await eventually(async () => expect(await beats()).toBe(false));
-    // The beats of the other thread count as its own, even if something else reads them first.
-    silences.length = 0;
-    await eventually(async () => {
-      await a.living();
-      expect(silences.length).toBeGreaterThanOrEqual(4);
-    });
-    expect(await beats()).toBe(false);
-    expect(silences.filter((silentMs) => silentMs === Number.POSITIVE_INFINITY)).toEqual([]);
-
-    const leases = await openLeases({
-      ...{ documents: await database.open(), heartbeats: a, durationMs: 800, clock: Date.now },
-      collection: 'leases',
-    });
-    const lease = await leases.tryAcquire('one');
-    expect(await beats()).toBe(true);
-    expect(lease?.isHeld()).toBe(true);
-    await lease?.release();
-    await eventually(async () => expect(await beats()).toBe(false));
-
-    await b.stop();
-    const before = await beatsOf(a);
-    await eventually(async () => expect(await beatsOf(a)).toBeGreaterThan(before + 3));
   });
 
   test('a process learns how long others may have considered it dead', async () => {

@@ -9,7 +9,6 @@ import type { Collection, Find } from '../../src/document-store/document-store.t
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { filterOf, sortOf } from '../../src/document-store/mongodb/query.ts';
 import { declaredQueries } from '../../src/document-store/queries.ts';
-import { createChanges } from '../../src/document-store/sqlite/changes.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
 import { indexNameOf } from '../../src/document-store/sqlite/indexes.ts';
 import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
@@ -60,7 +59,7 @@ test('exactly these collections have a declared query', () => {
 test('every index of these collections serves a declared query', async ({ onTestFinished }) => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
   const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), repair: '' };
-  const file = await openSqliteFile(fileName, 'lazy', createChanges(undefined));
+  const file = await openSqliteFile(fileName, 'lazy');
   onTestFinished(async () => {
     await file.close();
     await rm(folder, { recursive: true });
@@ -87,7 +86,7 @@ describe('indexes', () => {
     expect(isOrdered(query)).toBe(true);
     const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
     const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), repair: '' };
-    const file = await openSqliteFile(fileName, 'lazy', createChanges(undefined));
+    const file = await openSqliteFile(fileName, 'lazy');
     try {
       const collection: Collection<Row> = { name, indexes: of.indexes, kind: 'readModel' };
       const table = await openTable(file, collection);

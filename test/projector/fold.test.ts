@@ -103,6 +103,32 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     );
   });
 
+  it('gives other work of the process a turn during a long batch', async () => {
+    const [store] = stores;
+    if (store === undefined) throw new Error('There are two stores');
+    const slow = trails();
+    const evolve: typeof slow.evolve = (document, event) => {
+      for (const end = performance.now() + 0.2; performance.now() < end; );
+      return slow.evolve(document, event);
+    };
+    const documents = await store.open(collectionOf(slow, 'long-trails'));
+    // Without the turns of a read.
+    const target: Target = { ...createTarget({ ...slow, evolve }, documents), read: async () => new Map() };
+    const happenings = Array.from({ length: 640 }, (_, n) => ({ space: n % 5, type: 'SpaceAdded' as const }));
+    let turns = 0;
+    let isFolding = true;
+    const countTurns = () => {
+      turns += 1;
+      if (isFolding) setImmediate(countTurns);
+    };
+    const folding = fold([target], recorded(happenings)).finally(() => {
+      isFolding = false;
+    });
+    setImmediate(countTurns);
+    await folding;
+    expect(turns).toBeGreaterThanOrEqual(9);
+  });
+
   it('keeps projecting the other collections when one is unreadable', async () => {
     const [store] = stores;
     if (store === undefined) throw new Error('There are two stores');

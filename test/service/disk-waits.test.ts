@@ -33,7 +33,7 @@ async function startFailing(): Promise<{ readonly url: string; readonly tried: (
   return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`, tried: () => tried };
 }
 
-test.skipIf(obstacle !== undefined)('only the log thread waits for disk writes of log or records', async () => {
+test.skipIf(obstacle !== undefined)('only the writer waits for disk writes of log or records', async () => {
   const dataDir = temporaryDataDir();
   const shim = join(dataDir, 'watched-sync.so');
   const source = new URL('watched-sync.c', import.meta.url).pathname;
@@ -48,7 +48,7 @@ test.skipIf(obstacle !== undefined)('only the log thread waits for disk writes o
   const { url, tried } = await startFailing();
   expect((await call(service, key, '/webhooks', { url, events: 15 })).status).toBe(201);
   // Until then, the main thread creates missing files and tables.
-  await eventually(() => expect(readFileSync(syncs, 'utf8')).toMatch(/^log: /m));
+  await eventually(() => expect(readFileSync(syncs, 'utf8')).toMatch(/^writer: /m));
   rmSync(syncs);
 
   for (let day = 0; day < 8; day += 1) {
@@ -60,6 +60,6 @@ test.skipIf(obstacle !== undefined)('only the log thread waits for disk writes o
   // Before the end, when each thread syncs its open files to the disk.
   const waits = readFileSync(syncs, 'utf8').trim().split('\n');
   const by = (file: string) => waits.filter((line) => line.endsWith(`/${file}-wal`)).map((line) => line.split(':')[0]);
-  expect(new Set(by('events.db'))).toEqual(new Set(['log']));
-  expect(new Set(by('records.sqlite'))).toEqual(new Set(['log']));
+  expect(new Set(by('events.db'))).toEqual(new Set(['writer']));
+  expect(new Set(by('records.sqlite'))).toEqual(new Set(['writer']));
 });

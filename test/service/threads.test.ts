@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { eventually } from '../eventually.ts';
@@ -11,7 +8,7 @@ import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
 import { temporaryDataDir } from './service-process.ts';
 
-/** A service in this process with a log thread and a worker, and a receiver of its webhooks. */
+/** A service in this process with a writer, and a receiver of its webhooks. */
 async function startThreaded(dataDir = temporaryDataDir()) {
   const received: string[] = [];
   const receiver = createServer((request, response) => {
@@ -33,7 +30,7 @@ async function startThreaded(dataDir = temporaryDataDir()) {
     WEBHOOKS_ALLOW_PRIVATE: 'true',
     LOG_LEVEL: 'silent',
   });
-  const service = await startService(config, logger, { inThreads: true });
+  const service = await startService(config, logger, { withWriter: true });
   onTestFinished(async () => {
     await service.stop();
     receiver.close();
@@ -61,46 +58,30 @@ async function startThreaded(dataDir = temporaryDataDir()) {
 /** A booking, or a list of them. */
 type Body = readonly { readonly id: number }[] & { readonly id: number };
 
-test.each(['log', 'worker'] as const)(
-  'the %s thread restarts when it dies, and its work is completed',
-  { timeout: 120_000 },
-  async (name) => {
-    const { service, received, lines, call, spaceId } = await startThreaded();
-    const thread = service.threads[name];
-    const booked: number[] = [];
-    for (let i = 0; i < 3; i += 1) {
-      const before = thread?.running();
-      expect(before).toBeDefined();
-      const booking = call('POST', '/bookings', { spaceId, startTime: inDays(200 + i), startHour: 10 });
-      await before?.terminate();
-      const { status, body } = await booking;
-      expect(status).toBe(201);
-      booked.push(body.id);
-      await eventually(() => {
-        expect(thread?.running()).toBeDefined();
-        expect(thread?.running()).not.toBe(before);
-      });
-    }
-    await eventually(async () => {
-      const { body } = await call('GET', '/bookings');
-      expect(body.map(({ id }) => id)).toEqual(expect.arrayContaining(booked));
-    });
+test('the writer restarts when it dies, and its work is completed', { timeout: 120_000 }, async () => {
+  const { service, received, lines, call, spaceId } = await startThreaded();
+  const { writer } = service.core;
+  const booked: number[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const before = writer?.running();
+    expect(before).toBeDefined();
+    const booking = call('POST', '/bookings', { spaceId, startTime: inDays(200 + i), startHour: 10 });
+    await before?.terminate();
+    const { status, body } = await booking;
+    expect(status).toBe(201);
+    booked.push(body.id);
     await eventually(() => {
-      const delivered = new Set(received.map((body) => JSON.parse(body).data.bookingId));
-      expect([...delivered]).toEqual(expect.arrayContaining(booked));
+      expect(writer?.running()).toBeDefined();
+      expect(writer?.running()).not.toBe(before);
     });
-    expect(lines.filter(({ msg }) => msg === `The thread ${name} has ended; starting it again`)).toHaveLength(3);
-  },
-);
-
-test('the worker starts its roles only after the demo data exists, which the scheduler would otherwise expire', async () => {
-  const dataDir = temporaryDataDir();
-  const begunWithDemo: boolean[] = [];
-  const post = Worker.prototype.postMessage;
-  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, message, transfer) {
-    if (message === 'begin') begunWithDemo.push(existsSync(join(dataDir, 'demo.json')));
-    post.call(this, message, transfer);
+  }
+  await eventually(async () => {
+    const { body } = await call('GET', '/bookings');
+    expect(body.map(({ id }) => id)).toEqual(expect.arrayContaining(booked));
   });
-  await startThreaded(dataDir);
-  expect(begunWithDemo).toEqual([true]);
+  await eventually(() => {
+    const delivered = new Set(received.map((body) => JSON.parse(body).data.bookingId));
+    expect([...delivered]).toEqual(expect.arrayContaining(booked));
+  });
+  expect(lines.filter(({ msg }) => msg === 'The thread writer has ended; starting it again')).toHaveLength(3);
 });

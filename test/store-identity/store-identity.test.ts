@@ -11,6 +11,7 @@ import { UnusableStore } from '../../src/runtime/unusable-store.ts';
 import { readMemory } from '../../src/store-identity/adopt.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { fence, liftFence } from '../../src/store-identity/standstill.ts';
+import { STORE_FORMAT } from '../../src/store-identity/store-format.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import { READ_MODELS_MEMORY, RECORDS_MEMORY, type RecordsMemory } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
@@ -95,15 +96,15 @@ describe.each([
         }
         return events;
       };
-      const before = /^The event log was stored before the first release.* only store format 1: name an empty store/;
+      const before = new RegExp(`^The event log was stored before .* only store format ${STORE_FORMAT}: name an empty`);
       for (const events of [await logOf({ stream: 'log' }), await logOf({ stream: 'booking-1' })]) {
         await expect(run(events, documents)).rejects.toThrow(before);
         await expect(run(events, documents)).rejects.toThrow(UnusableStore);
         await expect(ensureLogId(events, Date.now)).rejects.toThrow(before);
       }
-      const later = await logOf({ stream: 'log', format: 2 });
+      const later = await logOf({ stream: 'log', format: STORE_FORMAT + 1 });
       await expect(run(later, documents)).rejects.toThrow(
-        /^The event log has store format 2; this release reads only 1: start the release/,
+        `The event log has store format ${STORE_FORMAT + 1}; this release reads only ${STORE_FORMAT}: start the release`,
       );
     });
 
@@ -118,9 +119,9 @@ describe.each([
       await change(({ format: _, ...before }) => before);
       await expect(run(events, documents)).rejects.toThrow(/^The record store in the records was stored before/);
       await expect(readMemory({ documents, secretKey: KEY })).rejects.toThrow(UnusableStore);
-      await change((before) => ({ ...before, format: 2 }));
-      await expect(run(events, documents)).rejects.toThrow(/^The record store in the records has store format 2;/);
-      await change((before) => ({ ...before, format: 1 }));
+      await change((before) => ({ ...before, format: STORE_FORMAT + 1 }));
+      await expect(run(events, documents)).rejects.toThrow(/^The record store in the records has store format \d+;/);
+      await change((before) => ({ ...before, format: STORE_FORMAT }));
       await run(events, documents);
     });
 

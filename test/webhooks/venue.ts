@@ -16,8 +16,7 @@ import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.t
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
-import { createLogClient } from '../../src/threads/log-client.ts';
-import { startLogThread } from '../../src/threads/start-log-thread.ts';
+import { createWriter } from '../../src/threads/writer.ts';
 import { newSigningSecret } from '../../src/webhooks/send/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -63,13 +62,13 @@ export const changedStore = (events: OperatedEventStore, changes: Partial<Operat
 export async function openVenue({
   folder: shared,
   log,
-  logThread: hasLogThread = false,
+  withWriter = false,
   webhooksPerAccount = 100,
 }: {
   readonly folder?: string;
   readonly log?: OperatedEventStore;
-  /** Records are written by another thread, as in a service on more than one core. */
-  readonly logThread?: boolean;
+  /** Records are written by another thread, as in a service. */
+  readonly withWriter?: boolean;
   readonly webhooksPerAccount?: number;
 } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
@@ -77,15 +76,9 @@ export async function openVenue({
   let downtime = 0;
   const clock = () => Date.now() + shift;
   const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite') }));
-  const client = createLogClient({ receivesCommits: false });
-  const logThread = hasLogThread
-    ? startLogThread({ client, data: { log: undefined, documents: folder }, logger })
-    : undefined;
-  const documents = await openSqliteDocumentStore({
-    folder,
-    clock,
-    ...(logThread && { elsewhere: { kinds: ['record'], writes: client.writes } }),
-  });
+  const writer = withWriter ? createWriter({ log: undefined, documents: folder }, logger) : undefined;
+  const documents = await openSqliteDocumentStore({ folder, clock, elsewhere: writer });
+  writer?.start();
   const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
   /** The heartbeat of one process. */
   const beating = (silenceMs?: number) =>
@@ -227,7 +220,7 @@ export async function openVenue({
       gate?.resolve();
       await projector.stop();
       await Promise.all(hearts.map((heart) => heart.stop()));
-      await logThread?.stop();
+      await writer?.stop();
       await events.close();
       await documents.close();
       if (shared === undefined) await rm(folder, { recursive: true });

@@ -4,7 +4,6 @@ import { answer } from '../../runtime/calls.ts';
 import { openDatabase } from '../../sqlite/database.ts';
 import type { LoadCalls, Setup } from './bulk-load.ts';
 import { prepareCheckpoints } from './checkpoints.ts';
-import { checkpointEvery16MiB } from './file.ts';
 
 const { name, collection, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
@@ -12,7 +11,8 @@ const database = await openDatabase(name);
 // are left to move before the indexing. Sorts that exceed the cache use a temporary file, so that memory does not grow with the
 // collection. This thread may block on the lock, because no other work runs in it.
 database.exec('PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
-checkpointEvery16MiB(database);
+const { page_size } = database.prepare('PRAGMA page_size').get() ?? {};
+database.exec(`PRAGMA wal_autocheckpoint = ${Math.round(16_384_000 / Number(page_size))}`);
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
 const upsert = database.prepare(upsertSql);
 const checkpoints = prepareCheckpoints(database);

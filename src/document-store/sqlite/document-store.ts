@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
-import type { Link } from '../../runtime/link.ts';
 import { beginLoopTurn } from '../../runtime/loop-turn.ts';
 import { inRounds } from '../../runtime/rounds.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
@@ -16,7 +15,6 @@ import {
   type OperatedDocumentStore,
 } from '../document-store.ts';
 import { startBulkLoad } from './bulk-load.ts';
-import { createChanges } from './changes.ts';
 import { CHECKPOINTS, prepareCheckpoints } from './checkpoints.ts';
 import { openSqliteDocuments, type WritesElsewhere } from './documents.ts';
 import type { SqliteFile } from './file.ts';
@@ -29,11 +27,10 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** How often to check for files that another process has removed. */
 const CLOSE_REMOVED_EVERY_MS = 10_000;
 
-/** The thread that writes single documents, so that this one never waits for the disk. */
+/** The thread that writes records and checkpoints the WALs, so that this one never waits for the disk. */
 export type DocumentsElsewhere = {
-  /** The kinds of collections that it writes. */
-  readonly kinds: readonly CollectionKind[];
   readonly writes: WritesElsewhere;
+  readonly checkpoint: (path: string) => void;
 };
 
 type CollectionKind = Collection<object>['kind'];
@@ -48,22 +45,19 @@ export async function openSqliteDocumentStore({
   clock = systemClock(),
   isClockTrusted = async () => true,
   elsewhere,
-  link,
 }: {
   readonly folder: string;
   readonly clock?: Clock;
   /** Whether the clock can be trusted. Expired documents are removed only by a trusted clock. */
   readonly isClockTrusted?: () => Promise<boolean>;
-  readonly elsewhere?: DocumentsElsewhere;
-  /** The link between the projecting thread and the reading thread. */
-  readonly link?: Link;
+  readonly elsewhere?: DocumentsElsewhere | undefined;
 }): Promise<OperatedDocumentStore> {
   await mkdir(folder, { recursive: true });
-  const changes = createChanges(link);
-  const files = await openSqliteFiles(folder, changes);
+  const options = { checkpoint: elsewhere?.checkpoint };
+  const files = await openSqliteFiles(folder, options);
   const both = [files.readModel, files.record];
   const { repair } = readModelsFile(folder);
-  const own = new OwnFiles({ folder, repair, store: await numberOf(files.readModel), changes });
+  const own = new OwnFiles({ folder, repair, store: await numberOf(files.readModel), options });
   const checkpoints = prepareCheckpoints(files.readModel.database);
   const opened = new Map<string, unknown>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();
@@ -88,7 +82,7 @@ export async function openSqliteDocumentStore({
     }
     const { kind } = collection;
     const documents = await openSqliteDocuments(files[kind], collection, {
-      elsewhere: elsewhere?.kinds.includes(kind) ? elsewhere.writes : undefined,
+      elsewhere: kind === 'record' ? elsewhere?.writes : undefined,
       checkpoints,
     });
     if (collection.ttl !== undefined) {
@@ -184,7 +178,6 @@ export async function openSqliteDocumentStore({
       clearInterval(sweeper);
       closing.abort();
       await Promise.all([...both, own].map((file) => file.close()));
-      changes.close();
     },
   };
 }

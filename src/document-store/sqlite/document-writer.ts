@@ -1,10 +1,9 @@
-import { createChanges } from './changes.ts';
 import { openSqliteDocuments, type PlainCollection, type SqliteDocuments, type Written } from './documents.ts';
 import { openSqliteFiles } from './files.ts';
 
 /** Writes documents for other threads. A collection is opened with the first write to it. */
 export async function openDocumentWriter(folder: string) {
-  const files = await openSqliteFiles(folder, createChanges(undefined));
+  const files = await openSqliteFiles(folder);
   const opened = new Map<string, Promise<SqliteDocuments<Row>>>();
 
   function open(collection: PlainCollection): Promise<SqliteDocuments<Row>> {

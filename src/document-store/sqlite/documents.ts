@@ -90,14 +90,10 @@ export async function openSqliteDocuments<D extends object>(
 
   /** Changes documents in a transaction. */
   function commit<R>(keys: readonly string[], work: () => R): Promise<R> {
-    const isCached = collection.isProjected === true;
-    return file.write(
-      () => {
-        cache.forget(keys);
-        return work();
-      },
-      isCached ? { collection: name, keys } : undefined,
-    );
+    return file.write(() => {
+      cache.forget(keys);
+      return work();
+    });
   }
 
   /** The thread that writes. Undefined if it is this one, and once the store is closed, so that the write fails here. */

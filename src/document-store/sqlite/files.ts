@@ -1,17 +1,16 @@
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection } from '../document-store.ts';
-import type { Changes } from './changes.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { openSqliteFile, type SqliteFile } from './file.ts';
+import { type FileOptions, openSqliteFile, type SqliteFile } from './file.ts';
 
 /** The files of the embedded document store, by the kind of the collections in them. */
 export type SqliteFiles = Readonly<Record<Collection<object>['kind'], SqliteFile>>;
 
 /** Opens both files in `folder`, creating what is missing. */
-export async function openSqliteFiles(folder: string, changes: Changes): Promise<SqliteFiles> {
-  const readModel = await openSqliteFile(readModelsFile(folder), 'lazy', changes);
-  const record = await openSqliteFile(recordsFile(folder), 'durable', changes);
+export async function openSqliteFiles(folder: string, options?: FileOptions): Promise<SqliteFiles> {
+  const readModel = await openSqliteFile(readModelsFile(folder), 'lazy', options);
+  const record = await openSqliteFile(recordsFile(folder), 'durable', options);
   await createCheckpoints(readModel);
   return { readModel, record };
 }

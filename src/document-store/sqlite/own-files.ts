@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
-import type { Changes } from './changes.ts';
 import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
-import { openSqliteFile, type SqliteFile } from './file.ts';
+import { type FileOptions, openSqliteFile, type SqliteFile } from './file.ts';
 
 /** The subfolder for collections with their own files. */
 const FOLDER = 'read-models';
@@ -29,7 +28,7 @@ export class OwnFiles {
   readonly #folder: string;
   readonly #repair: string;
   readonly #suffix: string;
-  readonly #changes: Changes;
+  readonly #options: FileOptions;
   readonly #open = new Map<string, Promise<OwnFile>>();
 
   /** @param deps.store the number of the main file */
@@ -37,11 +36,11 @@ export class OwnFiles {
     readonly folder: string;
     readonly repair: string;
     readonly store: number;
-    readonly changes: Changes;
+    readonly options: FileOptions;
   }) {
     this.#folder = join(deps.folder, FOLDER);
     this.#repair = deps.repair;
-    this.#changes = deps.changes;
+    this.#options = deps.options;
     this.#suffix = `.${deps.store}.sqlite`;
     for (const file of this.#files())
       if (!file.includes(this.#suffix)) rmSync(join(this.#folder, file), { force: true });
@@ -104,7 +103,7 @@ export class OwnFiles {
   async #connect(collection: string): Promise<OwnFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const name: FileName = { what: 'read-model file', path: this.#path(collection), repair: this.#repair };
-    const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#changes);
+    const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#options);
     await createCheckpoints(file);
     return { ...file, name, checkpoints: prepareCheckpoints(file.database) };
   }

@@ -1,5 +1,5 @@
 import { type Batch, LOG_START, type OperatedEventStore, type Subscribe } from '../event-store.ts';
-import { type OutageOptions, watchOutage } from '../outage.ts';
+import { watchOutage } from '../outage.ts';
 import { createAppends } from './appends.ts';
 import { openCatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions, pause, RECONNECT_DELAY_MS } from './connection.ts';
@@ -11,11 +11,10 @@ import { readOf } from './rights.ts';
 import { createServerClock } from './server-clock.ts';
 import { serverPosition } from './stored-event.ts';
 
-export type EventStoreDbOptions = ConnectionOptions &
-  Pick<OutageOptions, 'onSuspected'> & {
-    /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
-    readonly messageTimeoutMs?: number;
-  };
+export type EventStoreDbOptions = ConnectionOptions & {
+  /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
+  readonly messageTimeoutMs?: number;
+};
 
 /**
  * The event log in EventStoreDB / KurrentDB.

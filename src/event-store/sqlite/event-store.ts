@@ -23,19 +23,12 @@ import {
   type Subscribe,
   WrongExpectedRevision,
 } from '../event-store.ts';
-import { type Outage, type OutageOptions, watchOutage } from '../outage.ts';
+import { type Outage, watchOutage } from '../outage.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import { GroupConsumer } from './group-consumer.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
-import {
-  type Append,
-  type AppendOutcome,
-  type AppendToLog,
-  type CommittedGroup,
-  LogWriter,
-  rowsOf,
-} from './log-writer.ts';
+import { type AppendToLog, committedRows, LogWriter, rowsOf } from './log-writer.ts';
 import { EVENT_COLUMNS, eventsOf, numberOf, positionOf } from './stored-event.ts';
 
 /** Events of the log per query. In between, other work of the process gets a turn. */
@@ -47,20 +40,19 @@ const WINDOW = 8_192;
 /** Delay before a subscription retries a failed read. */
 const RETRY_DELAY_MS = 250;
 
-export type SqliteEventStoreOptions = Pick<OutageOptions, 'onSuspected'> & {
+export type SqliteEventStoreOptions = {
   readonly path: string;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** The thread that appends, so that this one never waits for the disk. */
-  readonly elsewhere?: AppendsElsewhere;
+  /** The thread that appends and checkpoints the WAL, so that this one never waits for the disk. */
+  readonly elsewhere?: AppendsElsewhere | undefined;
   /** Whether this process is the only one that uses the log, as far as it knows. Default: no. */
   readonly isAlone?: () => boolean;
 };
 
 export type AppendsElsewhere = {
   readonly append: AppendToLog;
-  /** Calls `listener` with each group that the other thread commits; absent if that thread does not send them. */
-  readonly onCommitted?: (listener: (group: CommittedGroup) => void) => void;
+  readonly checkpoint: (path: string) => void;
 };
 
 /**
@@ -68,14 +60,14 @@ export type AppendsElsewhere = {
  * @throws if the file is not an event log, or was written by a newer version
  */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<OperatedEventStore> {
-  return new SqliteEventStore(await openLogFile(options.path), options);
+  return new SqliteEventStore(await openLogFile(options.path, options.elsewhere?.checkpoint), options);
 }
 
 class SqliteEventStore implements OperatedEventStore {
   readonly #database: DatabaseSync;
   readonly #tail: LogTail;
   readonly #writer: LogWriter;
-  readonly #elsewhere: AppendsElsewhere | undefined;
+  readonly #appendToLog: AppendToLog;
   readonly #closing = new AbortController();
   readonly outage: Outage;
   readonly #groups: ConsumerGroups;
@@ -87,9 +79,8 @@ class SqliteEventStore implements OperatedEventStore {
     this.#database = database;
     this.outage = watchOutage(() => this.ping(), this.#closing.signal, options);
     this.#tail = new LogTail(database, options.isAlone ?? (() => false));
-    this.#writer = new LogWriter({ database, committed: (group) => this.#tail.take(group) });
-    this.#elsewhere = options.elsewhere;
-    this.#elsewhere?.onCommitted?.((group) => this.#tail.take(group));
+    this.#writer = new LogWriter(database);
+    this.#appendToLog = options.elsewhere?.append ?? this.#writer.append;
     this.#logger = options.logger;
     this.#groups = new ConsumerGroups(database);
     this.#statements = {
@@ -115,17 +106,13 @@ class SqliteEventStore implements OperatedEventStore {
     this.#checkOpen();
     checkStreamName(stream);
     const { expectedRevision } = options;
-    const outcome = await this.#append({ stream, rows: rowsOf(events), expectedRevision });
+    const append = { stream, rows: rowsOf(events), expectedRevision };
+    const outcome = await this.#appendToLog(append);
     if ('actual' in outcome) throw new WrongExpectedRevision(stream, expectedRevision, outcome.actual);
-    return outcome;
-  }
-
-  async #append(append: Append): Promise<AppendOutcome> {
-    const elsewhere = this.#elsewhere;
-    if (elsewhere === undefined) return this.#writer.append(append);
-    const outcome = await elsewhere.append(append);
-    if (elsewhere.onCommitted === undefined) this.#tail.changed();
-    return outcome;
+    const { revision, position, before } = outcome;
+    if (before === undefined) this.#tail.changed();
+    else this.#tail.take(before, () => committedRows(append, { position: numberOf(position), revision }));
+    return { revision, position };
   }
 
   async load(events: readonly EventToLoad[]): Promise<readonly Position[]> {

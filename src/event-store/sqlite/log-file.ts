@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { openDatabase, transaction } from '../../sqlite/database.ts';
-import { createWriteCounts } from '../../sqlite/write-counts.ts';
 
 /** "VBEv": marks a file as an event log of this service (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x56424576;
@@ -49,9 +48,10 @@ const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 
 /**
  * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
  * valid: a second connection would have to read pages again after every commit of the first.
+ * @param checkpoint see {@link openDatabase}
  * @throws {UnusableStore} if the file is damaged, is not an event log, or was written by a newer version of the service
  */
-export async function openLogFile(path: string): Promise<DatabaseSync> {
+export async function openLogFile(path: string, checkpoint?: (path: string) => void): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
   const check = (database: DatabaseSync) => schemaVersion(database, path);
   const database = await openDatabase({
@@ -59,12 +59,14 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
     what: 'event log',
     repair: 'Replace the store with a backup: venue restore DIR --overwrite',
     check,
+    checkpoint,
   });
   try {
     await transaction(database, 'durable', () => {
-      if (schemaVersion(database, path) === 0) database.exec(MARKS);
+      schemaVersion(database, path);
+      // Always, so that everything that the file shows is durable: a process that was killed may have left commits that are not.
+      database.exec(MARKS);
       database.exec(TABLES);
-      createWriteCounts(database);
     });
     return database;
   } catch (error) {

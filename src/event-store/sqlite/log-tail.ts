@@ -3,7 +3,7 @@ import { atNext } from '../../runtime/rounds.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import type { StoredEvent } from '../event-store.ts';
-import type { CommittedGroup } from './log-writer.ts';
+import type { CommittedRow } from './log-writer.ts';
 import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
 
 /** Log positions scanned at once for a reader that is behind the tail. */
@@ -56,11 +56,14 @@ export class LogTail {
     this.#last = database.prepare('SELECT max(position) AS position FROM events');
   }
 
-  /** Adds a committed group if it follows the held events; otherwise the next read uses the file. */
-  take({ before, rows }: CommittedGroup): void {
+  /**
+   * Adds events that this process has committed if they follow the held ones; otherwise the next read uses the file.
+   * @param before the position of the event before them
+   */
+  take(before: number, rows: () => readonly CommittedRow[]): void {
     const held = this.#held;
     if (held === undefined || this.#mayHaveMore || before !== held.end) this.#mayHaveMore = true;
-    else this.#add(held, readEvents(rows));
+    else this.#add(held, readEvents(rows()));
     this.#wakeSoon();
   }
 
@@ -139,11 +142,11 @@ export class LogTail {
       held.after = held.events.splice(0, held.events.length - TAIL_PAGE).at(-1)?.position ?? held.after;
   }
 
-  /** Once per turn of the event loop, so that sockets get their turn between two groups. */
+  /** Once for all events of a group, whose appends are answered together. */
   #wakeSoon(): void {
     if (this.#isWaking) return;
     this.#isWaking = true;
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#isWaking = false;
       for (const wakeup of this.#subscribers) wakeup.wake();
     });

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { transaction } from '../../sqlite/database.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { checkEvents } from '../check-event.ts';
@@ -16,17 +16,13 @@ export type Append = {
   readonly expectedRevision: ExpectedRevision;
 };
 
-/** The outcome of an append. `actual` is the stream's revision after a conflict. */
-export type AppendOutcome = Appended | { readonly actual: ExpectedRevision };
+/**
+ * The outcome of an append. `before` is the position of the event before it, read in the same transaction; absent if it had been stored
+ * earlier. `actual` is the stream's revision after a conflict.
+ */
+export type AppendOutcome = (Appended & { readonly before?: number }) | { readonly actual: ExpectedRevision };
 
-/** The rows of one commit, as a hint for other threads. */
-export type CommittedGroup = {
-  /** The position of the event before them, read in their own transaction. */
-  readonly before: number;
-  readonly rows: readonly CommittedRow[];
-};
-
-/** The columns of an event, in the order of `EVENT_COLUMNS`. */
+/** The columns of a stored event, in the order of `EVENT_COLUMNS`. */
 export type CommittedRow = readonly [
   position: number,
   stream: string,
@@ -40,6 +36,17 @@ export type CommittedRow = readonly [
 /** Appends atomically and durably. Repeating an append is safe: the same event ids give the same result. */
 export type AppendToLog = (append: Append) => Promise<AppendOutcome>;
 
+/** The rows of an append that was stored. They have consecutive positions and revisions, up to these. */
+export function committedRows(
+  { stream, rows }: Append,
+  { position, revision }: { readonly position: number; readonly revision: number },
+): CommittedRow[] {
+  return rows.map(({ id, type, data, metadata }, index) => {
+    const left = rows.length - 1 - index;
+    return [position - left, stream, revision - left, id, type, data, metadata];
+  });
+}
+
 /** @throws {TypeError} for events that the log cannot hold */
 export const rowsOf = (events: readonly NewEvent[]): EventRow[] =>
   checkEvents(events).map(({ id, type, data, metadata }) => ({
@@ -52,23 +59,17 @@ export const rowsOf = (events: readonly NewEvent[]): EventRow[] =>
 export class LogWriter {
   readonly #commits: GroupCommit;
   readonly #statements;
-  /** The rows of the current transaction. */
-  #rows: CommittedRow[] = [];
+  /** The position of the last event, in the current transaction. */
+  #end = 0;
 
-  /** @param deps.committed called right after each commit */
-  constructor(deps: { readonly database: DatabaseSync; readonly committed: (group: CommittedGroup) => void }) {
-    const { database, committed } = deps;
+  constructor(database: DatabaseSync) {
     this.#commits = new GroupCommit({
       durability: 'durable',
-      transaction: async (work) => {
-        const before = await transaction(database, 'durable', () => {
-          this.#rows = [];
-          const end = Number(this.#statements.end.get()?.position ?? 0);
+      transaction: (work) =>
+        transaction(database, 'durable', () => {
+          this.#end = Number(this.#statements.end.get()?.position ?? 0);
           work();
-          return end;
-        });
-        if (this.#rows.length > 0) committed({ before, rows: this.#rows });
-      },
+        }),
     });
     this.#statements = {
       end: database.prepare('SELECT max(position) AS position FROM events'),
@@ -94,13 +95,12 @@ export class LogWriter {
     const actual = last === null ? 'none' : Number(last);
     if (expectedRevision !== actual) return this.#findAppended(stream, rows, expectedRevision) ?? { actual };
     let revision = actual === 'none' ? -1 : actual;
-    let position: SQLOutputValue | undefined;
+    const before = this.#end;
     for (const { id, type, data, metadata } of rows) {
       revision += 1;
-      position = this.#statements.insert.get(stream, revision, id, type, data, metadata)?.position;
-      this.#rows.push([Number(position), stream, revision, id, type, data, metadata]);
+      this.#end = Number(this.#statements.insert.get(stream, revision, id, type, data, metadata)?.position);
     }
-    return { revision, position: positionOf(Number(position)) };
+    return { revision, position: positionOf(this.#end), before };
   }
 
   /** Appends are idempotent, as in EventStoreDB: repeated with the same event ids, one returns the original result. */
@@ -113,13 +113,10 @@ export class LogWriter {
   }
 }
 
-/** Opens the log only for appends, in the thread that appends for the others. */
-export async function openLogWriter(
-  path: string,
-  committed: (group: CommittedGroup) => void,
-): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
+/** Opens the log only for appends, in the thread that appends for another one. */
+export async function openLogWriter(path: string): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
   const database = await openLogFile(path);
-  const writer = new LogWriter({ database, committed });
+  const writer = new LogWriter(database);
   return {
     append: writer.append,
     async close() {

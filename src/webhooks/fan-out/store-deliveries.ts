@@ -52,7 +52,7 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
     notice: Notice,
   ): Promise<void> {
     await queue.add({ webhookId, account, eventId, position, ...notice });
-    faultPoint('worker: deliveries stored, not acknowledged');
+    faultPoint('deliveries stored, not acknowledged');
   }
 }
 

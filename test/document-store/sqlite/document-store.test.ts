@@ -10,7 +10,6 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Collection, Documents, OperatedDocumentStore } from '../../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
-import { createLink } from '../../../src/runtime/link.ts';
 import { requestArrived } from '../../../src/runtime/loop-turn.ts';
 import { eventually } from '../../eventually.ts';
 import { ask } from '../ask.ts';
@@ -51,36 +50,20 @@ describe('SQLite document store', () => {
     store = await openSqliteDocumentStore({ folder, clock: () => now });
   });
   afterEach(async () => {
-    await Promise.all([store, ...linked.splice(0)].map((each) => each.close()));
+    await Promise.all([store, ...beside.splice(0)].map((each) => each.close()));
     await rm(folder, { recursive: true });
   });
 
-  const linked: OperatedDocumentStore[] = [];
+  const beside: OperatedDocumentStore[] = [];
   const script = new URL('sqlite-process.ts', import.meta.url).pathname;
   const start = (work: string, argument: string) =>
     spawn(process.execPath, [script, folder, work, argument], { stdio: ['ignore', 'pipe', 'inherit'] });
 
-  /** The store as opened by the main thread and by the worker. Change notifications of the worker arrive on `deliver`. */
-  async function openLinked() {
-    let told: unknown[] = [];
-    const listeners: ((message: unknown) => void)[] = [];
-    const [mainLink, workerLink] = [createLink(), createLink()];
-    mainLink.connect({ postMessage: () => {}, on: (_, listener) => listeners.push(listener) });
-    workerLink.connect({ postMessage: (message) => told.push(message), on: () => {} });
-    const main = await openSqliteDocumentStore({ folder, link: mainLink });
-    const worker = await openSqliteDocumentStore({ folder, link: workerLink });
-    linked.push(main, worker);
-    return {
-      main: await main.open(views),
-      worker: await worker.open(views),
-      deliver() {
-        for (const message of told) for (const listener of listeners) listener(message);
-        told = [];
-      },
-      lose() {
-        told = [];
-      },
-    };
+  /** The same store, as another process has it open. */
+  async function openBeside(): Promise<Documents<Numbered>> {
+    const other = await openSqliteDocumentStore({ folder });
+    beside.push(other);
+    return other.open(views);
   }
 
   it('shows what another process committed during a long turn of the event loop', async () => {
@@ -93,24 +76,18 @@ describe('SQLite document store', () => {
     expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
   });
 
-  it('caches projected documents until a change notification or a projection by another process', async () => {
-    const { main, worker, deliver } = await openLinked();
-    for (const n of [1, 2]) await project(worker, `view-${n}`, n);
-    await delay(1);
-    deliver();
-    const before = [await main.get('view-1'), await main.get('view-2')];
-    await project(worker, 'view-1', 7);
-    // Changes are announced together, at the end of the turn.
-    await delay(1);
-    deliver();
-    const told = [await main.get('view-1'), await main.get('view-2')];
-    expect(told[0]).toMatchObject({ document: { n: 7 } });
-    expect(told[1]).toBe(before[1]);
-    await main.get('view-2');
+  it('caches projected documents until this process changes them or another one commits', async () => {
+    const documents = await store.open(views);
+    for (const n of [1, 2]) await project(documents, `view-${n}`, n);
+    const before = [await documents.get('view-1'), await documents.get('view-2')];
+    await project(documents, 'view-1', 7);
+    const after = [await documents.get('view-1'), await documents.get('view-2')];
+    expect(after[0]).toMatchObject({ document: { n: 7 } });
+    expect(after[1]).toBe(before[1]);
     execFileSync(process.execPath, [script, folder, 'project', 'view-2']);
     await nextTurn();
-    expect(await main.get('view-2')).toMatchObject({ document: { n: 99 } });
-    expect(await main.get('view-1')).not.toBe(told[0]);
+    expect(await documents.get('view-2')).toMatchObject({ document: { n: 99 } });
+    expect(await documents.get('view-1')).not.toBe(after[0]);
   });
 
   it.each([
@@ -119,40 +96,32 @@ describe('SQLite document store', () => {
   ] as const)(
     'shows what another process committed once %s, even within one turn of the event loop',
     async (_, act) => {
-      const { main, worker } = await openLinked();
-      await project(worker, 'view-1', 1);
+      const documents = await store.open(views);
+      await project(documents, 'view-1', 1);
       await nextTurn();
       // The cache is valid until the next turn of the event loop.
-      await main.get('view-1');
+      await documents.get('view-1');
       execFileSync(process.execPath, [script, folder, 'project', 'view-1']);
-      const [opened] = linked;
-      if (opened !== undefined) await act(opened);
-      expect(await main.get('view-1')).toMatchObject({ document: { n: 99 } });
+      await act(store);
+      expect(await documents.get('view-1')).toMatchObject({ document: { n: 99 } });
     },
   );
 
-  it('never shows a stale document, even when change notifications are late or lost', { timeout: 60_000 }, async () => {
-    const { main, worker, deliver, lose } = await openLinked();
-    const other = await (await openLinked()).worker;
-    const step = fc.oneof(
-      fc.record({ by: fc.constantFrom(worker, other), key: fc.constantFrom('a', 'b', 'c') }),
-      fc.constantFrom('deliver' as const, 'lose' as const),
-    );
+  it('never shows a stale document', { timeout: 60_000 }, async () => {
+    const documents = await store.open(views);
+    const writers = [documents, await openBeside(), await openBeside()] as const;
+    const step = fc.record({ by: fc.constantFrom(...writers), key: fc.constantFrom('a', 'b', 'c') });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const expected = new Map<string, number>();
-        for (const each of steps) {
-          if (each === 'deliver') deliver();
-          else if (each === 'lose') lose();
-          else {
-            expected.set(each.key, ++projected);
-            await project(each.by, each.key, projected);
-          }
+        for (const { by, key } of steps) {
+          expected.set(key, ++projected);
+          await project(by, key, projected);
           await delay(1);
-          const shown = await main.getMany([...expected.keys()]);
+          const shown = await documents.getMany([...expected.keys()]);
           expect(new Map(shown.map(({ key, document }) => [key, document.n]))).toEqual(expected);
           const listed = await Array.fromAsync(
-            main.find(ask({ sort: [{ field: 'n' }] })),
+            documents.find(ask({ sort: [{ field: 'n' }] })),
             ({ document }) => document.n,
           );
           expect(listed).toEqual(expect.arrayContaining([...expected.values()]));

@@ -1,69 +1,44 @@
+import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MessagePort } from 'node:worker_threads';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Collection, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import { closeStores, openStores } from '../../src/engines.ts';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { createLogClient, type LogClient } from '../../src/threads/log-client.ts';
-import { type LogThread, startLogThread } from '../../src/threads/start-log-thread.ts';
+import { createWriter, type Writer } from '../../src/threads/writer.ts';
 import { documentStoreContract } from '../contract/document-store.ts';
 import { eventStoreContract } from '../contract/event-store.ts';
 import { ask } from '../document-store/ask.ts';
 import { replace } from '../document-store/replace.ts';
+import { eventually } from '../eventually.ts';
 
 type Threaded = {
-  readonly thread: LogThread;
+  readonly writer: Writer;
   openLog(): Promise<OperatedEventStore>;
   openDocuments(): Promise<OperatedDocumentStore>;
   remove(): Promise<void>;
 };
 
-/** The thread that writes through the log thread: the one that started it, or the worker, over its own port. */
-const WRITERS = ['main', 'worker'] as const;
-type Writer = (typeof WRITERS)[number];
-
-/** A store whose writes are made by the log thread. */
-async function startThreaded(writer: Writer = 'main'): Promise<Threaded> {
+/** A store whose durable commits are made by the writer. */
+async function startThreaded(): Promise<Threaded> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
   const path = join(folder, 'events.db');
   // The main thread has already opened the files.
   await (await openSqliteEventStore({ path })).close();
-  const main = createLogClient({ receivesCommits: false });
-  const thread = startLogThread({
-    client: main,
-    data: { log: path, documents: folder },
-    logger: pino({ level: 'silent' }),
-  });
-  const client = writer === 'main' ? main : connectedWorker(thread);
+  const writer = createWriter({ log: path, documents: folder }, pino({ level: 'silent' }));
+  writer.start();
   return {
-    thread,
-    openLog: () => openSqliteEventStore({ path, elsewhere: client.appends }),
-    openDocuments: () =>
-      openSqliteDocumentStore({ folder, elsewhere: { kinds: ['record', 'readModel'], writes: client.writes } }),
+    writer,
+    openLog: () => openSqliteEventStore({ path, elsewhere: writer }),
+    openDocuments: () => openSqliteDocumentStore({ folder, elsewhere: writer }),
     async remove() {
-      client.close();
-      await thread.stop();
+      await writer.stop();
       await rm(folder, { recursive: true });
     },
   };
-}
-
-/** The worker’s connection to the log thread, in this thread. */
-function connectedWorker(thread: LogThread): LogClient {
-  const client = createLogClient({ receivesCommits: true });
-  thread.connectWorker({
-    postMessage(port) {
-      if (!(port instanceof MessagePort)) return;
-      client.connect(port);
-      port.on('close', client.disconnect);
-    },
-  });
-  return client;
 }
 
 eventStoreContract('SQLite, appended by a thread', async () => {
@@ -91,15 +66,15 @@ describe('document store on SQLite, written by a thread', () =>
 type Counted = { readonly n: number };
 const counters: Collection<Counted> = { name: 'counters', kind: 'record', indexes: [] };
 
-describe.each(WRITERS)('a log thread that dies, used by the %s', (writer) => {
+describe('a writer that dies', () => {
   /** Ends the thread in the middle of its work, four times: before the fifth start it would pause for 5 s. */
-  async function killing({ thread }: Threaded, work: () => Promise<void>): Promise<void> {
+  async function killing({ writer }: Threaded, work: () => Promise<void>): Promise<void> {
     let kills = 0;
     const killer = (async () => {
       while (kills < 4) {
         await new Promise((resolve) => setTimeout(resolve, 100));
-        if (thread.running() === undefined) continue;
-        await thread.running()?.terminate();
+        if (writer.running() === undefined) continue;
+        await writer.running()?.terminate();
         kills += 1;
       }
     })();
@@ -108,7 +83,7 @@ describe.each(WRITERS)('a log thread that dies, used by the %s', (writer) => {
   }
 
   test('loses or repeats no append, and answers each', { timeout: 60_000 }, async () => {
-    const threaded = await startThreaded(writer);
+    const threaded = await startThreaded();
     const log = await threaded.openLog();
     try {
       let next = 0;
@@ -131,7 +106,7 @@ describe.each(WRITERS)('a log thread that dies, used by the %s', (writer) => {
   });
 
   test('loses no document, and reports the outcome of each write', { timeout: 60_000 }, async () => {
-    const threaded = await startThreaded(writer);
+    const threaded = await startThreaded();
     const store = await threaded.openDocuments();
     try {
       const documents = await store.open(counters);
@@ -178,37 +153,50 @@ test('a write from a thread that does not know a newer release’s column still 
 
 type Ticket = { readonly row: number; readonly seat: number };
 
-test('with a log thread, the worker sends records to it and writes read models itself', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
-  const there: string[] = [];
-  const log: LogClient = {
-    appends: {
-      async append({ stream }) {
-        there.push(stream);
-        return { revision: 0, position: '1' };
-      },
-    },
-    writes: {
-      insert: async (_, key) => there.push(key) > 0,
-      replace: async () => true,
-      delete: async () => true,
-      sweep: async () => {},
-    },
-    connect: () => {},
-    disconnect: () => {},
-    close: () => {},
-  };
-  const config = { dataDir: folder, eventStoreUrl: undefined, mongoUrl: undefined, eventStorePrefix: undefined };
-  const stores = await openStores(config, pino({ level: 'silent' }), { log });
+test('this thread is fed its own events in log order, and those of another process from the file', async () => {
+  const threaded = await startThreaded();
+  const [log, other] = [await threaded.openLog(), await threaded.openLog()];
+  const stopping = new AbortController();
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const { events } of log.subscribe({ signal: stopping.signal }))
+      seen.push(...events.map(({ stream, revision }) => `${stream} ${revision}`));
+  })();
   try {
-    await stores.events.append('stream', [{ type: 'Happened', data: {}, metadata: {} }], { expectedRevision: 'none' });
-    await (await stores.documents.open(counters)).insert('record', { n: 1 });
-    const shown = await stores.documents.open<Counted>({ name: 'shown', kind: 'readModel', indexes: [] });
-    await shown.insert('read model', { n: 1 });
-    expect(there).toEqual(['stream', 'record']);
-    expect(await shown.get('read model')).toMatchObject({ document: { n: 1 } });
+    const happened = { type: 'Happened', data: {}, metadata: {} };
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => {
+        await (n % 4 === 0 ? other : log).append(`stream-${n}`, [happened, happened], { expectedRevision: 'none' });
+      }),
+    );
+    await eventually(() => expect(seen).toHaveLength(120));
+    const stored = (await Array.fromAsync(log.readAll())).map(({ stream, revision }) => `${stream} ${revision}`);
+    expect(seen).toEqual(stored);
   } finally {
-    await closeStores(stores);
-    await rm(folder, { recursive: true });
+    stopping.abort();
+    await reading;
+    await Promise.all([log.close(), other.close()]);
+    await threaded.remove();
+  }
+});
+
+test('only the writer checkpoints: the WAL of what this thread writes stays short', async () => {
+  const threaded = await startThreaded();
+  const checkpoint = vi.spyOn(threaded.writer, 'checkpoint');
+  const store = await threaded.openDocuments();
+  try {
+    const shown = await store.open<{ readonly text: string }>({ name: 'shown', kind: 'readModel', indexes: [] });
+    const text = 'x'.repeat(100_000);
+    for (let n = 0; n < 1_024; n += 1) await shown.insert(`d${n}`, { text });
+    expect(checkpoint).toHaveBeenCalled();
+    await eventually(async () => {
+      await shown.insert(`later-${Math.random()}`, { text });
+      // Had it never been checkpointed, it would have more than 100 MB.
+      const [path = ''] = checkpoint.mock.calls[0] ?? [];
+      expect(statSync(`${path}-wal`).size).toBeLessThan(80 * 2 ** 20);
+    });
+  } finally {
+    await store.close();
+    await threaded.remove();
   }
 });

@@ -1,16 +1,16 @@
 import type { PlainCollection, Written } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
 
-/** The start parameters of the log thread. */
-export type LogThreadData = {
+/** The start parameters of the writer. */
+export type WriterData = {
   /** The embedded log; absent if the log is elsewhere. */
   readonly log: string | undefined;
   /** The folder of the embedded documents; absent if they are elsewhere. */
   readonly documents: string | undefined;
 };
 
-/** The calls to the log thread. Each collection must first be described over the same port, see {@link Described}. */
-export type LogCalls = {
+/** The calls to the writer. Each collection must first be described over the same port, see {@link Described}. */
+export type WriterCalls = {
   readonly append: { readonly argument: Append; readonly result: AppendOutcome };
   readonly insert: { readonly argument: Addressed & { readonly written: Written }; readonly result: boolean };
   readonly replace: {
@@ -25,12 +25,11 @@ export type LogCalls = {
     readonly argument: { readonly collection: string; readonly now: string };
     readonly result: undefined;
   };
+  /** Checkpoints the WAL of a file. */
+  readonly checkpoint: { readonly argument: string; readonly result: undefined };
 };
 
 type Addressed = { readonly collection: string; readonly key: string };
 
 /** Collections that the sender writes to. Sent once, because a definition is larger than most documents. */
 export type Described = { readonly collections: readonly PlainCollection[] };
-
-/** The subject of the committed groups that the log thread sends to the worker. */
-export const COMMITTED = 'committed';

@@ -1,0 +1,68 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** A WAL with this much to checkpoint is checkpointed. */
+const CHECKPOINT_BYTES = 16 * 2 ** 20;
+/** A WAL of this size is truncated as well, because its readers never let it start again. */
+const TRUNCATE_BYTES = 64 * 2 ** 20;
+/** How often to look, in commits: a look takes several microseconds. */
+const LOOK_EVERY = 64;
+/** How long a truncation waits for readers. */
+const READERS_WITHIN_MS = 100;
+
+/**
+ * Watches the WAL of a connection, which SQLite then no longer checkpoints with a commit.
+ * @param checkpoint called when the WAL has become long. It may have another thread checkpoint it
+ * @returns call it after each commit
+ */
+export function watchWal(database: DatabaseSync, checkpoint: () => void): () => void {
+  database.exec('PRAGMA wal_autocheckpoint = 0');
+  const isLong = sizeOf(database, ({ unmoved }) => unmoved >= CHECKPOINT_BYTES);
+  let commits = 0;
+  return () => {
+    commits += 1;
+    if (commits % LOOK_EVERY === 0 && isLong()) checkpoint();
+  };
+}
+
+/**
+ * Moves the WAL into the database. Then makes a commit without a change: SQLite brings the beginning of a new WAL to the disk, and
+ * no other connection should have to wait for that.
+ */
+export function checkpointWal(database: DatabaseSync): void {
+  const isTruncated = sizeOf(database, ({ all }) => all >= TRUNCATE_BYTES)();
+  const { timeout } = database.prepare('PRAGMA busy_timeout').get() ?? {};
+  try {
+    database.exec(`PRAGMA busy_timeout = ${isTruncated ? READERS_WITHIN_MS : 0}`);
+    database.exec(`PRAGMA wal_checkpoint(${isTruncated ? 'TRUNCATE' : 'PASSIVE'})`);
+    const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
+    database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${Number(user_version)}; COMMIT`);
+  } catch {
+    // Another connection is checkpointing or writing, or the disk is full: the next look tries again.
+    if (database.isTransaction) database.exec('ROLLBACK');
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${Number(timeout)}`);
+  }
+}
+
+/** Checkpoints the WAL of a file that another thread has open. */
+export function checkpointFile(path: string): void {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
+    checkpointWal(database);
+  } finally {
+    database.close();
+  }
+}
+
+type WalSize = { readonly all: number; readonly unmoved: number };
+
+/** Prepares a question about the size of the WAL, in bytes: all of it, and what is not checkpointed yet. */
+function sizeOf(database: DatabaseSync, answer: (size: WalSize) => boolean): () => boolean {
+  const pageSize = Number(database.prepare('PRAGMA page_size').get()?.page_size);
+  const look = database.prepare('PRAGMA wal_checkpoint(NOOP)');
+  return () => {
+    const { log, checkpointed } = look.get() ?? {};
+    return answer({ all: Number(log) * pageSize, unmoved: (Number(log) - Number(checkpointed)) * pageSize });
+  };
+}
