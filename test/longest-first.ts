@@ -8,6 +8,7 @@ const LONGEST = [
   'service/export-import.test.ts',
   'stand-still.test.ts',
   'service/clock.test.ts',
+  'console/every-browser.test.ts',
   'console/every-page.test.ts',
   'threads/log-thread.test.ts',
   'service/move-store.test.ts',

@@ -5,7 +5,7 @@ import { enginesSeen } from './engines.ts';
 const PROJECTS = {
   unit: 'pure functions (npm run test:unit)',
   integration: 'engines, API, console and command line (npm test)',
-  system: 'processes, Chromium, generated clients and installation (npm run test:system)',
+  system: 'processes, browsers, generated clients and installation (npm run test:system)',
 } as const;
 
 /** Ends a run with one line per engine (tested, or why not), what it left out, and the totals. */

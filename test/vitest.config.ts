@@ -42,7 +42,7 @@ const UNIT = [
   'test/webhooks/{due-deliveries,fair-queue,in-flight,receiver-health,schedule,signature}.test.ts',
 ];
 
-/** What needs many processes, Chromium at several widths, Python, Go or the network: `npm run test:system`. */
+/** What needs many processes, browsers at several widths, Python, Go or the network: `npm run test:system`. */
 const SYSTEM = [
   'test/service/!(first-start|kill|several-processes|start|stop).test.ts',
   'test/{ci,clients,release,soak}/**/*.test.ts',

@@ -31,7 +31,7 @@ export function dataTable<T>(
       ? html`<th scope="row"${attributes}>${content}</th>`
       : html`<td${attributes}>${content}</td>`;
   };
-  return html`<table class="table ${classes}"><caption class="visually-hidden">${caption}</caption>
+  return html`<div class="table-box"><table class="table ${classes}"><caption class="visually-hidden">${caption}</caption>
 <thead><tr>${shown.map((column) => html`<th scope="col"${column.classes?.includes('number') && html` class="number"`}>${label(column)}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${shown.map((column) => cell(column, row))}</tr>`)}</tbody></table>`;
+<tbody>${rows.map((row) => html`<tr>${shown.map((column) => cell(column, row))}</tr>`)}</tbody></table></div>`;
 }
