@@ -9,6 +9,7 @@ import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
 import { handleError, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
+import { answersWithList, createTurnHook } from './list-turns.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
@@ -67,8 +68,11 @@ export const api =
         routes.setNotFoundHandler(sendNotFound);
         routes.decorateRequest('caller');
         const enforce = createAccessHook(deps);
+        const takeTurn = createTurnHook();
         routes.addHook('onRoute', (route) => {
-          if (route.config?.access !== undefined) route.onRequest = enforce(route.config.access);
+          if (route.config?.access === undefined) return;
+          route.onRequest = enforce(route.config.access);
+          if (answersWithList(route)) route.preHandler = takeTurn;
         });
         await routes.register(spaceRoutes(deps));
         await routes.register(bookingRoutes(deps));

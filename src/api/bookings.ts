@@ -19,7 +19,6 @@ import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createBookingTexts } from './booking-texts.ts';
-import { takeTurn } from './caller-turns.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
@@ -87,7 +86,6 @@ export const bookingRoutes =
         404,
       ),
       async (request, reply) => {
-        if (!(await takeTurn(request, reply))) return reply;
         const { id } = request.params;
         const asOf = request.query.asOf === undefined ? undefined : momentOf(request.query.asOf);
         const found = await queries.bookingHistory.ofBooking(request.caller.account, id, defined({ asOf }));

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { takeTurn } from './caller-turns.ts';
 import { clientHas, sendNotModified, tagged } from './entity-tags.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
@@ -19,7 +18,6 @@ export async function sendList<P>(
 ): Promise<FastifyReply> {
   const { entityTag } = list;
   if (entityTag !== undefined && clientHas(request, entityTag)) return sendNotModified(reply, entityTag);
-  if (!(await takeTurn(request, reply))) return reply;
   return sendJsonArray(reply, chunked(list.pages, list.textsOf), entityTag);
 }
 

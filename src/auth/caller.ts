@@ -1,4 +1,4 @@
-import { type Account, type Actor, accountKey } from '../domain/account.ts';
+import type { Account, Actor } from '../domain/account.ts';
 
 /**
  * The caller, authenticated by an API key, an OAuth access token or a console session. Code behind authentication sees only this
@@ -17,10 +17,6 @@ export type Caller = {
 /** The user who acts, in person or through an app. */
 export const userOf = ({ credential }: Caller): string | undefined =>
   credential.kind === 'user' ? credential.id : credential.kind === 'client' ? credential.userId : undefined;
-
-/** Identifies callers that share their limits: requests with one key, or of one user and account through one app. */
-export const callerKey = (caller: Caller): string =>
-  [caller.credential.id, userOf(caller) ?? '', accountKey(caller.account)].join(' ');
 
 /** The caller as recorded in the log. */
 export const actorOf = (caller: Caller): Actor => ({

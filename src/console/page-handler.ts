@@ -34,7 +34,7 @@ export type PageHandlerDeps = SessionDeps & {
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
-/** Concurrent pages per user. Further ones wait, so that one user cannot slow down the others. */
+/** Concurrent pages per account. Further ones wait, so that one account cannot slow down the others. */
 const AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
@@ -54,7 +54,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
     repeated: Handler = async () => ALREADY_SUBMITTED,
   ): Promise<FastifyReply> {
     const current = await signedIn(request, reply);
-    if (current === undefined || !(await turns.take(current.user.id, reply.raw))) return reply;
+    if (current === undefined) return reply;
+    if ((await turns.take(accountKey(current.session.account), reply.raw)) === undefined) return reply;
     const isForm = request.method === 'POST';
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does

@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken } from '../auth/authenticate.ts';
-import { callerKey } from '../auth/caller.ts';
 import { challengeOf, type Resources, withSlash } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
+import { accountKey } from '../domain/account.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import { ANSWERED_WITHIN_MS } from '../runtime/request-deadline.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
@@ -13,7 +14,7 @@ import type { ToolDeps } from './tool.ts';
 
 /** As for the REST API. */
 const MAX_BODY = 64 * 1024;
-/** Concurrent calls per caller. Further calls wait. */
+/** Concurrent messages per account. Further ones wait, those of one batch one after another. */
 const AT_ONCE = 4;
 /** Parts of the SDK, each after those that it imports. All at once would hold the thread for 120 ms. */
 const PARTS: readonly (() => Promise<unknown>)[] = [
@@ -112,12 +113,19 @@ export function mcpRoutes(deps: {
       const { mcpToken } = request;
       if (mcpToken === null) throw new Error('The MCP request has no token');
       const { caller } = mcpToken;
-      if (request.method === 'POST' && !(await turns.take(callerKey(caller), reply.raw))) return reply;
-      const isDisconnected = () => reply.raw.destroyed;
-      const call = { caller, correlationId: request.id, answerBy: request.answerBy, isDisconnected };
-      // From here on the tool keeps the deadline itself: the SDK begins its event stream at once, so a 503 would come too late.
-      request.answerBy = Number.POSITIVE_INFINITY;
-      const answered = await (await handler()).answer(webRequest(request, reply, url), mcpToken, call);
+      const answered = await (await handler()).answer(webRequest(request, reply, url), {
+        token: mcpToken,
+        correlationId: request.id,
+        isDisconnected: () => reply.raw.destroyed,
+        async takeTurn() {
+          const end = await turns.take(accountKey(caller.account), reply.raw);
+          const answerBy = Math.min(request.answerBy, performance.now() + ANSWERED_WITHIN_MS);
+          // From here on the tool keeps the deadline itself: the SDK begins its event stream at once, so a 503 would come too late.
+          request.answerBy = Number.POSITIVE_INFINITY;
+          return end && { end, answerBy };
+        },
+      });
+      if (answered === undefined) return reply;
       return reply.send(request.method === 'HEAD' ? await withoutBody(answered) : answered);
     };
     for (const url of [path, `${path}/`]) {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { OutcomeUnknown, Unavailable } from './unavailable.ts';
 
 /** How long a request may take until its answer begins. docs/guides/rest-api.md promises 10 s. */
-const ANSWERED_WITHIN_MS = 9_500;
+export const ANSWERED_WITHIN_MS = 9_500;
 /** How often the deadlines of open requests are checked. */
 const CHECK_EVERY_MS = 100;
 

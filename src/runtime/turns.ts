@@ -1,35 +1,43 @@
 import { finished, type Writable } from 'node:stream';
 
+/** Ends a turn before its response has ended. */
+type EndTurn = () => void;
+
 /** Limits the concurrent responses per key. */
 export type Turns = {
   /**
-   * Waits for a turn, first come, first served. A turn ends when its response is written or its connection closes.
-   * @returns false if the response ended before its turn came
+   * Waits for a turn, first come, first served. A turn ends when its response is written or its connection closes, or with the returned
+   * function.
+   * @returns undefined if the response ended before its turn came
    */
-  take(key: string, answer: Writable): Promise<boolean>;
+  take(key: string, answer: Writable): Promise<EndTurn | undefined>;
 };
 
 /** @param limit the number of concurrent responses per key */
 export function createTurns(limit: number): Turns {
   /** The responses of each key, in order; the first ones have their turn. */
-  const queues = new Map<string, Set<{ readonly begin: (isOpen: boolean) => void }>>();
+  const queues = new Map<string, Set<{ readonly begin: () => void }>>();
 
   return {
     take(key, answer) {
-      const { promise, resolve: begin } = Promise.withResolvers<boolean>();
-      const entry = { begin };
+      const { promise, resolve } = Promise.withResolvers<EndTurn | undefined>();
+      const entry = { begin: () => resolve(end) };
       const queue = queues.get(key) ?? new Set();
       queues.set(key, queue.add(entry));
-      if (queue.size <= limit) begin(true);
-      finished(answer, { readable: false }, () => {
-        begin(false);
-        queue.delete(entry);
+      const stopWatching = finished(answer, { readable: false }, () => {
+        resolve(undefined);
+        end();
+      });
+      function end(): void {
+        stopWatching();
+        if (!queue.delete(entry)) return;
         if (queue.size === 0) queues.delete(key);
         // Wait for the next turn of the event loop: by then, other connections that closed at the same time are marked as closed.
         setImmediate(() => {
-          for (const first of queue.values().take(limit)) first.begin(true);
+          for (const first of queue.values().take(limit)) first.begin();
         });
-      });
+      }
+      if (queue.size <= limit) entry.begin();
       return promise;
     },
   };

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
 import { eventually } from '../eventually.ts';
 import { type RunningService, runServiceAt } from '../running-service.fixture.ts';
 
@@ -12,6 +13,7 @@ const PIPELINED = 20;
 
 let service: RunningService;
 let url: string;
+let account: Account;
 let greedy: string;
 let other: string;
 /** Lists that have started, the maximum in progress at once, and the total number of pages read. */
@@ -25,7 +27,7 @@ beforeEach(async () => {
   ({ service, url } = running);
   const space = await service.space(await service.community());
   const [brand, next] = [await service.brand(), await service.brand('Other')];
-  [greedy, other] = [brand.key, next.key];
+  [account, greedy, other] = [brand.account, brand.key, next.key];
   for (const [key, startTime] of [
     [greedy, '2026-12-10'],
     [other, '2026-12-11'],
@@ -63,12 +65,12 @@ afterEach(async () => {
 });
 
 /** Opens a connection that requests lists and reads nothing. */
-async function ask(times: number): Promise<Socket> {
+async function ask(times: number, key = greedy): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
   await once(socket, 'connect');
-  const request = `GET /api/v1/bookings?startDate=2026-12-01 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${greedy}\r\n\r\n`;
+  const request = `GET /api/v1/bookings?startDate=2026-12-01 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   socket.pause().write(request.repeat(times));
   return socket;
 }
@@ -84,14 +86,15 @@ async function settled(): Promise<void> {
   });
 }
 
-test('unread lists start two at a time per credential, and are produced only as far as sockets buffer', async () => {
-  await Promise.all(Array.from({ length: CONNECTIONS }, () => ask(PIPELINED)));
+test('unread lists start two at a time per account, and are produced only as far as sockets buffer', async () => {
+  const keys = await Promise.all(Array.from({ length: CONNECTIONS }, () => service.key(account)));
+  await Promise.all(keys.map((key) => ask(PIPELINED, key)));
   await eventually(() => expect(lists.open).toBe(2));
   await settled();
   expect(lists).toMatchObject({ begun: 2, most: 2 });
   expect(lists.pages).toBeLessThan(PAGES);
 
-  // Another credential does not have to wait.
+  // Another account does not have to wait.
   const answer = await fetch(`${url}/api/v1/bookings?startDate=2026-12-01`, {
     headers: { authorization: `Bearer ${other}` },
   });

@@ -1,7 +1,8 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { toPlainDate } from '../../src/domain/calendar.ts';
 import { brandId } from '../../src/domain/ids.ts';
+import { answerBatch } from '../../src/mcp/batch.ts';
 import { startSlices } from '../../src/runtime/slices.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
@@ -31,6 +32,9 @@ beforeAll(async () => {
   greedy = await connected('ada@example.com', 'Acme');
   other = await connected('bea@example.com', 'Rival');
 });
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 afterAll(() => service.stop());
 
 const search = (client: Client) =>
@@ -39,7 +43,8 @@ const search = (client: Client) =>
     arguments: { startDate: '2026-12-02', endDate: '2027-11-30', limit: 300 },
   });
 
-test('calls of one caller run four at a time, and do not delay other callers', async () => {
+/** Makes searches of the first brand wait. */
+function holdSearches() {
   const { queries } = service.core;
   const openDays = queries.openDays;
   const released = Promise.withResolvers<void>();
@@ -50,17 +55,112 @@ test('calls of one caller run four at a time, and do not delay other callers', a
     await released.promise;
     return openDays(query);
   });
+  return { begun, release: released.resolve };
+}
+
+test('calls of one account run four at a time, and do not delay other accounts', async () => {
+  const { begun, release } = holdSearches();
   const calls = Array.from({ length: CALLS }, () => search(greedy));
   await eventually(() => expect(begun).toHaveLength(4));
   expect((await search(other)).isError).toBeFalsy();
   expect(begun).toHaveLength(4);
 
-  released.resolve();
+  release();
   for (const { isError, structuredContent } of await Promise.all(calls)) {
     expect(isError).toBeFalsy();
     expect(structuredContent).toMatchObject({ days: { length: 300 } });
   }
   expect(begun).toHaveLength(CALLS);
+});
+
+/** Sends batches with a service client of the first brand. */
+async function batchSender() {
+  const { clients } = service.core.authorizationServer;
+  const account = { kind: 'Brand', id: brandId(1) } as const;
+  const { clientId, clientSecret } = accepted(await clients.addClient({ account, name: 'Batches' }, BY_OPERATOR));
+  const issued = await fetch(`${url}/connect/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: 'mcp', scope: 'service.mcp' }),
+  });
+  const { access_token: token } = (await issued.json()) as { readonly access_token: string };
+  return async (messages: readonly object[]) => {
+    const response = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(messages),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      answers: [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json ?? '')),
+    };
+  };
+}
+
+test('each message of a batch takes a turn', async () => {
+  const send = await batchSender();
+  const { begun, release } = holdSearches();
+  const params = { name: 'find_open_days', arguments: { startDate: '2026-12-02', endDate: '2026-12-05' } };
+  const batch = (from: number) =>
+    Array.from({ length: CALLS }, (_, i) => ({ jsonrpc: '2.0', id: from + i, method: 'tools/call', params }));
+  const sent = Array.from({ length: 6 }, (_, i) => send(batch(i * CALLS)));
+  await eventually(() => expect(begun).toHaveLength(4));
+  expect((await search(other)).isError).toBeFalsy();
+  expect(begun).toHaveLength(4);
+
+  release();
+  const answered = await Promise.all(sent);
+  expect(answered.map(({ answers }) => answers.map(({ id }) => id))).toEqual(
+    answered.map((_, i) => batch(i * CALLS).map(({ id }) => id)),
+  );
+  for (const { answers } of answered)
+    for (const { result } of answers) expect(result.structuredContent.days.length).toBeGreaterThan(0);
+  expect(begun).toHaveLength(6 * CALLS);
+});
+
+test('a batch may hold notifications and refused messages, and is refused as a whole if it is malformed', async () => {
+  const send = await batchSender();
+  const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
+  const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
+  const wrong = { jsonrpc: '2.0', id: 8, method: 'tools/call', params: { name: 7 } };
+  expect(await send([initialized, initialized])).toEqual({ status: 202, answers: [] });
+  expect(await send([initialized, ping(7), wrong, { ...ping(9), method: 'unknown' }])).toMatchObject({
+    status: 200,
+    answers: [
+      { id: 7, result: {} },
+      { id: 8, error: { code: -32_602 } },
+      { id: 9, error: { code: -32_601 } },
+    ],
+  });
+  for (const refused of [[], [ping(1), 'x'], Array.from({ length: 101 }, (_, id) => ping(id))])
+    expect(await send(refused as object[])).toEqual({ status: 400, answers: [] });
+});
+
+test('the next message of a batch begins once the responses before it have been read', async () => {
+  let begun = 0;
+  let ended = 0;
+  const response = await answerBatch(Array.from({ length: 100 }), async () => {
+    begun += 1;
+    const response = Response.json({ id: begun });
+    return {
+      response,
+      end() {
+        ended += 1;
+      },
+    };
+  });
+  const reader = response.body?.getReader();
+  for (let read = 1; read <= 3; read += 1) {
+    await reader?.read();
+    expect(begun - read).toBeLessThanOrEqual(1);
+  }
+  await reader?.cancel();
+  expect(ended).toBe(begun);
 });
 
 test('a search stops when its client disconnects', async () => {

@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 20_000;
 /** How often the sessions of open connections are checked: a stream stops within two seconds of signing out. */
 const CHECK_MS = 1_000;
 /** A page with more unread bytes than these is disconnected, and catches up when it reconnects. */
-const MAX_UNREAD_BYTES = 1 << 20;
+const MAX_UNREAD_BYTES = 64 * 1024;
 
 /**
  * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/console.md).

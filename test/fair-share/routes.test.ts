@@ -1,0 +1,69 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RunningService, runService } from '../running-service.fixture.ts';
+
+/** Turns of the event loop in which a request that does not wait is answered. */
+const TURNS = 500;
+
+let service: RunningService;
+/** The names of the queries that were called. */
+const called: string[] = [];
+let released: Promise<void>;
+
+beforeAll(async () => {
+  service = await runService();
+  const { queries } = service.core;
+  const record = (owner: object) => {
+    for (const [name, query] of Object.entries(owner))
+      if (typeof query !== 'function') record(query);
+      else
+        Object.assign(owner, {
+          [name](...args: readonly unknown[]) {
+            called.push(name);
+            return Reflect.apply(query, owner, args);
+          },
+        });
+  };
+  record(queries);
+  const { pages } = queries.bookings;
+  queries.bookings.pages = async function* (...args) {
+    await released;
+    yield* pages(...args);
+  };
+});
+afterAll(() => service.stop());
+
+test('each route that answers with a list waits for its turn before it reads anything', async () => {
+  const { key, ...community } = await service.community();
+  const other = await service.key(community.account);
+  await service.space(community);
+  const { key: brand } = await service.brand();
+  const request = { spaceId: 1, startTime: '2026-12-10', startHour: 9 };
+  expect((await service.post('/bookings', { key: brand, body: request })).statusCode).toBe(201);
+  const { paths } = (await service.call('GET', '/openapi.json')).json();
+  const routes = Object.entries<object>(paths).filter(([, operations]) => 'get' in operations);
+  const get = (path: string, as = other) =>
+    service.get(`${path.replaceAll(/\{\w+\}/g, '1')}${path.endsWith('/availability') ? '?date=2026-12-10' : ''}`, {
+      key: as,
+    });
+
+  // Lists of one key of the account have its turns.
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  released = promise;
+  const held = [get('/bookings', key), get('/bookings', key)];
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+  const asked = [];
+  for (const [path] of routes) {
+    called.length = 0;
+    const answer = get(path);
+    for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+    asked.push({ path, isWaiting: called.length === 0, answer });
+  }
+  release();
+  expect((await Promise.all(held)).map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+  for (const { path, isWaiting, answer } of asked) {
+    const answered = await answer;
+    expect([path, answered.statusCode, isWaiting]).toEqual([path, 200, Array.isArray(answered.json())]);
+  }
+  expect(asked.filter(({ isWaiting }) => isWaiting).length).toBeGreaterThan(4);
+});
