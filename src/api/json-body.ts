@@ -1,18 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { unicodeProblem } from '../domain/unicode.ts';
+import { textProblem } from '../domain/unicode.ts';
 
 /** An unusable body. Its message goes to the client (docs/decisions/rest-api.md). */
 class InvalidBody extends Error {
   readonly statusCode = 400;
 }
 
-/** Matches the escape of a surrogate. In valid UTF-8, an unpaired surrogate can only be written as an escape. */
-const SURROGATE = /\\u[dD][89a-fA-F]/;
+/** Matches the escapes of a surrogate and of U+0000. In valid JSON in UTF-8, neither can be written in another way. */
+const ESCAPED = /\\u(?:[dD][89a-fA-F]|0000)/;
 
 /**
  * Accepts JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. An unpaired
- * surrogate is refused anywhere in the body, because neither a store nor an answer can hold it.
+ * surrogate or U+0000 is refused anywhere in the body, because not every store can hold it.
  */
 export function acceptJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
@@ -29,7 +29,7 @@ export function acceptJson(app: FastifyInstance): void {
     parseJson(request, text, (error, body) => {
       if (error !== null && isJson(text))
         return done(new InvalidBody('The body has a property that is not allowed: __proto__ or constructor.'));
-      const problem = error === null && SURROGATE.test(text) ? unicodeProblem(body, 'The body') : undefined;
+      const problem = error === null && ESCAPED.test(text) ? textProblem(body, 'The body') : undefined;
       if (problem !== undefined) return done(new InvalidBody(`${problem}.`));
       done(error, body);
     });

@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from './decision.ts';
-import { UNICODE_RULE } from './unicode.ts';
+import { textRule } from './unicode.ts';
 
 /**
  * The lengths, ranges and amounts that the rules allow. Deciders, schemas, forms and the command line all use these, so that they accept
@@ -53,9 +53,9 @@ export type Flags = { readonly [name: string]: number };
 /** Matches a visible character: neither white space nor a formatting character. U+2800 is the Braille pattern without dots. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/v;
 
-/** Whether a text is Unicode and has the right length. An emoji counts once rather than twice. */
+/** Whether a text keeps the rule for all texts and has the right length. An emoji counts once rather than twice. */
 export function hasLength(text: string, { min, max }: TextLimit): boolean {
-  if (!text.isWellFormed()) return false;
+  if (textRule(text) !== undefined) return false;
   if (min > 0 && !VISIBLE.test(text)) return false;
   // A code point has at most two code units, so a longer text need not be counted.
   if (text.length > 2 * max) return false;
@@ -67,10 +67,10 @@ export function hasLength(text: string, { min, max }: TextLimit): boolean {
 export const lengthRule = ({ min, max }: TextLimit): string =>
   `must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters`;
 
-/** Refuses a text that is not Unicode or has the wrong length (`ValidationError`), naming its field. An absent text counts as empty. */
+/** Refuses a text that breaks the rule for all texts or has the wrong length (`ValidationError`), naming its field. An absent text counts as empty. */
 export function wrongText(field: string, text: string | undefined, limit: TextLimit): Refusal | undefined {
   if (hasLength(text ?? '', limit)) return undefined;
-  return refuse('ValidationError', `${field} ${text?.isWellFormed() === false ? UNICODE_RULE : lengthRule(limit)}.`);
+  return refuse('ValidationError', `${field} ${textRule(text ?? '') ?? lengthRule(limit)}.`);
 }
 
 export const isWithin = (value: number, { min, max, step }: NumberLimit): boolean =>

@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import { checkerOf, pathOf, ruleOf, type Violation } from '../contract/schemas/validate.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import { unicodeProblem } from '../domain/unicode.ts';
+import { textProblem } from '../domain/unicode.ts';
 import { withCursorFilters } from './lists.ts';
 import { meantInput } from './meant-input.ts';
 
@@ -29,7 +29,7 @@ export function inputCheck<I extends TObject>(tool: string, schema: I): (input: 
     const meant = meantInput(sent, schema);
     const input = hasCursor && typeof meant === 'object' && meant !== null ? withCursorFilters({ ...meant }) : meant;
     if (isRefusal(input)) return input;
-    const notText = unicodeProblem(input, 'The input');
+    const notText = textProblem(input, 'The input');
     if (notText !== undefined) return refuse('ValidationError', `${notText}.`);
     const checked = check(input);
     if ('value' in checked) return checked.value;

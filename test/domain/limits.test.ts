@@ -14,6 +14,11 @@ test.each(['\ud800', 'x\udfff', '\udc00\ud800', 'a \ud83d b'])(
   },
 );
 
+test('U+0000 is refused in every text, because receivers that store JSON in PostgreSQL refuse it', () => {
+  expect(wrongText('message', 'a\u0000b', MESSAGE)?.details).toBe('message must not have the character U+0000.');
+  expect(hasLength('a\u0000b', MESSAGE)).toBe(false);
+});
+
 test.each(['', ' ', '\u200b', '\u200d\ufe0f', '\u2060 \t', '\u00ad', '\u3164', '\u2800', '\u202e', '\u{e0041}'])(
   '%j cannot be seen, and is no name',
   (text) => {
