@@ -95,3 +95,8 @@ test('the production engines require SECRET_KEY, and create demo data only on re
 test('a clock shift is an ISO 8601 duration, in either direction', () => {
   expect(readConfig({ SECRET_KEY, CLOCK_SHIFT: '-P1DT2H' }).clockShift).toBe(-26 * 3_600_000);
 });
+
+test('what a test starts does not inherit the servers that the run was given', () => {
+  expect(process.env).not.toHaveProperty('EVENTSTORE_URL');
+  expect(process.env).not.toHaveProperty('MONGODB_URL');
+});

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { atPort, hostOf } from './document-store/mongodb/server-url.ts';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { atPort, hostOf, tlsOf } from './document-store/mongodb/server-url.ts';
 
 /** What a proxy is about to do: accept a connection, or pass on what the client or the server sent. */
 export type Passing = 'connection' | 'request' | 'answer';
@@ -23,9 +24,12 @@ export type Proxy = {
  */
 export type Drops = (passing: Passing, chunk: Buffer, connection: number) => boolean | 'half' | number;
 
-/** A proxy to a server, for tests that break connections. */
+/**
+ * A proxy to a server, for tests that read or break connections.
+ * @param target.tls for a server with TLS; the connections to the proxy are without it
+ */
 export async function startProxy(
-  target: { readonly port: number; readonly hostname: string },
+  target: { readonly port: number; readonly hostname: string; readonly tls?: ConnectionOptions | undefined },
   drops: Drops = () => false,
 ): Promise<Proxy> {
   const sockets = new Set<Socket>();
@@ -35,7 +39,8 @@ export async function startProxy(
     connections += 1;
     const connection = connections;
     if (drops('connection', Buffer.alloc(0), connection)) return client.resetAndDestroy();
-    const backend = connect(target.port, target.hostname);
+    const { port, hostname: host, tls } = target;
+    const backend = tls === undefined ? connect(port, host) : connectTls({ ...tls, port, host });
     for (const [from, to, passing] of [
       [client, backend, 'request'],
       [backend, client, 'answer'],
@@ -83,7 +88,7 @@ export async function startProxy(
 /** A proxy to the server that a URL names, and the URL that names the proxy instead, with the same credentials and options. */
 export async function startProxyTo(url: string, drops?: Drops): Promise<Proxy & { readonly url: string }> {
   if (url.startsWith('mongodb')) {
-    const proxy = await startProxy(hostOf(url), drops);
+    const proxy = await startProxy({ ...hostOf(url), tls: tlsOf(url) }, drops);
     return { ...proxy, url: atPort(url, proxy.port) };
   }
   const through = new URL(url);

@@ -2,10 +2,13 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { hideGivenServers } from './given-servers.ts';
 import { LongestFirst } from './longest-first.ts';
 
 // Test files run in separate processes; through this file they tell the reporter which engines they ran against.
 process.env.ENGINE_REPORT = join(tmpdir(), `venue-booking-engines-${process.pid}.txt`);
+
+hideGivenServers();
 
 const MEMORY = '/dev/shm';
 
@@ -78,6 +81,8 @@ export default defineConfig({
     // Three times what the longest of those without a limit of their own take on a quiet machine.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // A given MongoDB needs a second for each of some hundred databases to be dropped.
+    teardownTimeout: 600_000,
     // As long as `eventually` waits.
     expect: { poll: { timeout: 20_000 } },
     env: { ENGINE_REPORT: process.env.ENGINE_REPORT },

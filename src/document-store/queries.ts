@@ -1,7 +1,7 @@
 import type { Collection, Find, Query } from './document-store.ts';
 
-/** The target of a query: a collection of records, or a projection. */
-type Queried<D extends object> = Pick<Collection<D>, 'name' | 'indexes'>;
+/** The target of a query: a collection of records, or a projection, which has no kind. */
+type Queried<D extends object> = Pick<Collection<D>, 'name' | 'indexes'> & Partial<Pick<Collection<D>, 'kind'>>;
 
 /** One form of a declared query, built from sample arguments. */
 export type QuerySample = { readonly of: Queried<object>; readonly query: Find<Row> };

@@ -44,8 +44,9 @@ export function ownDatabase(): string {
   return inDatabase(mongoServer.url, `${mongoServer.databases}${randomUUID().slice(0, 18)}`);
 }
 
-/** Waits a minute for an answer: on a busy machine the stand-in needs seconds for a thousand documents. */
-export const patient = (url: string): string => withOptions(url, { socketTimeoutMS: 60_000 });
+/** Waits a minute for a connection and an answer: on a busy machine a server needs seconds for a thousand documents. */
+export const patient = (url: string): string =>
+  withOptions(url, { connectTimeoutMS: 60_000, socketTimeoutMS: 60_000, waitQueueTimeoutMS: 60_000 });
 
 async function createMongoDatabase(): Promise<TestDatabase> {
   const url = ownDatabase();

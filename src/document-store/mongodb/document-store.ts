@@ -9,6 +9,7 @@ import {
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
+import { UnusableStore } from '../../runtime/unusable-store.ts';
 import {
   type BulkLoad,
   type Collection,
@@ -27,7 +28,7 @@ import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
 import { watchReplication } from './replication.ts';
 
-/** For URLs that do not name a database. */
+/** For a URL that names no database. */
 const DEFAULT_DATABASE = 'venue-booking';
 /** How long a start waits for a server, unless `serverSelectionTimeoutMS` in the URL says otherwise. */
 const START_WITHIN_MS = 30_000;
@@ -51,12 +52,9 @@ const WARN_EVERY_MS = 10_000;
  */
 export async function openMongoDocumentStore({
   url,
-  database,
   logger,
 }: {
   readonly url: string;
-  /** Default: the one in the URL, or `venue-booking`. */
-  readonly database?: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
 }): Promise<OperatedDocumentStore> {
   noticeEndedSockets();
@@ -80,7 +78,7 @@ export async function openMongoDocumentStore({
     const { hosts, srvHost } = client.options;
     throw new Unavailable(`MongoDB at ${srvHost ?? hosts.join(', ')} cannot be reached`, error);
   });
-  const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
+  const db = client.db(databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();
   let closed = false;
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -120,18 +118,28 @@ export async function openMongoDocumentStore({
     return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY && name !== CHECKPOINTS).sort();
   }
 
-  /** Creates missing parts of a collection. Never cached, because another process may have dropped it. */
+  async function makeParts<D extends object>(declared: Collection<D>): Promise<void> {
+    // Created explicitly, so that `names` lists it even while it is empty.
+    await retry(() =>
+      db.createCollection(declared.name).catch((error: unknown) => {
+        if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
+      }),
+    );
+    await makeIndexes(declared.name, indexesOf(declared));
+  }
+
+  /**
+   * Creates missing parts of a collection. Never cached, because another process may have dropped it. Repeated if another process does
+   * the same at the same moment: some servers then report a deadlock, or a duplicate.
+   */
   async function make<D extends object>(declared: Collection<D>): Promise<void> {
-    const making = async () => {
-      // Created explicitly, so that `names` lists it even while it is empty.
-      await retry(() =>
-        db.createCollection(declared.name).catch((error: unknown) => {
-          if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
-        }),
-      );
-      await makeIndexes(declared.name, indexesOf(declared));
-    };
-    await Promise.all([making(), registry.add(declared)]);
+    const until = Math.max(startBy, performance.now() + RETRIED_WITHIN_MS);
+    await pRetry(() => Promise.all([makeParts(declared), registry.add(declared)]), {
+      ...{ ...PAUSES, retries: Number.POSITIVE_INFINITY },
+      shouldRetry: ({ error }) => !closed && !(error instanceof UnusableStore) && performance.now() < until,
+      onFailedAttempt: ({ error, attemptNumber }) =>
+        logger?.warn({ err: error, attemptNumber, collection: declared.name }, 'Opening a collection failed; retrying'),
+    });
   }
 
   const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>

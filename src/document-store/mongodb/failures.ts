@@ -78,19 +78,28 @@ export function isServerUnavailable(thrown: unknown): boolean {
 }
 
 /**
- * Turns a missing right into one line, which a failed start prints; returns any other error unchanged. The server's own message is
- * not used, because it quotes the whole command with its documents.
+ * Turns a rejected user or a missing right into one line, which a failed start prints and which ends with the server's own words;
+ * returns any other error unchanged.
  */
 export function explained(error: unknown): unknown {
   if (!(error instanceof MongoServerError)) return error;
-  if (error.code === AUTHENTICATION_FAILED)
-    return new UnusableStore('MONGODB_URL: MongoDB rejected the user or the password', error);
-  if (error.code !== UNAUTHORIZED) return error;
-  const [, database, command] = /^not authorized on (\S+) to execute command \{ "?(\w+)/.exec(error.message) ?? [];
-  const what = command === undefined ? '' : ` to ${command} in ${database}`;
-  const needs = 'it needs readWrite on the database (docs/operations/servers.md, The URL of MongoDB)';
-  return new UnusableStore(`MONGODB_URL: the user of MongoDB lacks a right${what}; ${needs}`, error);
+  const { code } = error;
+  if (code !== AUTHENTICATION_FAILED && code !== UNAUTHORIZED) return error;
+  // Some servers answer a wrong password with `Unauthorized`.
+  const problem =
+    code === AUTHENTICATION_FAILED || error.hasErrorLabel('HandshakeError')
+      ? 'MongoDB rejected the user or the password'
+      : 'the user of MongoDB lacks a right: it needs readWrite on the database (docs/operations/servers.md, The URL of MongoDB)';
+  return new UnusableStore(`MONGODB_URL: ${problem}: ${wordsOf(error)}`, error);
 }
+
+/** The server's message without the command that it quotes, of which only the name is kept: the rest may hold documents. */
+const wordsOf = ({ message }: MongoServerError): string =>
+  message
+    .replace(/\{ *"?(\w*).*$/s, '$1')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 300);
 
 /** @throws {Unavailable} if MongoDB did not answer; {UnusableStore} if the user lacks the right; otherwise the error itself */
 export function unavailable(error: unknown): never {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import dns from 'node:dns';
 import { setTimeout } from 'node:timers/promises';
 import { MongoBulkWriteError, MongoClient } from 'mongodb';
@@ -45,20 +44,18 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
 
   it('recreates the indexes of a collection that another process has dropped', async () => {
     if ('missing' in mongoServer) return;
-    const { url } = mongoServer;
-    const database = `test-${randomUUID()}`;
+    const url = ownDatabase();
     const declared = { name: 'numbers@1.1', kind: 'readModel', indexes: [{ fields: ['n'] }] } as const;
-    const stores = await Promise.all([1, 2].map(() => openMongoDocumentStore({ url, database })));
+    const stores = await Promise.all([1, 2].map(() => openMongoDocumentStore({ url })));
     const client = new MongoClient(url);
     try {
       for (const store of [...stores, ...stores]) {
         await store.open<{ n: number }>(declared);
-        const indexes = await client.db(database).collection(declared.name).indexes();
+        const indexes = await client.db().collection(declared.name).indexes();
         expect(indexes.map(({ key }) => Object.keys(key)[0])).toContain('d.n');
         await stores[1]?.drop(declared.name);
       }
     } finally {
-      await client.db(database).dropDatabase();
       await client.close();
       await Promise.all(stores.map((store) => store.close()));
     }
@@ -76,7 +73,7 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
       return true;
     });
     const warn = vi.fn();
-    const store = await openMongoDocumentStore({ url: proxy.url, logger: { warn } });
+    const store = await openMongoDocumentStore({ url: patient(proxy.url), logger: { warn } });
     try {
       const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
       const all = Array.from({ length: 1_200 }, (_, n) => n);

@@ -55,6 +55,19 @@ describe('MongoDB document store on a replica set', () => {
     expect(sent('createIndexes')).toHaveLength(1);
   });
 
+  it('repeats the opening of a collection that another process opens at the same moment', async () => {
+    const deadlock = { ok: 0, code: 1, codeName: 'InternalError', errmsg: 'deadlock detected' };
+    answer = (command) => ('createIndexes' in command && sent('createIndexes').length < 4 ? deadlock : undefined);
+    await open();
+    expect(sent('createIndexes')).toHaveLength(4);
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    await load?.finish();
+    // The repetition ends.
+    answer = (command) => ('createIndexes' in command ? deadlock : undefined);
+    await store.close();
+    await expect(open('&serverSelectionTimeoutMS=300')).rejects.toThrow('deadlock detected');
+  });
+
   it('requires majority, journal and primary for every operation unless the URL is explicit', async () => {
     const documents = await open();
     await documents.insert('a', { n: 1 });
@@ -150,18 +163,27 @@ describe('MongoDB document store on a replica set', () => {
 
   it('reports an unknown user or a missing right in one line', async () => {
     const refused = (code: number, errmsg: string) => ({ ok: 0, code, errmsg });
-    answer = (command) => ('saslStart' in command ? refused(18, 'Authentication failed.') : undefined);
-    const url = set.url.replace('//', '//ada:secret@');
-    const opening = openMongoDocumentStore({ url: `${url}&authSource=admin` });
-    await expect(opening).rejects.toThrow(new UnusableStore('MONGODB_URL: MongoDB rejected the user or the password'));
-    const reason = 'not authorized on venue to execute command { create: "numbers" }';
+    const url = `${set.url.replace('//', '//ada:secret@')}&authSource=admin`;
+    // DocumentDB's gateway answers `Unauthorized`.
+    for (const [code, words] of [
+      [18, 'Authentication failed.'],
+      [13, 'Invalid account: User details not found in the database'],
+    ] as const) {
+      answer = (command) => ('saslStart' in command ? refused(code, words) : undefined);
+      await expect(openMongoDocumentStore({ url })).rejects.toThrow(
+        new UnusableStore(`MONGODB_URL: MongoDB rejected the user or the password: ${words}`),
+      );
+    }
+    const reason = 'not authorized on venue to execute command { create: "numbers", note: "secret" }';
     answer = (command) => ('create' in command ? refused(13, reason) : undefined);
     await expect(open()).rejects.toMatchObject({
       name: 'UnusableStore',
       message: expect.stringMatching(
-        /^MONGODB_URL: the user of MongoDB lacks a right to create in venue; .*readWrite.*docs\/operations\/servers\.md/,
+        /^MONGODB_URL: the user of MongoDB lacks a right: it needs readWrite .*docs\/operations\/servers\.md.*: not authorized on venue to execute command create$/,
       ),
     });
+    // No repetition can help.
+    expect(sent('create')).toHaveLength(1);
   });
 
   it('rejects every unanswered operation as unavailable, including concurrent writes', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atPort, hostOf, inDatabase } from './server-url.ts';
+import { atPort, hostOf, inDatabase, tlsOf } from './server-url.ts';
 
 const SET = 'mongodb://ada:s%3Acret@a.example:27018,b.example/venue?replicaSet=rs0&tls=true';
 
@@ -17,10 +17,16 @@ test('a URL for another database of the server keeps the credentials, their auth
   );
 });
 
-test('a URL for a proxy to the server keeps everything except the members of the replica set', () => {
+test('a URL for a proxy to the server keeps everything except the members of the replica set and TLS', () => {
   expect(hostOf(SET)).toEqual({ hostname: 'a.example', port: 27_018 });
   expect(hostOf('mongodb://a.example')).toEqual({ hostname: 'a.example', port: 27_017 });
-  expect(atPort(inDatabase('mongodb://ada:s@a,b/?replicaSet=rs0', 'x'), 9)).toBe(
+  expect(atPort(inDatabase('mongodb://ada:s@a,b/?replicaSet=rs0&tls=true&tlsAllowInvalidHostnames=true', 'x'), 9)).toBe(
     'mongodb://ada:s@127.0.0.1:9/x?authSource=admin&directConnection=true',
   );
+});
+
+test('a proxy to a server with TLS trusts what the URL trusts', () => {
+  expect(tlsOf('mongodb://a')).toBeUndefined();
+  expect(tlsOf(SET)).toEqual({});
+  expect(tlsOf(`${SET}&tlsAllowInvalidCertificates=true`)).toEqual({ rejectUnauthorized: false });
 });

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { MongoClient } from 'mongodb';
+
 /** The parts of a MongoDB URL. `URL` cannot parse one with several hosts. */
 type Parts = {
   readonly protocol: string;
@@ -36,15 +40,33 @@ export function withOptions(url: string, options: Readonly<Record<string, string
 /** The first host of a URL. */
 export function hostOf(url: string): { readonly hostname: string; readonly port: number } {
   const { protocol, hosts } = partsOf(url);
-  if (protocol !== 'mongodb://') throw new Error('The tests that break connections need a URL that names hosts');
+  if (protocol !== 'mongodb://') throw new Error('Tests need a URL of MongoDB that names hosts, mongodb://');
   const [, hostname = '', port = '27017'] = /^(.*?)(?::(\d+))?$/.exec(hosts.split(',')[0] ?? '') ?? [];
   return { hostname, port: Number(port) };
 }
 
-/** The same URL, for a proxy to the first host: otherwise the driver would bypass it and connect to every member by its own name. */
+/** How to connect to a server with TLS, as its URL says. */
+export function tlsOf(url: string): ConnectionOptions | undefined {
+  const { options } = new MongoClient(url);
+  if (!options.tls) return undefined;
+  const { tlsCAFile, tlsCertificateKeyFile, tlsAllowInvalidHostnames, rejectUnauthorized, passphrase } = options;
+  const certificate = tlsCertificateKeyFile && readFileSync(tlsCertificateKeyFile);
+  return {
+    ...(tlsCAFile && { ca: readFileSync(tlsCAFile) }),
+    ...(certificate && { cert: certificate, key: certificate }),
+    ...(tlsAllowInvalidHostnames && { checkServerIdentity: () => undefined }),
+    ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+    ...(passphrase !== undefined && { passphrase }),
+  };
+}
+
+/**
+ * The same URL, for a proxy to the first host: otherwise the driver would bypass it and connect to every member by its own name. The
+ * proxy itself uses TLS, so that a test can read what passes.
+ */
 export function atPort(url: string, port: number): string {
   const parts = partsOf(url);
+  for (const name of [...parts.options.keys()]) if (/^(tls|ssl|replicaSet)/i.test(name)) parts.options.delete(name);
   parts.options.set('directConnection', 'true');
-  parts.options.delete('replicaSet');
   return urlOf({ ...parts, hosts: `127.0.0.1:${port}` });
 }

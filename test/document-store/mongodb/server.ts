@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 import { MongoClient } from 'mongodb';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
+import { givenServer } from '../../given-servers.ts';
+import { hostOf } from './server-url.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -36,6 +38,9 @@ const jars = new URL('../../../.cache/mongo-java-server', import.meta.url).pathn
  * Docker, then mongo-java-server, an in-memory server that speaks the protocol.
  */
 export default function setup(project: TestProject) {
+  const given = givenServer('MONGODB_URL');
+  // Ends the run if a proxy could not reach it.
+  if (given !== '') hostOf(given);
   let started: Promise<{ server: MongoServer; stop: () => Promise<unknown> }> | undefined;
   const requests = createServer(async (_request, response) => {
     started ??= startMongoServer();
@@ -47,7 +52,7 @@ export default function setup(project: TestProject) {
       resolve(async () => {
         requests.close();
         const { server, stop } = (await started) ?? {};
-        if (server !== undefined && 'url' in server && server.real) await dropDatabases(server).catch(() => {});
+        if (server !== undefined && 'url' in server && server.real) await dropDatabases(server);
         await stop?.();
       });
     });
@@ -67,7 +72,7 @@ async function dropDatabases({ url, databases }: { readonly url: string; readonl
 
 /** Starts any available MongoDB, for processes that run without vitest. */
 export async function startMongoServer(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
-  const url = process.env.MONGODB_URL ?? '';
+  const url = givenServer('MONGODB_URL');
   const databases = `test-${randomUUID().slice(0, 8)}-`;
   if (url !== '') return { server: { url, name: 'MONGODB_URL', real: true, databases }, stop: async () => {} };
   const reasons = ['MONGODB_URL is not set'];

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import type { OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { givenServer } from '../../given-servers.ts';
 import { EventStoreDbServer } from './server.ts';
 
 /** A log for one test, which other applications have written to. */
@@ -20,7 +21,7 @@ export type OwnLog = {
  * @param options.forProxy whether tests reach it through a proxy, which does not work with a cluster or with TLS
  */
 export async function createOwnLog({ forProxy = false } = {}): Promise<OwnLog> {
-  const url = process.env.EVENTSTORE_URL ?? '';
+  const url = givenServer('EVENTSTORE_URL');
   const isPlain = /^[^,]+\?(.*&)?tls=false/.test(url) && !url.includes('+discover');
   const given = forProxy && !isPlain ? '' : url;
   const server = given === '' ? await EventStoreDbServer.start() : undefined;

@@ -1,12 +1,13 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+import { givenServer } from '../../given-servers.ts';
 import { SERVER_IMAGE } from './server-version.ts';
 
 export type RealServer = { readonly url: string; readonly name: string; readonly stop: () => Promise<void> };
 
 /** A real EventStoreDB: the one at `EVENTSTORE_URL`, or one in Docker. If neither is available, the reason. */
 export async function startRealServer(): Promise<RealServer | { readonly missing: string }> {
-  const url = process.env.EVENTSTORE_URL;
-  if (url !== undefined && url !== '') return { url, name: 'EventStoreDB at EVENTSTORE_URL', stop: async () => {} };
+  const url = givenServer('EVENTSTORE_URL');
+  if (url !== '') return { url, name: 'EventStoreDB at EVENTSTORE_URL', stop: async () => {} };
   try {
     await getContainerRuntimeClient();
   } catch {
