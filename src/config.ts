@@ -41,6 +41,8 @@ export type Config = {
   readonly webhooksAllowPrivate: boolean;
   /** Webhook registrations an account may have. */
   readonly webhooksPerAccount: number;
+  /** OAuth clients that may register themselves per network and hour. */
+  readonly registrationsPerHour: number;
   readonly demo: boolean;
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
@@ -103,6 +105,7 @@ export function readConfig(env: Environment): Config {
     secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE') ?? false,
     webhooksPerAccount: count(value, 'WEBHOOKS_PER_ACCOUNT', 'a whole number, 1 to 1000', 1_000) ?? 100,
+    registrationsPerHour: count(value, 'REGISTRATIONS_PER_HOUR', 'a whole number, 1 to 100000', 100_000) ?? 120,
     demo: flag(value, 'DEMO') ?? embedded,
     logLevel: read(value, 'LOG_LEVEL', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)) ?? 'info',
     clockShift: read(value, 'CLOCK_SHIFT', 'an ISO 8601 duration such as PT36H or -P2D', milliseconds) ?? 0,

@@ -25,6 +25,7 @@ import { createQueries, type Queries } from './queries/queries.ts';
 import { idOf } from './read-models/catalogue.ts';
 import type { NodeStatus } from './read-models/node-status.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
+import { isLoopbackHost } from './runtime/loopback.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
 import type { StoreIdentity } from './store-identity/store-identity.ts';
 import type { Writer } from './threads/writer.ts';
@@ -195,6 +196,8 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
     ...{ documents, revocation, users, log, clock, logger },
     accountName: queries.accounts.name,
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
+    limits: { registrations: config.registrationsPerHour },
+    isLocal: isLoopbackHost(config.host) && isLoopbackHost(new URL(config.publicUrl).hostname),
   });
   await identity.confirm();
 

@@ -17,6 +17,10 @@ export class Browser {
     this.#origin = origin;
   }
 
+  cookieNames(): string[] {
+    return [...this.#cookies.keys()];
+  }
+
   cookie(name: string): string | undefined {
     return this.#cookies.get(name)?.value;
   }

@@ -32,6 +32,7 @@ test('without variables, every setting has its default', () => {
     sealFileLeaves: false,
     webhooksAllowPrivate: false,
     webhooksPerAccount: 100,
+    registrationsPerHour: 120,
     operator: 'cli',
     demo: true,
     logLevel: 'info',

@@ -51,6 +51,7 @@ test('the table of settings lists exactly the settings that are read, with their
   expect(defaults.get('SERVICE_FEE_PERCENT')).toBe(String(config.serviceFeePercent));
   expect(defaults.get('CURRENCY')).toBe(config.currency);
   expect(defaults.get('WEBHOOKS_ALLOW_PRIVATE')).toBe(String(config.webhooksAllowPrivate));
+  expect(defaults.get('REGISTRATIONS_PER_HOUR')).toBe(String(config.registrationsPerHour));
   expect(defaults.get('WEBHOOKS_PER_ACCOUNT')).toBe(String(config.webhooksPerAccount));
   expect(defaults.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
   expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);

@@ -24,6 +24,7 @@ export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
 export const DEFAULT_SCOPE: Readonly<Record<Audience, string>> = { api: 'service.api.read', mcp: MCP_SCOPE };
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);
+export const isKnownScope = (scope: string): boolean => KNOWN.has(scope);
 const audiencesOf = (scope: string) => AUDIENCES.filter((audience) => AUDIENCE_SCOPES[audience].includes(scope));
 
 /** The only resource with any of these scopes; undefined if none or both have one. */
@@ -35,12 +36,11 @@ export function resourceOfScopes(scopes: readonly string[]): Audience | undefine
 
 /**
  * The requested scopes that a resource has. Other scopes are dropped as long as some remain, because clients request every scope in the
- * metadata; unknown ones only if the user is to be identified, as OpenID Connect Core 1.0, 3.1.2.1 requires.
+ * metadata, and some that only other servers have.
  * @returns undefined if the request must be refused (`invalid_scope`)
  */
 export function fittingScopes(scopes: readonly string[], audience: Audience): Set<string> | undefined {
   const known = scopes.filter((scope) => KNOWN.has(scope));
-  if (known.length < scopes.length && !known.includes('openid')) return undefined;
   const ofResources = known.filter((scope) => audiencesOf(scope).length > 0);
   const fitting = new Set(
     known.filter((scope) => !ofResources.includes(scope) || audiencesOf(scope).includes(audience)),
@@ -48,6 +48,12 @@ export function fittingScopes(scopes: readonly string[], audience: Audience): Se
   if (ofResources.length > 0 && !ofResources.some((scope) => fitting.has(scope))) return undefined;
   const grantsSomething = [...fitting].some((scope) => scope !== OFFLINE_SCOPE);
   return grantsSomething ? fitting : undefined;
+}
+
+/** Whether a request only identifies the user: no scope of a resource, so no token for one. */
+export function isIdentityOnly(scopes: readonly string[]): boolean {
+  const known = scopes.filter((scope) => KNOWN.has(scope));
+  return known.includes('openid') && known.every((scope) => audiencesOf(scope).length === 0);
 }
 
 /** Everything but webhooks, for which there is no MCP tool (docs/guides/mcp.md). */

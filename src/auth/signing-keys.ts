@@ -10,10 +10,9 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 /** The only algorithm that tokens are signed with and that verifiers accept. */
 export const SIGNING_ALGORITHM = 'RS256';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-/** How long a new key is published before it signs, because verifiers cache the key set. */
-const PUBLISHED_BEFORE_SIGNING_MS = 10 * MINUTE_MS;
+const HOUR_MS = 3_600_000;
+/** How long a new key is published before it signs: verifiers cache the key set, some for a day. */
+const PUBLISHED_BEFORE_SIGNING_MS = 24 * HOUR_MS;
 /** How long an old key stays published. Access tokens live for an hour; an ID token may come back later as a logout hint. */
 const KEPT_AFTER_SIGNING_MS = 24 * HOUR_MS;
 
@@ -98,12 +97,12 @@ export async function createSigningKeys(deps: { documents: DocumentStore; secret
     },
 
     /**
-     * Creates a new key. It is published at once and signs ten minutes later; older keys stay until the tokens they signed have
-     * expired (docs/decisions/credentials.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
+     * Creates a new key. It is published at once and signs 24 hours later, or at once with `now`; older keys stay until the tokens they
+     * signed have expired (docs/decisions/credentials.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
      */
-    async rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }> {
+    async rotate({ now = false } = {}): Promise<{ readonly kid: string; readonly signsFrom: string }> {
       const known = await stored();
-      const key = await generateKey(clock() + PUBLISHED_BEFORE_SIGNING_MS);
+      const key = await generateKey(clock() + (now ? 0 : PUBLISHED_BEFORE_SIGNING_MS));
       await documents.update(KEY, (set) => ({ keys: [...inOrder(set?.keys ?? [], clock()), key] }), { stored: known });
       return { kid: key.kid, signsFrom: key.signsFrom };
     },

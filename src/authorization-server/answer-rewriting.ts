@@ -1,4 +1,5 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { OFFLINE_SCOPE } from '../auth/scopes.ts';
 import { isUnavailable, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { isDocumentUnreachable } from './client-documents.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
@@ -32,7 +33,23 @@ export async function rewriteAnswer(ctx: Context, isAllowed: IsAllowed): Promise
   );
   if (DISCOVERY.has(ctx.path)) ctx.body = withoutUnissuedClaims(ctx.body);
   if (ctx.path === PATHS.token && isForbiddenGrant(ctx)) ctx.body = { ...ctx.body, error: 'unauthorized_client' };
+  if (ctx.path === PATHS.token && ctx.body?.refresh_token !== undefined) ctx.body = withOfflineScope(ctx.body);
+  if (ctx.path === PATHS.introspection && ctx.body?.active === true)
+    ctx.body = { sub: ctx.body.client_id, ...ctx.body };
+  // Some clients refuse the type of an empty body.
+  if (ctx.path === PATHS.revocation && ctx.body === '') ctx.remove('content-type');
+  if (typeof ctx.body?.error_description === 'string')
+    ctx.body = { ...ctx.body, error_description: allowedText(ctx.body.error_description) };
 }
+
+/** The scope of a token answer as introspection shows it: clients compare it with the one that they asked for. */
+function withOfflineScope(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const scopes = typeof body.scope === 'string' ? body.scope.split(' ') : [];
+  return { ...body, scope: [...new Set([...scopes, OFFLINE_SCOPE])].join(' ') };
+}
+
+/** A description without the characters that RFC 6749, 5.2 does not allow in one. */
+export const allowedText = (description: string): string => description.replaceAll('"', "'").replaceAll('\\', '/');
 
 const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS.oauthMetadata]);
 

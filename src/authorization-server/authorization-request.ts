@@ -3,6 +3,8 @@ import {
   type Audience,
   DEFAULT_SCOPE,
   fittingScopes,
+  isIdentityOnly,
+  isKnownScope,
   MCP_SCOPE,
   OFFLINE_SCOPE,
   resourceOfScopes,
@@ -28,14 +30,14 @@ export function completeAuthorization(
   if (['scope', 'prompt', 'resource'].some((name) => parameters.getAll(name).length > 1)) return;
   const registered = wordsOf(client?.scope).filter((scope) => scope !== OFFLINE_SCOPE);
   const requested = parameters.has('scope') ? wordsOf(parameters.get('scope')) : undefined;
-  const named = parameters.get('resource');
-  const audience = named === null ? resourceOfScopes(requested ?? registered) : resources.named(named)?.audience;
-  if (audience === undefined) return;
-  if (named === null) parameters.set('resource', resources[audience].uri);
-  const scopes = fittingScopes(requested ?? defaultsOf(audience, registered), audience);
+  // The sign-in page is where a user chooses another account.
+  const prompts = new Set(
+    wordsOf(parameters.get('prompt')).map((prompt) => (prompt === 'select_account' ? 'login' : prompt)),
+  );
+  setList(parameters, 'prompt', prompts);
+  const scopes = requestedScopes(parameters, { resources, requested, registered });
   if (scopes === undefined) return;
 
-  const prompts = new Set(wordsOf(parameters.get('prompt')));
   // Without a user there is no consent.
   const asksUser = !prompts.has('none');
   // Assistants stay connected for weeks, but MCP clients request exactly the scope of the challenge (docs/decisions/oauth.md).
@@ -44,6 +46,25 @@ export function completeAuthorization(
   if (scopes.has(OFFLINE_SCOPE) && asksUser) prompts.add('consent');
   setList(parameters, 'scope', scopes);
   setList(parameters, 'prompt', prompts);
+}
+
+/** The scopes of a request. Names its resource if it named none and only one can be meant. Undefined if it must be refused. */
+function requestedScopes(
+  parameters: URLSearchParams,
+  request: {
+    readonly resources: Resources;
+    readonly requested: readonly string[] | undefined;
+    readonly registered: readonly string[];
+  },
+): Set<string> | undefined {
+  const { resources, requested, registered } = request;
+  const named = parameters.get('resource');
+  if (named === null && requested !== undefined && isIdentityOnly(requested))
+    return new Set(requested.filter((scope) => isKnownScope(scope)));
+  const audience = named === null ? resourceOfScopes(requested ?? registered) : resources.named(named)?.audience;
+  if (audience === undefined) return undefined;
+  if (named === null) parameters.set('resource', resources[audience].uri);
+  return fittingScopes(requested ?? defaultsOf(audience, registered), audience);
 }
 
 /** The default of RFC 6749, 3.3: the registered scopes that the resource has. */

@@ -42,7 +42,7 @@ export type AuthorizationServer = {
 const LIMITS: Limits = {
   perEmail: 10,
   perNetwork: 50,
-  registrations: 30,
+  registrations: 120,
   authorizations: 300,
   tokenRequests: 600,
   documentFetches: 30,
@@ -62,6 +62,8 @@ export async function createAuthorizationServer(deps: {
   /** The display name of an account. */
   accountName?: (account: Account) => Promise<string | undefined>;
   limits?: Partial<Limits>;
+  /** Whether only this machine can reach the service, so that its registrations need no limit. Default: false. */
+  isLocal?: boolean;
   /** The addresses from which client metadata documents may be fetched. Default: public ones only. */
   clientDocuments?: GuardOptions;
 }): Promise<AuthorizationServer> {
@@ -133,6 +135,7 @@ export async function createAuthorizationServer(deps: {
         resources,
         users,
         limits,
+        isLocal: deps.isLocal ?? false,
         counts,
         attempts,
         rewrite,

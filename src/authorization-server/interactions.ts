@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
 import type { Resources } from '../auth/resources.ts';
-import { SCOPES } from '../auth/scopes.ts';
+import { isKnownScope } from '../auth/scopes.ts';
 import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
@@ -14,7 +14,7 @@ import { purposes } from '../secrets/purposes.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
-import { oidcProvider } from './oidc-provider.ts';
+import { COOKIE, oidcProvider } from './oidc-provider.ts';
 import { type App, appOf, consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { formTarget } from './redirect-uri.ts';
@@ -167,7 +167,8 @@ const send = (reply: FastifyReply, { status, page }: Answer, interaction?: Inter
 async function requestingApp({ provider }: InteractionDeps, { params }: Interaction): Promise<App> {
   const id = text(params.client_id);
   const client = await (await provider()).Client.find(id).catch(noDocument);
-  return appOf({ id, name: client?.clientName }, text(params.redirect_uri));
+  const { clientName: name, policyUri, tosUri } = client ?? {};
+  return appOf({ id, name, policyUri, tosUri }, text(params.redirect_uri));
 }
 
 /** The client had a usable metadata document when the interaction began, so this reports an outage, not an invalid client. */
@@ -205,7 +206,13 @@ async function finish(
   reply: FastifyReply,
   result: InteractionResults,
 ) {
-  return reply.redirect(await (await provider()).interactionResult(request.raw, reply.raw, result), 303);
+  const current = await provider();
+  const next = await current.interactionResult(request.raw, reply.raw, result);
+  // Otherwise each sign-in would leave a cookie for half an hour, and some clients keep only twenty of a site.
+  const path = `${PATHS.interaction}/${uidOf(request)}`;
+  const { cookies } = current.createContext(request.raw, reply.raw);
+  cookies.set(current.cookieName('interaction'), null, { ...COOKIE, path });
+  return reply.redirect(next, 303);
 }
 
 /** Records what the user allowed. A grant is bound to one account: another account gets another grant (docs/decisions/accounts.md). */
@@ -244,8 +251,4 @@ const text = (value: unknown) => (typeof value === 'string' ? value : '');
 const uidOf = ({ params }: FastifyRequest) =>
   typeof params === 'object' && params !== null && 'uid' in params ? text(params.uid) : '';
 
-const KNOWN: ReadonlySet<string> = new Set(SCOPES);
-const requestedScopes = ({ params }: Interaction) =>
-  text(params.scope)
-    .split(' ')
-    .filter((scope) => KNOWN.has(scope));
+const requestedScopes = ({ params }: Interaction) => text(params.scope).split(' ').filter(isKnownScope);

@@ -62,6 +62,8 @@ export async function createOidcAdapter(deps: {
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
     // A session without a user holds nothing, and each anonymous sign-out request would create one (`sign-out.ts`).
     if (model === 'Session' && payload.accountId === undefined) return;
+    // An ID token that comes with a refresh carries no nonce (OpenID Connect Core 1.0, 12.2).
+    if (model === 'RefreshToken') delete payload.nonce;
     const key = oidcRecordKey(model, id);
     const now = clock();
     const record: OidcRecord = {
@@ -93,6 +95,8 @@ export async function createOidcAdapter(deps: {
   }
 
   const { isUnanswered, refuseInTurn } = createParallelUses(records);
+  const isInGrace = (record: OidcRecord | undefined): boolean =>
+    record?.consumedAt !== undefined && Math.abs(clock() - Date.parse(record.consumedAt)) < REUSE_MS;
 
   return {
     exists,
@@ -107,8 +111,11 @@ export async function createOidcAdapter(deps: {
         if (!isThere(record)) return undefined;
         // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
         // tabs, a retry), one is served and the other refused (docs/decisions/oauth.md).
-        if (isUnanswered(record) && (await route()) === 'token') return refuseInTurn(key);
+        const isRepeated = model === 'RefreshToken' && isInGrace(record);
+        if (!isRepeated && isUnanswered(record) && (await route()) === 'token') return refuseInTurn(key);
         const payload = open(key, record);
+        if (isRepeated) delete payload.consumed;
+        if (model === 'AuthorizationCode') await refuseOtherResource(payload);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
         return payload;
@@ -120,15 +127,18 @@ export async function createOidcAdapter(deps: {
         return undefined;
       },
 
-      /** Exactly one of several concurrent calls succeeds; for the others it has already been used. */
+      /**
+       * Exactly one of several concurrent calls succeeds; for the others it has already been used. A refresh token can be used again
+       * for a moment: two processes of a client may share it.
+       */
       async consume(id) {
         const key = oidcRecordKey(model, id);
-        const { isChanged } = await records.update(key, (record) =>
+        const { isChanged, stored } = await records.update(key, (record) =>
           record === undefined || record.consumedAt !== undefined
             ? undefined
             : { ...record, consumedAt: new Date(clock()).toISOString() },
         );
-        if (!isChanged) return refuseInTurn(key);
+        if (!isChanged && !(model === 'RefreshToken' && isInGrace(stored?.document))) return refuseInTurn(key);
       },
 
       async destroy(id) {
@@ -178,6 +188,8 @@ export async function createOidcAdapter(deps: {
   };
 }
 
+/** How long a used refresh token can be used again (docs/decisions/oauth.md). */
+const REUSE_MS = 10_000;
 /** The shortest extension of a grant: a month. */
 const PROLONGED_BY_MS = 30 * 24 * 3_600_000;
 
@@ -220,6 +232,16 @@ async function contextOf(grantId: string): Promise<ChangeContext> {
 
 /** The endpoint that is being called. */
 const route = async () => (await oidcProvider()).default.ctx?.oidc.route;
+
+/** Refuses an exchange for another resource than the code's, or without it, before the code is consumed: it stays usable. */
+async function refuseOtherResource({ resource }: AdapterPayload): Promise<void> {
+  const { default: provider, errors } = await oidcProvider();
+  const oidc = provider.ctx?.oidc;
+  if (oidc?.route !== 'token' || oidc.params?.resource === resource) return;
+  throw new errors.InvalidTarget(
+    resource === undefined ? undefined : 'resource must be that of the authorization request',
+  );
+}
 
 async function isRevokingAccessToken(): Promise<boolean> {
   const oidc = (await oidcProvider()).default.ctx?.oidc;

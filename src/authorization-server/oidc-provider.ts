@@ -4,4 +4,7 @@
  */
 export const oidcProvider = () => import('oidc-provider');
 
+/** The attributes of all its cookies. */
+export const COOKIE = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+
 export const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);

@@ -13,6 +13,9 @@ export type App = {
   readonly name?: string;
   /** The host that published its metadata document, if its client id is the URL of one. */
   readonly publishedBy?: string;
+  /** What it says about itself elsewhere: https addresses, unverified. */
+  readonly policy?: string;
+  readonly terms?: string;
   /** Where the user is sent back to: a host, or a program on the user's device. */
   readonly sendsBackTo: { readonly onDevice: boolean; readonly address: string };
 };
@@ -111,13 +114,18 @@ function whatItCanDo({ scopes, accounts }: ConsentPage): Html {
 }
 
 /** The name that the app gives, set apart from the verified hosts. Hosts are ASCII, as `URL` writes them. */
-const facts = ({ name, publishedBy, sendsBackTo: { onDevice, address } }: App): Html =>
+const facts = ({ name, publishedBy, policy, terms, sendsBackTo: { onDevice, address } }: App): Html =>
   html`<dl class="claims">
         <dt>It calls itself</dt>
         ${name === undefined ? html`<dd>nothing: it gives no name</dd>` : html`<dd class="given">${named(name)}</dd>`}
         ${publishedBy !== undefined && html`<dt>It is published by</dt><dd>${host(publishedBy)}</dd>`}
         <dt>It sends you back to</dt><dd>${onDevice && 'a program on this device '}${host(address)}</dd>
+        ${policy !== undefined && html`<dt>Its privacy policy</dt><dd>${elsewhere(policy)}</dd>`}
+        ${terms !== undefined && html`<dt>Its terms</dt><dd>${elsewhere(terms)}</dd>`}
       </dl>`;
+
+const elsewhere = (address: string): Html =>
+  html`<a href="${address}" target="_blank" rel="noopener noreferrer nofollow">${host(new URL(address).host)}</a>`;
 
 const host = (address: string): Html => html`<bdi dir="ltr" class="host">${address}</bdi>`;
 
@@ -241,9 +249,24 @@ function linkTo(address: string): Html {
   return raw(`<a class="button full" href="${href}">Continue</a>`);
 }
 
+type Client = {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly policyUri?: string | undefined;
+  readonly tosUri?: string | undefined;
+};
+
+const secureAddress = (uri: string | undefined): string | undefined =>
+  uri !== undefined && URL.parse(uri)?.protocol === 'https:' ? uri : undefined;
+
 /** How the pages name a client that sends the user to an address. */
-export const appOf = (client: { readonly id: string; readonly name: string | undefined }, address: string): App => ({
-  ...defined({ name: client.name, publishedBy: URL.parse(client.id)?.host }),
+export const appOf = (client: Client, address: string): App => ({
+  ...defined({
+    name: client.name,
+    publishedBy: URL.parse(client.id)?.host,
+    policy: secureAddress(client.policyUri),
+    terms: secureAddress(client.tosUri),
+  }),
   sendsBackTo: whereTo(address),
 });
 

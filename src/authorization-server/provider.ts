@@ -10,7 +10,14 @@ import Provider, {
 } from 'oidc-provider';
 import { ACCOUNT_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
 import type { Resource, Resources } from '../auth/resources.ts';
-import { AUDIENCE_SCOPES, fittingScopes, IDENTITY_SCOPES, OFFLINE_SCOPE, SCOPES } from '../auth/scopes.ts';
+import {
+  AUDIENCE_SCOPES,
+  fittingScopes,
+  IDENTITY_SCOPES,
+  isIdentityOnly,
+  OFFLINE_SCOPE,
+  SCOPES,
+} from '../auth/scopes.ts';
 import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
 import type { Users } from '../auth/users.ts';
 import { accountKey } from '../domain/account.ts';
@@ -26,11 +33,19 @@ import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
+import { COOKIE } from './oidc-provider.ts';
 import { errorPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { CLIENT_AUTH_METHODS } from './reduced-metadata.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
-import { afterSignOut, answerSignOutOfNobody, appAfterSignOut, hasSignedOut } from './sign-out.ts';
+import {
+  afterSignOut,
+  answerSignOutOfNobody,
+  appAfterSignOut,
+  hasOwnHint,
+  hasSignedOut,
+  refuseHint,
+} from './sign-out.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -56,11 +71,11 @@ export type ProviderDeps = {
 /**
  * oidc-provider, configured for docs/guides/oauth.md. It keeps no state between requests, so any process can answer the next one.
  */
-export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
+export function buildProvider(deps: ProviderDeps, keySet: KeySet): Provider {
   const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
   const provider = new Provider(issuer, {
     adapter: (model) => (model === 'Client' ? clients.adapter : oidcAdapter.adapter(model)),
-    jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
+    jwks: { keys: keySet.keys.map(({ privateJwk }) => privateJwk) },
     enabledJWA: {
       idTokenSigningAlgValues: [SIGNING_ALGORITHM],
       userinfoSigningAlgValues: [SIGNING_ALGORITHM],
@@ -73,7 +88,13 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
     pkce: { required: () => true },
     responseTypes: ['code'],
     scopes: SCOPES,
-    claims: { openid: ['sub'], profile: ['preferred_username', 'updated_at'], email: ['email', 'email_verified'] },
+    claims: {
+      openid: ['sub'],
+      profile: ['name', 'preferred_username', 'updated_at'],
+      email: ['email', 'email_verified'],
+    },
+    // Clients that never call userinfo read these claims from the ID token.
+    conformIdTokenClaims: false,
     clientAuthMethods: CLIENT_AUTH_METHODS,
     clientBasedCORS,
     clients: [consoleClient(issuer)],
@@ -108,7 +129,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
   // Trusts the forwarding headers, which request-rewriting.ts sets to the issuer's host and protocol.
   provider.proxy = true;
   provider.use((_ctx, next) => eachDocumentOnce(next));
-  provider.use((ctx, next) => handle(ctx, next, provider, deps));
+  provider.use((ctx, next) => handle(ctx, next, provider, deps, keySet));
   return provider;
 }
 
@@ -139,8 +160,10 @@ const LIFETIMES: Configuration['ttl'] = {
 /** Checked before the token is consumed: a mistake in the request must not cost the client its grant. */
 function checkRefresh({ oidc }: KoaContextWithOIDC, resources: Resources): true {
   const { resource, scope } = oidc.params ?? {};
-  if (resource !== oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
-  const named = resources.named(String(resource));
+  const granted = oidc.entities.RefreshToken?.resource;
+  // Without a resource, only the grant's own can be meant (RFC 8707, 2.2).
+  if (resource !== undefined && resource !== granted) throw new errors.InvalidTarget();
+  const named = resources.named(String(granted));
   if (scope !== undefined && named !== undefined) refuseUnfitScopes(oidc.params, named);
   return true;
 }
@@ -171,6 +194,8 @@ async function findAccount(users: Users, sub: string, grantId?: string): Promise
   if (account !== undefined && !user.accounts.some((held) => accountKey(held) === account)) return undefined;
   const claims = {
     sub: user.id,
+    // Users give no name besides their address.
+    name: user.email,
     preferred_username: user.email,
     updated_at: Math.floor(Date.parse(user.createdAt) / 1000),
     email: user.email,
@@ -243,14 +268,15 @@ const featuresOf = (resources: Resources): Configuration['features'] => ({
   },
   resourceIndicators: {
     enabled: true,
-    // Resource indicators are required (docs/decisions/oauth.md).
-    defaultResource(_ctx, _client, oneOf) {
-      if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
-      return oneOf;
-    },
-    useGrantedResource() {
+    // Required, unless only one can be meant (docs/decisions/oauth.md).
+    defaultResource({ oidc }, _client, oneOf) {
+      const scopes = String(oidc.params?.scope ?? '').split(' ');
+      const isAuthorization = oidc.params?.grant_type === undefined;
+      if (oneOf !== undefined || (isAuthorization && isIdentityOnly(scopes))) return oneOf;
       throw new errors.InvalidTarget(RESOURCE_REQUIRED);
     },
+    // That of a refresh; a code exchange without one was refused before the code was consumed (oidc-adapter.ts).
+    useGrantedResource: () => true,
     getResourceServerInfo(ctx, indicator) {
       const requested = ctx.oidc.params?.resource;
       // With two resources, the refresh token would be valid for both.
@@ -272,18 +298,20 @@ async function handle(
   ctx: RequestContext,
   next: () => Promise<unknown>,
   provider: Provider,
-  { resources, oidcAdapter, isAllowed, signedOut }: ProviderDeps,
+  { resources, oidcAdapter, isAllowed, signedOut, issuer }: ProviderDeps,
+  { keys }: KeySet,
 ): Promise<void> {
   // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
   const { 'content-type': _, 'cache-control': __, ...headers } = pageHeaders([]);
   ctx.set(headers);
-  // Shorter than the ten minutes for which a new key is published before it signs.
+  // Shorter than the time for which a new key is published before it signs.
   if (CACHEABLE.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
   if (ctx.path === PATHS.authorization) {
     const parameters = new URLSearchParams(ctx.querystring);
     completeAuthorization(parameters, { resources, client: await requestingClient(provider, parameters) });
     ctx.querystring = parameters.toString();
   }
+  if (ctx.path === PATHS.logout && !(await hasOwnHint(ctx, { issuer, keys }))) return refuseHint(ctx);
   await next();
   answerSignOutOfNobody(ctx);
   if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
@@ -300,8 +328,6 @@ async function recordAnswered({ oidc }: RequestContext, oidcAdapter: OidcAdapter
   // If that fails, the next refresh does it. This request has been served.
   await oidcAdapter.prolong(RotatedRefreshToken.grantId ?? '', GRANT).catch(() => {});
 }
-
-const COOKIE = { httpOnly: true, sameSite: 'lax', signed: true } as const;
 
 /** Ends the session of the browser that sent the request and clears its cookies. Grants are kept. */
 export async function endSession(provider: Provider, request: IncomingMessage, response: ServerResponse) {
@@ -331,7 +357,7 @@ function refuseUnfitScopes(params: KoaContextWithOIDC['oidc']['params'], { audie
   );
 }
 
-const RESOURCE_REQUIRED = 'resource must be "api" or "mcp"';
+const RESOURCE_REQUIRED = 'resource must be api or mcp';
 
 /** The fields that oidc-provider would store if the token were opaque; it ignores unknown ones. */
 function fieldsOf(token: AccessToken | ClientCredentials): Record<string, unknown> {

@@ -2,7 +2,8 @@ import type { ClientAuthMethod } from 'oidc-provider';
 import { SCOPES } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
 
-export const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post'];
+/** The first is what some clients choose, so the one without a secret stands last. */
+export const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['client_secret_basic', 'client_secret_post', 'none'];
 
 /**
  * Reduces the metadata of a registration. Another way to authenticate is not offered to a client that publishes its metadata instead: no
@@ -20,7 +21,7 @@ export function reduceRegistration(requested: Readonly<Record<string, unknown>>)
  * client none of whose grant or response types is supported keeps them, and is refused, because it could do nothing.
  */
 export function reduceMetadata(requested: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const metadata = Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== null && value !== ''));
+  const metadata = Object.fromEntries(Object.entries(requested).filter(([, value]) => !isEmpty(value)));
   for (const [field, supported] of Object.entries(SUPPORTED)) {
     const value = metadata[field];
     const kept = listOf(value).filter((name) => supported.includes(name));
@@ -48,5 +49,8 @@ const SUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
 };
 const REFUSED_WITHOUT: ReadonlySet<string> = new Set(['grant_types', 'response_types']);
 const SUPPORTED_SCOPES: ReadonlySet<string> = new Set(SCOPES);
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

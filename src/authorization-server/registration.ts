@@ -11,7 +11,8 @@ const MAX_HOST = 253;
 
 /**
  * The rules for clients that register themselves (RFC 7591) or publish a metadata document (docs/decisions/oauth.md). They act for users
- * only. Plain http redirects are for programs on the user's own machine; those count as native apps (RFC 8252), even if they claim otherwise.
+ * only. Plain http redirects are for programs on the user's own machine; those count as native apps (RFC 8252), unless they are
+ * registered as a web application that keeps a secret, which a developer runs there.
  * @throws {errors.InvalidClientMetadata}
  */
 export function applyRegistrationRules(metadata: ClientMetadata): void {
@@ -42,13 +43,15 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
       refuse(`redirect_uris with http must use a loopback address, not ${url.host}`);
     if (!isRedirectScheme(url.protocol))
       refuse(`redirect_uris must not use the scheme ${url.protocol.slice(0, -1)}, which leads to another program`);
-    if (url.protocol !== 'https:') metadata.application_type = 'native';
+    if (url.protocol !== 'https:' && !isLocalWeb(metadata, url)) metadata.application_type = 'native';
   }
 
   // Clients' keys are never used; without these fields oidc-provider fetches no URL that a client chose.
   delete metadata.jwks;
   delete metadata.jwks_uri;
   delete metadata.sector_identifier_uri;
+  // Not shown, and what is not used is left out of the answer (RFC 7591, 2).
+  delete metadata.logo_uri;
 }
 
 /**
@@ -61,6 +64,9 @@ export function completeScope(metadata: ClientMetadata): void {
   const scopes = scope.split(' ');
   if (!scopes.includes(OFFLINE_SCOPE)) metadata.scope = [...scopes, OFFLINE_SCOPE].join(' ');
 }
+
+const isLocalWeb = ({ application_type: type, token_endpoint_auth_method: method }: ClientMetadata, url: URL) =>
+  type === 'web' && method !== 'none' && url.protocol === 'http:';
 
 const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 

@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
-import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
+import { AUDIENCE_SCOPES, isKnownScope } from '../auth/scopes.ts';
 import { isObject } from '../domain/is-object.ts';
 import { PATHS } from './paths.ts';
 import { reduceRegistration } from './reduced-metadata.ts';
@@ -42,6 +42,9 @@ export function createRequestRewriting(deps: {
   }
 
   function completeTokenRequest(parameters: URLSearchParams) {
+    const scopes = parameters.get('scope')?.split(' ') ?? [];
+    const known = scopes.filter((scope) => isKnownScope(scope));
+    if (known.length > 0) parameters.set('scope', known.join(' '));
     if (parameters.get('grant_type') !== 'client_credentials' || parameters.has('scope')) return;
     const resource = resources.named(parameters.get('resource') ?? '');
     if (resource !== undefined) parameters.set('scope', AUDIENCE_SCOPES[resource.audience].join(' '));
@@ -51,8 +54,9 @@ export function createRequestRewriting(deps: {
     return looksLikeJwt(token) ? ((await accessTokens.storedId(token)) ?? UNKNOWN) : token;
   }
 
-  async function rewriteForm(path: string, body: Buffer): Promise<Buffer> {
+  async function rewriteForm(path: string, body: Buffer, publicClient: string | undefined): Promise<Buffer> {
     const parameters = parametersIn(body.toString('utf8'));
+    if (publicClient !== undefined && !parameters.has('client_id')) parameters.set('client_id', publicClient);
     resolveResources(parameters);
     if (path === PATHS.token) completeTokenRequest(parameters);
     const tokenField = TOKEN_FIELD[path];
@@ -75,6 +79,11 @@ export function createRequestRewriting(deps: {
     if (path === PATHS.userinfo && headers.authorization !== undefined)
       headers.authorization = await bearer(headers.authorization);
 
+    // These are called by programs, some of which prefer HTML: Java's HttpURLConnection by default.
+    if (CALLED_BY_PROGRAMS.has(path)) headers.accept = 'application/json';
+    const publicClient = clientWithoutSecret(headers.authorization);
+    if (publicClient !== undefined) delete headers.authorization;
+
     let target = url;
     if (BROWSER_ENDPOINTS.has(path) && query !== undefined) {
       const parameters = parametersIn(query);
@@ -84,12 +93,30 @@ export function createRequestRewriting(deps: {
     let body = originalBody;
     const rewritten = path === PATHS.registration ? rewriteMetadata(originalBody) : undefined;
     if (rewritten !== undefined || isForm(headers['content-type'])) {
-      body = rewritten ?? (await rewriteForm(path, originalBody));
+      body = rewritten ?? (await rewriteForm(path, originalBody, publicClient));
       headers['content-length'] = String(body.length);
       delete headers['transfer-encoding'];
     }
     return message({ method, url: target, headers, body });
   };
+}
+
+const CALLED_BY_PROGRAMS: ReadonlySet<string> = new Set([
+  PATHS.token,
+  PATHS.registration,
+  PATHS.revocation,
+  PATHS.introspection,
+  PATHS.userinfo,
+]);
+
+/** The client of an `Authorization: Basic` with an empty password: libraries send a public client's id so. */
+function clientWithoutSecret(authorization: string | undefined): string | undefined {
+  const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,4096})$/i.exec(authorization ?? '') ?? [];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  if (text.length < 2 || text.indexOf(':') !== text.length - 1) return undefined;
+  // The id is form-encoded (RFC 6749, 2.3.1).
+  return new URLSearchParams(`id=${text.slice(0, -1)}`).get('id') ?? undefined;
 }
 
 const BROWSER_ENDPOINTS: ReadonlySet<string> = new Set([PATHS.authorization, PATHS.logout]);

@@ -1,7 +1,9 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import { isLoopbackHost } from '../runtime/loopback.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import { allowedText } from './answer-rewriting.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import { type InteractionDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
@@ -30,6 +32,7 @@ export type CurrentProvider = {
 
 type Deps = Omit<InteractionDeps, 'provider'> & {
   readonly limits: Limits;
+  readonly isLocal: boolean;
   readonly counts: AttemptCounts;
   readonly rewrite: RewriteRequest;
   readonly current: () => Promise<CurrentProvider>;
@@ -100,11 +103,19 @@ function addBrowserRoutes(app: FastifyInstance, forward: Handler, perMinute: num
 function sendError(error: { statusCode?: number; message: string }, request: FastifyRequest, reply: FastifyReply) {
   if (isUnavailable(error)) return sendUnavailable(error, request, reply);
   const status = error.statusCode ?? 500;
+  if (status === 429) return sendTooMany(reply, error.message);
   if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
   const [code, description] =
     status >= 500 ? ['server_error', 'an unexpected error occurred'] : ['invalid_request', error.message];
-  return reply.code(status).send({ error: code, error_description: description });
+  return reply.code(status).send({ error: code, error_description: allowedText(description) });
 }
+
+/** Too many requests are no fault of a request: `invalid_request` would tell a library not to repeat it. Scripts may read when to. */
+const sendTooMany = (reply: FastifyReply, description: string) =>
+  reply
+    .code(429)
+    .headers({ 'access-control-allow-origin': '*', 'access-control-expose-headers': 'retry-after' })
+    .send({ error: 'temporarily_unavailable', error_description: allowedText(description) });
 
 async function forwardTo(
   { current, rewrite }: Deps,
@@ -136,14 +147,15 @@ const repeatAsGet = (path: string) => (request: FastifyRequest, reply: FastifyRe
 };
 
 const limitRegistrations =
-  ({ counts, limits }: Deps) =>
+  ({ counts, limits, isLocal }: Deps) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     // Browser apps may register from any origin: no cookies are involved.
     reply.header('access-control-allow-origin', '*');
+    if (isLocal && isLoopbackHost(request.ip)) return undefined;
     const perHour = { max: limits.registrations, windowMs: HOUR_MS };
     const wait = await counts.add(['registration', networkOf(request.ip)], perHour);
     if (wait === 0) return undefined;
     const seconds = Math.ceil(wait / 1_000);
     const error_description = `too many registrations from this address, try again in ${seconds} seconds`;
-    return reply.code(429).header('retry-after', seconds).send({ error: 'invalid_request', error_description });
+    return sendTooMany(reply.header('retry-after', seconds), error_description);
   };

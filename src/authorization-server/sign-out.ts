@@ -1,6 +1,8 @@
+import { compactVerify, createLocalJWKSet } from 'jose';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { type App, appOf, signedOutOfAppPage, signedOutPage, staySignedInPage } from './pages.ts';
+import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
+import { type App, appOf, errorPage, signedOutOfAppPage, signedOutPage, staySignedInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 
 /** A request that oidc-provider has answered. */
@@ -40,6 +42,35 @@ export function appAfterSignOut(oidc: Answered['oidc'] | undefined): App | undef
   const client = oidc?.client;
   if (client === undefined || typeof to !== 'string') return undefined;
   return appOf({ id: client.clientId, name: client.clientName }, to);
+}
+
+/**
+ * Whether the hint of a sign-out request, if it has one, is an ID token of ours, expired or not. oidc-provider looks up the client that a
+ * hint names before it checks the signature, and would fetch its metadata document for anyone.
+ */
+export async function hasOwnHint(
+  { querystring }: Pick<Answered, 'querystring'>,
+  { issuer, keys }: { readonly issuer: string; readonly keys: KeySet['keys'] },
+): Promise<boolean> {
+  const hints = new URLSearchParams(querystring).getAll('id_token_hint');
+  const [hint] = hints;
+  // oidc-provider refuses a parameter that is sent twice, before it reads it.
+  if (hint === undefined || hints.length > 1) return true;
+  try {
+    const published = createLocalJWKSet({ keys: keys.map(({ publicJwk }) => publicJwk) });
+    const { payload } = await compactVerify(hint, published, { algorithms: [SIGNING_ALGORITHM] });
+    return decoded(payload).iss === issuer;
+  } catch {
+    return false;
+  }
+}
+
+const decoded = (payload: Uint8Array): { readonly iss?: unknown } => JSON.parse(new TextDecoder().decode(payload));
+
+export function refuseHint(ctx: Answered): void {
+  ctx.status = 400;
+  ctx.type = 'html';
+  ctx.body = errorPage('The id_token_hint is not an ID token of this service.');
 }
 
 /** Whether the request that was answered has signed the user of this browser out. */

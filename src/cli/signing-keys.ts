@@ -16,14 +16,22 @@ function addCommands(signingKey: Command): void {
   subcommand(
     signingKey,
     'rotate',
-    'create a signing key: published now, used in ten minutes; old keys stay published while needed',
+    'create a signing key: published now, used in 24 hours; old keys stay published while needed',
     'signing-key rotate',
-  ).action((_, command) =>
-    operate(command, async ({ authorizationServer }) => {
-      const made = await authorizationServer.signingKeys.rotate();
-      return { json: made, text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
-    }),
-  );
+  )
+    .option(
+      '--now',
+      'sign with it at once, after a key has leaked: verifiers that cache the keys refuse tokens until they reload them',
+    )
+    .action(({ now = false }, command) =>
+      operate(command, async ({ authorizationServer }) => {
+        const made = await authorizationServer.signingKeys.rotate({ now });
+        const text = now
+          ? `Key ${made.kid} signs now. Verifiers that cache the keys refuse its tokens until they reload them.`
+          : `Key ${made.kid} will sign from ${made.signsFrom}.`;
+        return { json: made, text };
+      }),
+    );
 
   subcommand(signingKey, 'list', 'list published signing keys; the first one signs', 'signing-key list').action(
     (_, command) =>

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSigningKeys } from '../../src/auth/signing-keys.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const HOUR = 3_600_000;
 const secretKey = randomBytes(32);
 
 describe.each(documentEngines)('signing keys on %s', (_name, createDatabase) => {
@@ -46,9 +45,9 @@ describe.each(documentEngines)('signing keys on %s', (_name, createDatabase) => 
     const [here, there] = [await open(), await open()];
     const [first] = await kids(here);
     const { kid, signsFrom } = await here.rotate();
-    expect(signsFrom).toBe('2026-01-01T00:10:00.000Z');
+    expect(signsFrom).toBe('2026-01-02T00:00:00.000Z');
     expect(await kids(there)).toEqual([first, kid]);
-    now += 10 * MINUTE - 1;
+    now += 24 * HOUR - 1;
     expect(await kids(there)).toEqual([first, kid]);
     now += 1;
     expect(await kids(there)).toEqual([kid, first]);
@@ -57,6 +56,9 @@ describe.each(documentEngines)('signing keys on %s', (_name, createDatabase) => 
     now += 1;
     expect(await kids(there)).toEqual([kid]);
     expect(await kids(here)).toEqual([kid]);
+    const urgent = await here.rotate({ now: true });
+    expect(urgent.signsFrom).toBe(new Date(now).toISOString());
+    expect(await kids(there)).toEqual([urgent.kid, kid]);
   });
 
   test('two simultaneous rotations lose neither key', async () => {

@@ -44,7 +44,6 @@ const register = (metadata: unknown, headers: Record<string, string> = { 'conten
 
 describe('authorization requests', () => {
   test.each<[string, Record<string, string | undefined>, string]>([
-    ['no resource, and scopes that say none', { resource: undefined, scope: 'openid' }, 'invalid_target'],
     ['an unknown resource', { resource: 'https://other.example/api' }, 'invalid_target'],
     ['a resource that is not a URI', { resource: 'API' }, 'invalid_target'],
     ['PKCE plain', { code_challenge_method: 'plain' }, 'invalid_request'],
@@ -120,24 +119,27 @@ describe('token requests', () => {
     expect([status, body.error]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
   });
 
-  test('a code or refresh token without a resource gets invalid_target and does not use up the refresh token', async () => {
+  test('a wrong or missing resource uses up neither the code nor the refresh token; a refresh needs none', async () => {
     const { callback, verifier } = await app.allow(consent);
-    const { body } = await form('/connect/token', {
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      client_id: app.id,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    });
-    expect(body.error).toBe('invalid_target');
+    const exchange = (fields: Record<string, string>) =>
+      form('/connect/token', {
+        grant_type: 'authorization_code',
+        code: callback.searchParams.get('code') ?? '',
+        client_id: app.id,
+        redirect_uri: REDIRECT,
+        code_verifier: verifier,
+        ...fields,
+      });
+    for (const wrong of [{}, { resource: 'mcp' }, { resource: 'https://other.example/' }])
+      expect((await exchange(wrong)).body.error).toBe('invalid_target');
+    const token = String((await exchange({ resource: 'api' })).body.refresh_token);
 
-    const { refresh_token: token = '' } = await app.tokens(consent);
     const refresh = (fields: Record<string, string>) =>
       form('/connect/token', { grant_type: 'refresh_token', refresh_token: token, client_id: app.id, ...fields });
-    expect((await refresh({})).body.error).toBe('invalid_target');
     expect((await refresh({ resource: 'mcp' })).body.error).toBe('invalid_target');
-    // A mistake in the request does not consume the token.
-    expect((await refresh({ resource: 'api' })).status).toBe(200);
+    const renewed = await refresh({});
+    expect(renewed.status).toBe(200);
+    expect((await running.server.accessTokens.verify(String(renewed.body.access_token)))?.audience).toBe('api');
   });
 
   test("another client's refresh token is refused and stays valid for its own client", async () => {

@@ -90,7 +90,9 @@ describe.each(documentEngines)('events about apps and clients, on %s', (_name, c
 
     const third = await connected();
     await third.app.refresh(third.tokens.refresh_token);
+    running.shift(11_000);
     await expect(third.app.refresh(third.tokens.refresh_token)).rejects.toThrow();
+    running.shift(0);
     expect(told()).toMatchObject([{ ...ended(third.app), by: { kind: 'system', id: 'authorization-server' } }]);
 
     const fourth = await connected();

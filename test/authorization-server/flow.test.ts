@@ -77,10 +77,15 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     const app = await TestApp.register(running.url);
     const first = await app.tokens(consent);
     const second = await app.refresh(first.refresh_token);
+    // Two processes of a client may share the token: for ten seconds both get another.
+    const third = await app.refresh(first.refresh_token);
+    expect(await running.server.accessTokens.authenticate(third.access_token)).toBeDefined();
+    running.shift(11_000);
     await expect(app.refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
-    for (const { access_token: token } of [first, second])
+    for (const { access_token: token } of [first, second, third])
       expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
+    running.shift(0);
   });
 
   test('refuses a refresh token whose use was never answered, at any age, and keeps its grant', async () => {
@@ -109,7 +114,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
       for await (const { key, document, version } of records.find(withField('clientId', app.id)))
         if (document.model === 'RefreshToken') await replace(records, key, { ...document, ...state }, version);
     };
-    await mark({ consumedAt: new Date().toISOString() });
+    await mark({ consumedAt: new Date(Date.now() - 60_000).toISOString() });
     const order: string[] = [];
     const refused = app.refresh(used).catch((error: { error?: string }) => {
       order.push('refused');
@@ -122,7 +127,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(order).toEqual(['answered', 'refused']);
   });
 
-  test('exactly one of ten parallel refreshes through two processes succeeds', async () => {
+  test('each of ten parallel refreshes through two processes gets tokens', async () => {
     const app = await TestApp.register(running.url);
     for (let round = 0; round < 3; round += 1) {
       const { refresh_token: token } = await app.tokens(consent);
@@ -139,7 +144,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
           return `${response.status} ${response.ok ? '' : ((await response.json()) as { error: string }).error}`;
         }),
       );
-      expect(answers.toSorted()).toEqual(['200 ', ...Array.from({ length: 9 }, () => '400 invalid_grant')]);
+      expect(new Set(answers)).toEqual(new Set(['200 ']));
     }
   });
 
@@ -163,11 +168,13 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     };
     expect((await published()).map((key) => key.kid)).toContain(kid);
     expect(kidOf((await app.refresh(before.refresh_token)).access_token)).toBe(kidOf(before.access_token));
-    running.shift(10 * 60_000);
+    running.shift(24 * 3_600_000);
     const after = await app.tokens(consent);
     expect(kidOf(after.access_token)).toBe(kid);
     for (const { access_token: token } of [before, after])
       expect(await running.server.accessTokens.authenticate(token)).toBeDefined();
+    const { kid: urgent } = await running.server.signingKeys.rotate({ now: true });
+    expect(kidOf((await app.tokens(consent)).access_token)).toBe(urgent);
     for (const key of await published())
       expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
     running.shift(0);

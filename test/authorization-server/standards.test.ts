@@ -61,7 +61,7 @@ describe('metadata (RFC 8414)', () => {
     '%s matches the behaviour of the server',
     async (name) => {
       const metadata = await (await fetch(`${running.url}/.well-known/${name}`)).json();
-      const methods = ['none', 'client_secret_basic', 'client_secret_post'];
+      const methods = ['client_secret_basic', 'client_secret_post', 'none'];
       expect(metadata).toMatchObject({
         token_endpoint_auth_methods_supported: methods,
         revocation_endpoint_auth_methods_supported: methods,
