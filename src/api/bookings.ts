@@ -14,6 +14,7 @@ import {
 import { errors } from '../contract/schemas/errors.ts';
 import { HistoryEntry, HistoryQuery } from '../contract/schemas/history-entry.ts';
 import { momentOf } from '../domain/calendar.ts';
+import { wrongRange } from '../domain/date-range.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
@@ -47,8 +48,14 @@ export const bookingRoutes =
           response: { 200: Bookings, ...errors(400) },
         },
       },
-      async (request, reply) =>
-        sendList(request, reply, { pages: queries.bookings.pages(request.caller.account, request.query), textsOf }),
+      async (request, reply) => {
+        const wrong = wrongRange(request.query);
+        if (wrong !== undefined) return sendRefusal(reply, wrong);
+        return sendList(request, reply, {
+          pages: queries.bookings.pages(request.caller.account, request.query),
+          textsOf,
+        });
+      },
     );
 
     app.post(

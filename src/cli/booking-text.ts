@@ -1,5 +1,6 @@
 import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import { furtherDetails } from '../contract/booking.ts';
+import { hoursBetween } from '../contract/hours.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { fields } from './print.ts';
 
@@ -10,7 +11,7 @@ export const bookingFacts = (booking: ReadableBooking): string =>
     Status: booking.status,
     Space: `${booking.spaceId}, ${booking.spaceName}`,
     Brand: `${booking.brandId}, ${booking.brandName}`,
-    When: `${booking.date}, ${booking.startHour}:00 to ${booking.endHour}:00, ${booking.timeZone}`,
+    When: `${booking.date}, ${hours(booking)}, ${booking.timeZone}`,
     Price: price(booking),
     ...Object.fromEntries(furtherDetails(booking).map(({ label, value }) => [label, value])),
     Cancelled: booking.cancelledBy && `by ${booking.cancelledBy}${booking.reason ? `: ${booking.reason}` : ''}`,
@@ -19,3 +20,6 @@ export const bookingFacts = (booking: ReadableBooking): string =>
   });
 
 export const price = ({ totalPrice, currency }: BookingDocument) => `${formatAmount(totalPrice)} ${currency}`;
+
+/** `09:00–11:30`: from the start until the space is free again. */
+export const hours = ({ startHour, freeFrom }: BookingDocument) => hoursBetween(startHour, freeFrom);

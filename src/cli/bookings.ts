@@ -7,10 +7,10 @@ import { defined } from '../domain/defined.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { printOwned, requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
-import { bookingFacts, price } from './booking-text.ts';
+import { bookingFacts, hours, price } from './booking-text.ts';
 import { bookingHistoryCommand } from './history.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
-import { answer, onId, subcommand, withAccount } from './subcommand.ts';
+import { answer, onId, subcommand, withAccount, wrongUsage } from './subcommand.ts';
 
 export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
@@ -39,6 +39,7 @@ function listCommand(booking: Command): void {
     .option('--to <date>', 'only bookings on or before this date', date)
     .action(({ status, from, to, ...named }, command) => {
       const account = requiredAccount(named);
+      if (from !== undefined && to !== undefined && from > to) throw wrongUsage('--from must not be after --to');
       const filter = defined({ status, startDate: from, endDate: to });
       const list = ({ queries }: OperatorCore) => Array.fromAsync(queries.bookings.readableList(account, filter));
       return printOwned(command, account, list, {
@@ -46,7 +47,7 @@ function listCommand(booking: Command): void {
         row: (each) => ({
           Id: each.bookingId,
           Date: each.date,
-          Hours: `${each.startHour}-${each.endHour}`,
+          Hours: hours(each),
           Space: each.spaceName,
           Brand: each.brandName,
           Status: each.status,

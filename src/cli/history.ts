@@ -7,7 +7,7 @@ import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { date, moment, wholeNumber } from './arguments.ts';
-import { bookingFacts, price } from './booking-text.ts';
+import { bookingFacts, hours, price } from './booking-text.ts';
 import { csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -80,7 +80,7 @@ export function dayCommand(venue: Command): void {
       if (wantsCsv(command, options)) return csv(events);
       const rows = bookings.map((booking) => ({
         Booking: booking.bookingId,
-        Hours: `${booking.startHour}-${booking.endHour}`,
+        Hours: hours(booking),
         Brand: booking.brandName,
         Status: booking.status,
         Price: price(booking),

@@ -17,6 +17,7 @@ import type { BookingFacts } from '../domain/events.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
+import { hoursBetween } from './hours.ts';
 import type { AssistantBooking, BookingDto, CreateBooking } from './schemas/booking.ts';
 
 /** The label of each detail. Exhaustive: a new detail does not compile without its line. */
@@ -67,6 +68,7 @@ export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind
   const { brandName, refund } = booking;
   return {
     ...toBookingDto(booking),
+    hours: hoursBetween(booking.startHour, booking.freeFrom),
     ...(booking.status === 'Pending' && { answerBy: toTimestamp(expiryOf(booking)) }),
     ...(refund !== undefined && refund > 0 && { refund: toAmount(refund) }),
     ...(viewer === 'Community' && { writtenByBrand: { brandName, ...picked(booking, PERSONAL_DETAILS) } }),

@@ -5,6 +5,7 @@ import { historyEntries } from '../contract/history-entry.ts';
 import { AssistantBooking, BookingStatus, IdempotencyKey, SentDetails } from '../contract/schemas/booking.ts';
 import { HistoryEntry } from '../contract/schemas/history-entry.ts';
 import { OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
+import { wrongRange } from '../domain/date-range.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, type SpaceId } from '../domain/ids.ts';
@@ -41,9 +42,8 @@ export const listBookings = ({ queries }: ToolDeps): Tool =>
     access: { permission: 'ReadBookings' },
     writes: false,
     async run({ limit = BOOKINGS.default, cursor, order = 'newestFirst', ...filter }, { caller: { account } }) {
-      const { startDate, endDate } = filter;
-      if (startDate !== undefined && endDate !== undefined && startDate > endDate)
-        return refuse('ValidationError', 'startDate must not be after endDate.');
+      const wrong = wrongRange(filter);
+      if (wrong !== undefined) return wrong;
       const after = cursor === undefined ? undefined : cursorIn(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       const { bookings, next } = await queries.bookings.page(account, {

@@ -5,9 +5,11 @@ import { Hour, Id, OneOf, PlainDate } from '../contract/schemas/scalars.ts';
 import { SpaceListing } from '../contract/schemas/space.ts';
 import { toSpaceListing } from '../contract/space.ts';
 import { daysIn, daysLater, isPlainDate, LAST_ZONE, localDate, WEEKDAYS } from '../domain/calendar.ts';
+import { wrongRange } from '../domain/date-range.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import type { SpaceId } from '../domain/ids.ts';
 import { MAX_YEARS_AHEAD, NAME } from '../domain/limits.ts';
+import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
 import { whyNoHours } from '../queries/availability.ts';
 import type { NoDays, OpenDaysCursor } from '../queries/open-days.ts';
 import { Cursor, cursorOf, Input, InputId, Limit, Next, Reason, wrongCursor } from './lists.ts';
@@ -28,7 +30,10 @@ export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
       'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId and today’s date in the time zone of each space.',
     input: Input({
       name: Type.Optional(
-        Type.String({ maxLength: NAME.max, description: 'Only spaces or communities whose name contains this.' }),
+        Type.String({
+          maxLength: NAME.max,
+          description: 'Only spaces that have each of these words in their name or that of their community.',
+        }),
       ),
       communityId: Type.Optional(InputId('Only spaces of this community.')),
       includeInactive: Type.Optional(
@@ -45,12 +50,12 @@ export const findSpaces = ({ queries, clock, pricing }: ToolDeps): Tool =>
       if (cursor !== undefined && after === undefined) return wrongCursor();
       if (communityId !== undefined && (await queries.spaces.communityOf(caller.account, communityId)) === undefined)
         return noCommunity(communityId);
-      const wanted = name?.trim().toLowerCase() ?? '';
+      const words = wordsOf(name ?? '');
       const named = (await queries.spaces.listNamed(caller.account)).filter(
         ({ space, communityName }) =>
           (after === undefined || space.spaceId > after) &&
           (communityId === undefined || space.communityId === communityId) &&
-          [space.name, communityName].some((text) => text.toLowerCase().includes(wanted)),
+          (words.length === 0 || isCalled([folded(space.name), folded(communityName)], words)),
       );
       const matching = includeInactive ? named : named.filter(({ space }) => space.active);
       const page = matching.slice(0, limit).map((space) => toSpaceListing(space, pricing, clock()));
@@ -136,8 +141,9 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
       // The earliest date that is today in any zone. Each space skips the days that have passed in its zone.
       const from = startDate ?? localDate(clock(), LAST_ZONE);
       const to = endDate ?? daysLater(from, DEFAULT_RANGE_DAYS - 1);
+      const wrong = wrongRange({ startDate: from, endDate: to });
+      if (wrong !== undefined) return wrong;
       const days = daysIn(from, to);
-      if (days < 1) return refuse('ValidationError', 'startDate must not be after endDate.');
       if (days > MAX_RANGE_DAYS)
         return refuse('ValidationError', `The range must have at most ${MAX_RANGE_DAYS} days, not ${days}.`);
       const found = await queries.openDays({

@@ -4,6 +4,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { endOf } from '../domain/booking-moments.ts';
 import { FIRST_ZONE, isPlainDate, LAST_ZONE, localDate } from '../domain/calendar.ts';
+import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
@@ -29,11 +30,8 @@ export function cursorIn(text: string): BookingCursor | undefined {
   return isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
 }
 
-/** Inclusive at both ends. */
-export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDate };
-
 /** The same as a range of a query; undefined if neither end is given. */
-export const rangeOf = ({ startDate: from, endDate: to }: Dates) =>
+export const rangeOf = ({ startDate: from, endDate: to }: DateRange) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 
 /** The filter of an account's list, besides dates. */
@@ -57,12 +55,12 @@ export const ownedBy = (account: Account) =>
 const BRAND: Account = { kind: 'Brand', id: brandId(1) };
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const DATE = '2026-12-01' as PlainDate;
-const RANGE: Dates = { startDate: DATE, endDate: DATE };
+const RANGE: DateRange = { startDate: DATE, endDate: DATE };
 const SOME = { in: [1, 2] };
 
 const inOrder = declareQuery(
   bookings,
-  (account: Account, list: BookingList, dates: Dates, direction: Direction): Find<BookingDocument> => ({
+  (account: Account, list: BookingList, dates: DateRange, direction: Direction): Find<BookingDocument> => ({
     where: { ...list, ...ownedBy(account), ...defined({ date: rangeOf(dates) }) },
     sort: (['date', 'startHour', 'bookingId'] as const).map((field) => ({ field, direction })),
   }),
@@ -88,7 +86,7 @@ export type BookingPart = {
   readonly count?: number;
 };
 
-export type PartQuery = Dates & {
+export type PartQuery = DateRange & {
   /** Default: all bookings of the account. */
   readonly list?: BookingList;
   readonly direction: Direction;
@@ -130,7 +128,7 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
   async function* bookingsAfter(
     start: SortKey | undefined,
     account: Account,
-    { list = {}, dates, direction }: { list: BookingList | undefined; dates: Dates; direction: Direction },
+    { list = {}, dates, direction }: { list: BookingList | undefined; dates: DateRange; direction: Direction },
   ): AsyncGenerator<BookingDocument> {
     if (start !== undefined && !isWithin(start.date, dates)) return;
     const begin = start && { [direction === 'ascending' ? 'startDate' : 'endDate']: start.date };
@@ -178,11 +176,11 @@ const opposite = (direction: Direction): Direction => (direction === 'ascending'
 
 const cursorAt = ({ date, bookingId }: BookingDocument): BookingCursor => ({ date, bookingId });
 
-const isWithin = (date: PlainDate, { startDate, endDate }: Dates): boolean =>
+const isWithin = (date: PlainDate, { startDate, endDate }: DateRange): boolean =>
   (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
 
 /** The dates that are upcoming or past in some zone. {@link isIn} then checks each booking in its own zone. */
-function datesOf({ startDate, endDate, period }: PartQuery): Dates {
+function datesOf({ startDate, endDate, period }: PartQuery): DateRange {
   if (period === undefined) return defined({ startDate, endDate });
   if (period.is === 'upcoming') {
     const today = localDate(period.now, period.zone ?? LAST_ZONE);

@@ -2,6 +2,7 @@ import { type BookingDocument, bookings, type ReadableBooking } from '../../proj
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
+import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
 import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
@@ -11,7 +12,6 @@ import { inPages } from '../runtime/in-pages.ts';
 import {
   type BookingPart,
   createBookingPages,
-  type Dates,
   isVisibleBooking,
   ownedBy,
   type PartQuery,
@@ -19,7 +19,7 @@ import {
 } from './booking-pages.ts';
 import type { QueryDeps } from './query-deps.ts';
 
-export type BookingFilter = Dates & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
+export type BookingFilter = DateRange & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
 
 /** A part of a long list. */
 export type BookingRows = Page<BookingDocument>;

@@ -2,14 +2,15 @@ import { type BookingDocument, bookings, type ReadableBooking } from '../../proj
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
+import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
-import { type Dates, isVisibleBooking, rangeOf } from './booking-pages.ts';
+import { isVisibleBooking, rangeOf } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** Filter of a community's pending requests: by space and dates. */
-export type RequestFilter = Dates & { readonly spaceId?: SpaceId };
+export type RequestFilter = DateRange & { readonly spaceId?: SpaceId };
 
 const FROM = '2026-12-01' as PlainDate;
 const TO = '2026-12-31' as PlainDate;

@@ -206,6 +206,16 @@ describe('GET /bookings', () => {
     },
   );
 
+  test('dates in the wrong order are a 400, as they are for assistants and on the command line', async () => {
+    const answer = await service.get('/bookings?startDate=2026-12-11&endDate=2026-12-10', { key: brand.key });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      { error: 'ValidationError', details: 'startDate must not be after endDate.' },
+    ]);
+    const day = await service.get('/bookings?startDate=2026-12-10&endDate=2026-12-10', { key: brand.key });
+    expect(day.statusCode).toBe(200);
+  });
+
   test('an invalid status gets a list of the valid ones', async () => {
     const { details } = (await service.get('/bookings?status=pending', { key: brand.key })).json();
     expect(details).toBe('status must be one of Pending, Approved, Cancelled, Completed.');

@@ -50,6 +50,12 @@ describe('next to a running service', () => {
       'BookingCancelled',
     ]);
 
+    // endHour is a whole hour; what people read is the hour at which the space is free again.
+    const day = await inProcess('day', `${space.id}`, inDays(3));
+    const list = await inProcess('booking', 'list', '--brand', `${brand.id}`);
+    const shown = await inProcess('booking', 'show', bookingId);
+    for (const { stdout } of [day, list, shown]) expect(stdout).toContain('10:00–12:30');
+
     await json('space', 'close', `${space.id}`);
     expect(await call(service, key, '/bookings', request)).toMatchObject({
       status: 422,
@@ -154,6 +160,7 @@ describe('errors', () => {
     [['booking', 'approve', 'seven'], 'whole number'],
     [['booking', 'cancel', '7', '--by', 'system'], 'community, brand'],
     [['booking', 'list', '--community', '1', '--from', '2026-02-30'], 'YYYY-MM-DD'],
+    [['booking', 'list', '--brand', '1', '--from', '2026-12-11', '--to', '2026-12-10'], 'must not be after'],
     [['api-key', 'issue'], 'either --community ID or --brand ID is required'],
     [['api-key', 'issue', '--brand', '1', '--community', '1'], 'either --community ID or --brand ID, not both'],
   ])('%j is a usage error with exit code 2 and one line', async (args, message) => {

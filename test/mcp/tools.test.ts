@@ -418,6 +418,22 @@ describe('find_open_days', () => {
   });
 });
 
+describe('names and hours', () => {
+  test('a name is found without its accents and by words in any order, as in the console', async () => {
+    const green = await service.community('Europe/Berlin', 'Château Grün');
+    const attic = await service.space(green, { name: 'Großer Saal' });
+    for (const name of ['grun', 'chateau', 'saal grün', 'GROSSER  chateau'])
+      expect(await call(brand, 'find_spaces', { name })).toMatchObject({ spaces: [{ spaceId: attic }] });
+    expect(await call(brand, 'find_spaces', { name: 'grun hall' })).toMatchObject({ spaces: [] });
+  });
+
+  test('a booking has its hours to the minute, as in the console', async () => {
+    const short = await service.space(await service.community(), { name: 'Booth', durationHours: 2.5 });
+    const booking = { spaceId: short, date: '2027-03-04', startHour: 9, idempotencyKey: 'booth' };
+    expect(await call(brand, 'request_booking', booking)).toMatchObject({ hours: '09:00–11:30', endHour: 12 });
+  });
+});
+
 describe('lists', () => {
   type Listed = { bookings: { id: number; date: string }[]; more: boolean; next?: string };
 

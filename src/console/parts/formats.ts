@@ -26,14 +26,7 @@ export const dayAndMonth = (date: string): string => WEEKDAY.format(noon(date)).
 /** `November 2026`, given YYYY-MM */
 export const monthName = (month: string): string => MONTH.format(noon(`${month}-15`));
 
-/** An hour of the day, which may be fractional, on the 24-hour clock: `09:30`. */
-export function clock(hour: number): string {
-  const minutes = Math.round(hour * 60);
-  return `${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
-}
-
-/** `09:00–13:30` */
-export const hours = (from: number, until: number): string => `${clock(from)}–${clock(until)}`;
+export { clockTime as clock, hoursBetween as hours } from '../../contract/hours.ts';
 
 /** `4 hours`, `1.5 hours` */
 export const duration = (length: number): string => counted(Number(length.toFixed(2)), 'hour');

@@ -1,11 +1,11 @@
 import { isMonth, isPlainDate } from '../../domain/calendar.ts';
+import type { DateRange } from '../../domain/date-range.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import type { Dates } from '../../queries/booking-pages.ts';
 import { monthName, pad, shortDate } from './formats.ts';
 
 /**
- * Dates and moments as people type them. Every field shows them as the pages do (`Fri 20 Nov 2026`), where a native date field
+ * DateRange and moments as people type them. Every field shows them as the pages do (`Fri 20 Nov 2026`), where a native date field
  * would follow the browser's language and show 11/12/2026 to one reader and 12/11/2026 to another.
  */
 
@@ -67,7 +67,7 @@ function monthOf(word: string): number | undefined {
  * @returns the inclusive range, and what is wrong by field
  */
 export function readRange({ from, to }: { readonly from: string; readonly to: string }): {
-  readonly dates: Dates;
+  readonly dates: DateRange;
   readonly problems: { readonly from?: string; readonly to?: string };
 } {
   const read = (text: string) => (text === '' ? undefined : readDate(text));

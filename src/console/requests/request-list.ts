@@ -1,9 +1,9 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { DateRange } from '../../domain/date-range.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Cents, type SpaceId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
-import type { Dates } from '../../queries/booking-pages.ts';
 import { addressOf, type Fields, queryOf } from '../parts/links.ts';
 import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
@@ -17,7 +17,7 @@ const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
 type FieldName = (typeof FIELDS)[number];
 
 /** Which requests the inbox shows, in which order. Its address and its forms carry this. */
-export type RequestList = Dates & {
+export type RequestList = DateRange & {
   /** The fields as they were typed. */
   readonly typed: Readonly<Record<FieldName, string>>;
   readonly problems: Problems;

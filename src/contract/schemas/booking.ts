@@ -74,6 +74,9 @@ export type BookingDto = Static<typeof BookingDto>;
 export const AssistantBooking = Type.Object(
   {
     ...BookingDto.properties,
+    hours: Type.String({
+      description: 'From the start to the moment at which the space is free again: 09:00–11:30. endHour is rounded up.',
+    }),
     answerBy: Type.Optional(
       Timestamp(
         'Only while it is Pending: by when the community answers, UTC. Without an answer it is cancelled then.',
