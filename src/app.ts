@@ -36,6 +36,7 @@ import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-fou
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { idOf } from './read-models/catalogue.ts';
 import { diskWarning } from './runtime/disk.ts';
+import { refuseEncodedBodies } from './runtime/encoded-bodies.ts';
 import { readForwardedFor } from './runtime/forwarded-for.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
 import { answerInOrder } from './runtime/pipelining.ts';
@@ -96,6 +97,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     cause: () => (outage.since() === undefined ? undefined : new LogUnavailable('The event log does not answer')),
   });
   readForwardedFor(app, logger);
+  refuseEncodedBodies(app);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // This also covers a form posted to an unknown path, whose body is not read.
     request.is404 && asksForPage(request) ? sendNotFoundPage(reply) : handleError(error, request, reply),

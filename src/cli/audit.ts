@@ -6,7 +6,7 @@ import { defined } from '../domain/defined.ts';
 import type { EventType } from '../domain/events.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
-import { csvLine } from './csv.ts';
+import { csvHeader, csvLine } from './csv.ts';
 import { actorText, changesText, wantsCsv } from './history.ts';
 import { CommandFailed, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
@@ -95,7 +95,7 @@ async function* asJson(changes: AsyncIterable<NamedChange>): AsyncGenerator<stri
 }
 
 async function* asCsv(changes: AsyncIterable<NamedChange>): AsyncGenerator<string> {
-  yield csvLine([
+  yield csvHeader([
     ...['id', 'at', 'event', 'topic', 'ofKind', 'ofId', 'ofName', 'actorKind', 'actorId', 'actorName', 'account'],
     ...['changes', 'stream', 'revision'],
   ]);

@@ -6,7 +6,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { type ChargesOfMonth, createPaymentTotals, type ListedPayment, type PaymentTotal } from '../domain/payment.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { wholeNumber } from './arguments.ts';
-import { csvLine } from './csv.ts';
+import { csvHeader, csvLine } from './csv.ts';
 import { type Invoked, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 import { subcommand } from './subcommand.ts';
@@ -46,7 +46,7 @@ const HEADER = [
 async function printCsv(command: Invoked, found: ChargesOfMonth, of: string): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();
-  await write(csvLine(HEADER));
+  await write(csvHeader(HEADER));
   const progress = ({ done, at }: { readonly done: number; readonly at: string }) =>
     tell(command, `${done.toLocaleString('en')} approvals and cancellations read, up to ${at.slice(0, 10)}`);
   for await (const listed of found.read(progress)) {

@@ -6,6 +6,9 @@ import { type Cell, toText } from './print.ts';
  */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
+/** The first line of a file. The byte order mark makes spreadsheets read it as UTF-8; without it, names lose their accents. */
+export const csvHeader = (names: readonly string[]): string => `\uFEFF${csvLine(names)}`;
+
 const FORMULA = /^\s*[=+\-@＝＋－＠]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const TO_QUOTE = /[",]|^\s|\s$/;

@@ -8,7 +8,7 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { date, moment, wholeNumber } from './arguments.ts';
 import { bookingFacts, hours, price } from './booking-text.ts';
-import { csvLine } from './csv.ts';
+import { csvHeader, csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';
@@ -140,5 +140,5 @@ function csv(events: readonly OperatorHistoryEntry[]): Answer {
     ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],
   ]);
   // Printing adds the final line feed.
-  return { json: undefined, text: [HEADER, ...rows].map(csvLine).join('').slice(0, -1) };
+  return { json: undefined, text: [csvHeader(HEADER), ...rows.map(csvLine)].join('').slice(0, -1) };
 }

@@ -47,12 +47,12 @@ export function delayBeforeNext(tries: number, retryAfter: number | undefined, r
 /**
  * Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date.
  * @param now milliseconds since the epoch
- * @returns milliseconds from now, at least 0; `undefined` if it is absent or invalid
+ * @returns milliseconds from now, at least 0, without a maximum; `undefined` if it is absent or invalid
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
-  if (/^\d{1,10}$/.test(text)) return Number(text) * SECOND_MS;
+  if (/^\d+$/.test(text)) return Number(text) * SECOND_MS;
   // Only the date formats of HTTP: Date.parse alone would accept a bare number as a year.
   const at = /^[A-Z][a-z]{2,8},? .+\d{2}:\d{2}:\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);

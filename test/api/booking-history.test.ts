@@ -217,7 +217,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       const { stdout: csv } = await inProcess('booking', 'history', String(id), '--csv');
       const [header, ...rows] = csv.split('\r\n');
       expect(rows.pop()).toBe('');
-      expect(header).toBe('revision,at,event,bookingId,status,actorKind,actorId,actorName,account,changes');
+      expect(header).toBe('\ufeffrevision,at,event,bookingId,status,actorKind,actorId,actorName,account,changes');
       expect(rows).toHaveLength(2);
       expect(rows[1]).toMatch(
         /^1,2026-12-01T12:10:00.000Z,BookingApproved,\d+,Approved,operator,test,,,"status Pending → Approved, charge 230"$/,

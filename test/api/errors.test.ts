@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccessHook } from '../../src/api/access.ts';
@@ -90,6 +91,23 @@ describe('every error has the same shape', () => {
     });
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(named) });
+  });
+
+  test('a compressed body gets an error that names its encoding, whatever would read it', async () => {
+    const payload = gzipSync('{"spaceId":1,"startTime":"2026-12-10","startHour":9}');
+    const send = (url: string, headers: Record<string, string>, encoding = 'gzip') =>
+      service.app.inject({ method: 'POST', url, payload, headers: { ...headers, 'content-encoding': encoding } });
+    const json = { 'content-type': 'application/json' };
+    const details = 'Content-Encoding: gzip is not accepted. Send the body as it is.';
+    const authorization = `Bearer ${brand.key}`;
+    const refused = await send('/api/v1/bookings', { ...json, authorization });
+    expect([refused.statusCode, refused.json()]).toEqual([400, { error: 'ValidationError', details }]);
+    expect((await send('/api/v1/bookings', json)).statusCode).toBe(401);
+    const registered = await send('/connect/register', json);
+    expect([registered.statusCode, registered.json().error_description]).toEqual([415, details]);
+    expect((await send('/api/v1/bookings', { ...json, authorization }, 'identity')).json().details).toMatch(/UTF-8/);
+    const get = { authorization, 'content-encoding': 'gzip' };
+    expect((await service.call('GET', '/api/v1/bookings', { headers: get })).statusCode).toBe(200);
   });
 
   test('accepts any valid Unicode text, escaped or not, including emoji and backslashes', async () => {

@@ -205,7 +205,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       expect(ofBrand).not.toMatch(/(^|,)"?=/m);
       const none = ['--from', '2030-01-01'];
       expect((await inProcess(...args, ...none)).stdout).toBe('None.\n');
-      expect((await inProcess(...args, ...none, '--csv')).stdout).toBe(`${header}\r\n`);
+      expect((await inProcess(...args, ...none, '--csv')).stdout).toBe(`\ufeff${header}\r\n`);
     });
 
     test.each([

@@ -51,7 +51,7 @@ function inDecember(): void {
 }
 
 const HEADER =
-  'kind,at,localTime,timeZone,bookingId,communityId,communityName,spaceId,spaceName,date,startHour,endHour,charged,refunded,net,currency,eventId';
+  '\ufeffkind,at,localTime,timeZone,bookingId,communityId,communityName,spaceId,spaceName,date,startHour,endHour,charged,refunded,net,currency,eventId';
 
 describe('venue charges', () => {
   let service: RunningService;

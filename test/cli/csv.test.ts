@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvLine } from '../../src/cli/csv.ts';
+import { csvHeader, csvLine } from '../../src/cli/csv.ts';
 
 test.each([
   ['plain cells, and an absent one', ['Loft', 7, undefined, 'x'], 'Loft,7,,x'],
@@ -11,4 +11,9 @@ test.each([
   ['formulas in full-width signs', ['＝1+1', '＋1', '－1', ' ＠SUM(A1)'], `'＝1+1,'＋1,'－1,' ＠SUM(A1)`],
 ])('formats a line of CSV with %s', (_what, cells, line) => {
   expect(csvLine(cells)).toBe(`${line}\r\n`);
+});
+
+test('begins with a byte order mark, so that spreadsheets read names as UTF-8', () => {
+  expect(Buffer.from(csvHeader(['id', 'name']))).toEqual(Buffer.from('\u{feff}id,name\r\n'));
+  expect([...Buffer.from(csvHeader(['id'])).subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
 });

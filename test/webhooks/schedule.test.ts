@@ -45,6 +45,9 @@ test('Retry-After is in seconds or an HTTP date; anything else is ignored', () =
   expect(parseRetryAfter(' 0 ', now)).toBe(0);
   expect(parseRetryAfter('Sun, 01 Mar 2026 12:01:00 GMT', now)).toBe(60_000);
   expect(parseRetryAfter('Sun, 01 Mar 2026 11:00:00 GMT', now)).toBe(0);
-  for (const text of [undefined, '', 'soon', '-5', '1.5', '1e9', '99999999999999999999', '2027-01-01'])
+  // Of any length: what is more than the maximum counts as the maximum.
+  for (const digits of [11, 20, 400])
+    expect(delayBeforeNext(3, parseRetryAfter('9'.repeat(digits), now), MIDDLE)).toBe(240_000);
+  for (const text of [undefined, '', 'soon', '-5', '1.5', '1e9', '2027-01-01'])
     expect([text, parseRetryAfter(text, now)]).toEqual([text, undefined]);
 });
