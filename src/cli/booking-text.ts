@@ -1,6 +1,6 @@
 import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import { furtherDetails } from '../contract/booking.ts';
-import { hoursBetween } from '../contract/hours.ts';
+import { hoursBetween } from '../domain/hours.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { fields } from './print.ts';
 

@@ -14,10 +14,10 @@ import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingFacts } from '../domain/events.ts';
+import { hoursBetween } from '../domain/hours.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
-import { hoursBetween } from './hours.ts';
 import type { AssistantBooking, BookingDto, CreateBooking } from './schemas/booking.ts';
 
 /** The label of each detail. Exhaustive: a new detail does not compile without its line. */

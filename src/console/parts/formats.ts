@@ -26,7 +26,7 @@ export const dayAndMonth = (date: string): string => WEEKDAY.format(noon(date)).
 /** `November 2026`, given YYYY-MM */
 export const monthName = (month: string): string => MONTH.format(noon(`${month}-15`));
 
-export { clockTime as clock, hoursBetween as hours } from '../../contract/hours.ts';
+export { clockTime as clock, hoursBetween as hours } from '../../domain/hours.ts';
 
 /** `4 hours`, `1.5 hours` */
 export const duration = (length: number): string => counted(Number(length.toFixed(2)), 'hour');
