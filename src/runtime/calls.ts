@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isUnavailable, OutcomeUnknown, Unavailable } from './unavailable.ts';
 import { UnusableStore } from './unusable-store.ts';
 
@@ -98,25 +99,37 @@ export function createCaller<C extends Calls>(): Caller<C> {
   };
 }
 
-/** Serves the calls from the other end of a port. */
+/**
+ * Serves the calls from the other end of a port.
+ * @returns resolves when every call that has arrived is answered. The port may be closed then
+ */
 export function answer<C extends Calls>(
   port: Port,
   calls: { readonly [N in keyof C]: (argument: C[N]['argument'], isRepeated: boolean) => Promise<C[N]['result']> },
-): void {
+): () => Promise<void> {
   // Send before the next commit, which may wait for the disk.
   const send = inBatches<Answer>(port, process.nextTick);
   const handlers = new Map<string, (argument: unknown, isRepeated: boolean) => Promise<unknown>>(Object.entries(calls));
+  const running = new Set<Promise<void>>();
   port.on('message', (questions) => {
     if (!isBatch<Question>(questions)) return;
     for (const { id, name, argument, isRepeated = false } of questions) {
       const handler = handlers.get(name);
       if (handler === undefined) throw new Error(`Another thread called ${name}, which is unknown`);
-      handler(argument, isRepeated).then(
-        (result) => send({ id, result }),
-        (error: unknown) => send({ id, failed: plainErrorOf(error) }),
-      );
+      const answered = handler(argument, isRepeated)
+        .then(
+          (result) => send({ id, result }),
+          (error: unknown) => send({ id, failed: plainErrorOf(error) }),
+        )
+        .finally(() => running.delete(answered));
+      running.add(answered);
     }
   });
+  return async () => {
+    while (running.size > 0) await Promise.all(running);
+    // The last answers are sent in this turn. A closed port would drop them.
+    await nextTurn();
+  };
 }
 
 /** Calls share their port with plain messages. */

@@ -17,11 +17,12 @@ const described = new Map<string, PlainCollection>();
 parent.on('message', async (message: unknown) => {
   if (isDescribed(message)) for (const collection of message.collections) described.set(collection.name, collection);
   if (message !== 'stop') return;
+  await answered();
   await Promise.all([logWriter?.close(), documentWriter?.close()]);
   parent.close();
 });
 
-answer<WriterCalls>(parent, {
+const answered = answer<WriterCalls>(parent, {
   async append(append) {
     const outcome = await required(logWriter).append(append);
     faultPoint('writer: committed, not answered');

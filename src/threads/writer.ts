@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { DocumentsElsewhere } from '../document-store/sqlite/document-store.ts';
 import type { PlainCollection } from '../document-store/sqlite/documents.ts';
@@ -13,7 +14,7 @@ export type Writer = AppendsElsewhere &
     start(): void;
     /** The current thread. */
     running: SupervisedThread['running'];
-    /** Commits what is waiting, and ends the thread. */
+    /** Commits and answers what is waiting, and ends the thread. */
     stop(): Promise<void>;
   };
 
@@ -67,6 +68,8 @@ export function createWriter(data: WriterData, logger: Pick<BaseLogger, 'error' 
     },
     running: () => thread?.running(),
     async stop() {
+      // The calls of this turn are sent at its end.
+      await nextTurn();
       await thread?.stop();
       close(new Error('The store is closed'));
     },

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import type { Collection, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
@@ -152,6 +153,27 @@ test('a write from a thread that does not know a newer release’s column still 
 });
 
 type Ticket = { readonly row: number; readonly seat: number };
+
+test.each([
+  ['in the same turn of the event loop', 0],
+  ['a turn earlier', 1],
+])('a writer that stops has answered the calls that were made %s', async (_, turns) => {
+  const threaded = await startThreaded();
+  const [log, store] = [await threaded.openLog(), await threaded.openDocuments()];
+  try {
+    await log.append('stream-1', [{ type: 'Happened', data: {}, metadata: {} }], { expectedRevision: 'none' });
+    const records = await store.open(counters);
+    const append = log.append('stream-2', [{ type: 'Happened', data: {}, metadata: {} }], { expectedRevision: 'none' });
+    const insert = records.insert('a', { n: 1 });
+    for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+    const [, appended, inserted] = await Promise.allSettled([threaded.writer.stop(), append, insert]);
+    expect(appended).toMatchObject({ value: { revision: 0 } });
+    expect(inserted).toMatchObject({ value: true });
+  } finally {
+    await Promise.all([log.close(), store.close()]);
+    await threaded.remove();
+  }
+});
 
 test('this thread is fed its own events in log order, and those of another process from the file', async () => {
   const threaded = await startThreaded();
