@@ -122,8 +122,10 @@ export async function transaction<Result>(
  * after opening a durable file, before anything is read.
  */
 export async function makeDurable(database: DatabaseSync): Promise<void> {
-  const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
-  await transaction(database, 'durable', () => database.exec(`PRAGMA user_version = ${Number(user_version)}`));
+  const read = database.prepare('PRAGMA user_version');
+  await transaction(database, 'durable', () =>
+    database.exec(`PRAGMA user_version = ${Number(read.get()?.user_version)}`),
+  );
 }
 
 /** Compacts a database and returns its free space to the disk. Locks the file while SQLite copies it. */

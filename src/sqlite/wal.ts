@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
 /** A WAL with this much to checkpoint is checkpointed. */
 const CHECKPOINT_BYTES = 16 * 2 ** 20;
@@ -34,8 +35,9 @@ export function checkpointWal(database: DatabaseSync): void {
   try {
     database.exec(`PRAGMA busy_timeout = ${isTruncated ? READERS_WITHIN_MS : 0}`);
     database.exec(`PRAGMA wal_checkpoint(${isTruncated ? 'TRUNCATE' : 'PASSIVE'})`);
+    database.exec('BEGIN IMMEDIATE');
     const { user_version } = database.prepare('PRAGMA user_version').get() ?? {};
-    database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${Number(user_version)}; COMMIT`);
+    database.exec(`PRAGMA user_version = ${Number(user_version)}; COMMIT`);
   } catch {
     // Another connection is checkpointing or writing, or the disk is full: the next look tries again.
     if (database.isTransaction) database.exec('ROLLBACK');
@@ -44,9 +46,12 @@ export function checkpointWal(database: DatabaseSync): void {
   }
 }
 
-/** Checkpoints the WAL of a file that another thread has open. */
+/** Checkpoints the WAL of a file that another thread has open. @throws if the file has been removed since */
 export function checkpointFile(path: string): void {
-  const database = new DatabaseSync(path);
+  // By default, SQLite would create the file again.
+  const existing = pathToFileURL(path);
+  existing.search = '?mode=rw';
+  const database = new DatabaseSync(existing);
   try {
     database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0');
     checkpointWal(database);
