@@ -8,6 +8,8 @@ import {
 } from '@modelcontextprotocol/server';
 import type { VerifiedToken } from '../auth/access-tokens.ts';
 import type { AccountKind } from '../domain/account.ts';
+import { isObject } from '../domain/is-object.ts';
+import { adaptRequest, withServedVersions } from './adapt-request.ts';
 import { type Answered, answerBatch, batchIn } from './batch.ts';
 import { wrongParams } from './request-params.ts';
 import type { ToolCall, ToolDeps } from './tool.ts';
@@ -61,22 +63,26 @@ export function createHandler(deps: {
     return server;
   });
 
-  /** @param message a parsed message; undefined if the body is not JSON: the SDK then reads and refuses it itself */
+  /** @param parsed a parsed message; undefined if the body is not JSON: the SDK then reads and refuses it itself */
   async function answerInTurn(
-    request: Request,
-    message: unknown,
+    sent: Request,
+    parsed: unknown,
     { token, takeTurn, ...caller }: McpCaller,
   ): Promise<Answered | undefined> {
     const turn = await takeTurn();
     if (turn === undefined) return undefined;
     const { end, answerBy } = turn;
+    const adapted = adaptRequest(sent, parsed);
+    if (adapted instanceof Response) return { response: adapted, end };
+    const { request, message } = adapted;
     const wrong = await wrongParams(request, message);
     if (wrong !== undefined) return { response: wrong, end };
     const { clientId, scopes, expiresAt } = token;
     const authInfo: AuthInfo = { token: '', clientId, scopes: [...scopes], expiresAt: Math.floor(expiresAt / 1000) };
     calls.set(authInfo, { ...caller, caller: token.caller, answerBy });
-    const parsed = { authInfo, ...(message !== undefined && { parsedBody: message }) };
-    return { response: await handler.fetch(request, parsed), end };
+    const options = { authInfo, ...(message !== undefined && { parsedBody: message }) };
+    const response = await handler.fetch(request, options);
+    return { response: isDiscover(message) ? await withServedVersions(response) : response, end };
   }
 
   return {
@@ -100,6 +106,8 @@ export function createHandler(deps: {
     close: () => handler.close(),
   };
 }
+
+const isDiscover = (message: unknown): boolean => isObject(message) && message.method === 'server/discover';
 
 /** The parsed body of a request, for us and the SDK. Undefined if it is not JSON. */
 async function bodyOf(request: Request): Promise<unknown> {

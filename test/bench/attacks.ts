@@ -50,7 +50,7 @@ const ATTACKS = {
   /** Searches a year of all spaces. */
   async searches(attack: Attack, answers: Answers) {
     const token = await tokenOf(attack);
-    const search = { startDate: dateIn(1), endDate: dateIn(364), limit: 300 };
+    const search = { startDate: dateIn(1), endDate: dateIn(364), limit: 60 };
     await repeat(64, () => tool(attack, answers, token, 'find_open_days', search));
   },
 

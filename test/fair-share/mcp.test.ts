@@ -40,7 +40,7 @@ afterAll(() => service.stop());
 const search = (client: Client) =>
   client.callTool({
     name: 'find_open_days',
-    arguments: { startDate: '2026-12-02', endDate: '2027-11-30', limit: 300 },
+    arguments: { startDate: '2026-12-02', endDate: '2027-11-30', limit: 60 },
   });
 
 /** Makes searches of the first brand wait. */

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NAME } from '../../src/domain/limits.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
@@ -394,4 +394,101 @@ test('refuses HTTP methods that the protocol does not define, even with a valid 
   const status = async (method: string) => (await fetch(`${url}/mcp`, { method, headers: { authorization } })).status;
   expect(await status('PUT')).toBe(404);
   expect(await status('GET')).toBe(405);
+});
+
+describe('what clients of other makers send', () => {
+  const EARLIER = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
+  const SERVED = ['2026-07-28', ...EARLIER];
+  const envelope = (version: string) => ({
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  });
+  /** The answer to a message, whether it comes as JSON or as an event stream. */
+  async function answerTo(message: object | string, headers: Record<string, string> = {}) {
+    const authorization = `Bearer ${await mcpToken()}`;
+    const response = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json', accept: '*/*', ...headers },
+      body: typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    });
+    const text = await response.text();
+    const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
+    return { status: response.status, body: JSON.parse(data) };
+  }
+  const list = { method: 'tools/list' };
+  const listed = { result: { tools: expect.any(Array) } };
+
+  test.each([{ params: null }, { params: { cursor: null } }, { params: { cursor: '' } }, { params: { _meta: null } }])(
+    'null and empty members are absent: %j',
+    async (members) => {
+      expect(await answerTo({ ...list, ...members })).toMatchObject({ status: 200, body: listed });
+    },
+  );
+
+  test('null for the arguments of a tool means none', async () => {
+    const call = { method: 'tools/call', params: { name: 'find_spaces', arguments: null, _meta: null } };
+    expect(await answerTo(call)).toMatchObject({
+      status: 200,
+      body: { result: { structuredContent: { spaces: [{}] } } },
+    });
+  });
+
+  test('an unknown cursor of the list of tools is invalid', async () => {
+    expect(await answerTo({ ...list, params: { cursor: 'x' } })).toMatchObject({
+      body: { id: 1, error: { code: -32602 } },
+    });
+  });
+
+  test.each(['*/*', 'application/*, text/*', 'Application/JSON;q=0.9, text/event-stream; charset=utf-8'])(
+    'Accept is parsed: %s',
+    async (accept) => {
+      expect(await answerTo(list, { accept })).toMatchObject({ status: 200, body: listed });
+    },
+  );
+
+  test.each(['application/json', 'text/event-stream, application/json;q=0', 'text/html'])(
+    'a client that cannot read both forms is refused: %s',
+    async (accept) => {
+      expect((await answerTo(list, { accept })).status).toBe(406);
+    },
+  );
+
+  test('a request may name any revision that is served, and both places that list them name all', async () => {
+    for (const version of EARLIER) {
+      const asked = { ...list, params: { _meta: envelope(version) } };
+      expect(await answerTo(asked, { 'mcp-protocol-version': version }), version).toMatchObject({
+        status: 200,
+        body: listed,
+      });
+    }
+    for (const version of SERVED) {
+      const discover = { method: 'server/discover', params: { _meta: envelope(version) } };
+      const headers = { 'mcp-protocol-version': version, 'mcp-method': 'server/discover' };
+      expect((await answerTo(discover, headers)).body, version).toMatchObject({
+        result: { supportedVersions: SERVED },
+      });
+    }
+    const unknown = { ...list, params: { _meta: envelope('2031-01-01') } };
+    expect(await answerTo(unknown, { 'mcp-protocol-version': '2031-01-01' })).toMatchObject({
+      status: 400,
+      body: { error: { code: -32022, data: { supported: SERVED, requested: '2031-01-01' } } },
+    });
+  });
+
+  test('initialize negotiates, whatever the header says', async () => {
+    const hello = { method: 'initialize', params: HELLO };
+    for (const version of ['2026-07-28', '2031-01-01'])
+      expect(await answerTo(hello, { 'mcp-protocol-version': version })).toMatchObject({
+        body: { result: { protocolVersion: HELLO.protocolVersion } },
+      });
+  });
+
+  test('an id that JSON cannot keep is not echoed changed', async () => {
+    const large = '{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}';
+    expect(await answerTo(large)).toMatchObject({
+      status: 400,
+      body: { id: null, error: { code: -32600, message: expect.stringContaining('2^53') } },
+    });
+  });
 });
