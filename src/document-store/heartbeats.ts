@@ -145,7 +145,8 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
     const found = new Map<string, Seen<S>>();
     for await (const { key, version, document } of heartbeats.find(everyDocument())) {
       const before = seen.get(key);
-      const since = before?.version === version ? before.since : now;
+      // Only now: the store may have answered late, with a beat that came after the question.
+      const since = before?.version === version ? before.since : performance.now();
       const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
       if (isGone) await heartbeats.delete(key, version);
       else found.set(key, { key, version, since, status: document.status });
@@ -163,7 +164,7 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
   }
 
   /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
-  const silence = ({ since }: Seen<S>): number => readAt - since;
+  const silence = ({ since }: Seen<S>): number => Math.max(0, readAt - since);
 
   return {
     read,

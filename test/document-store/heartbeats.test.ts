@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
@@ -62,6 +64,35 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     expect(a.isAlone()).toBe(false);
     await eventually(async () => expect(await said(a)).toEqual(['a']));
     expect(a.isAlone()).toBe(true);
+  });
+
+  test('a read that the store answers late does not count as silence of another process', async () => {
+    const real = await database.open();
+    let gate: PromiseWithResolvers<void> | undefined;
+    const slow: DocumentStore = {
+      ...real,
+      async open(collection) {
+        const opened = await real.open(collection);
+        return {
+          ...opened,
+          async *find(query) {
+            await gate?.promise;
+            yield* opened.find(query);
+          },
+        };
+      },
+    };
+    const a = await startHeartbeats<Status>({ documents: slow, status: { says: 'a' }, silenceMs: 60_000 });
+    hearts.push(a);
+    gate = Promise.withResolvers();
+    const reading = a.living();
+    await delay(300);
+    const startedAt = performance.now();
+    await (await documents()).insert('late', { pidNamespace: 'another machine', pid: 1, status: { says: 'late' } });
+    gate.resolve();
+    await reading;
+    await a.living();
+    expect(await a.silentFor('late')).toBeLessThanOrEqual(performance.now() - startedAt);
   });
 
   test('a process learns how long others may have considered it dead', async () => {
