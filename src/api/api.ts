@@ -4,6 +4,7 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
+import { registerCompression } from '../runtime/compression.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
@@ -74,6 +75,8 @@ export const api =
           route.onRequest = enforce(route.config.access);
           if (answersWithList(route)) route.preHandler = takeTurn;
         });
+        // After the hook above, which replaces the `onRequest` of each route.
+        await registerCompression(routes);
         await routes.register(spaceRoutes(deps));
         await routes.register(bookingRoutes(deps));
         await routes.register(reviewRoutes(deps));

@@ -36,6 +36,7 @@ export const bookingRoutes =
   async (app) => {
     const { commands, queries, release } = deps;
     const textsOf = createBookingTexts();
+    const bookingTagOf = entityTagsOf(release, BookingDto);
     const historyTagOf = entityTagsOf(release, History);
 
     app.get(
@@ -79,6 +80,18 @@ export const bookingRoutes =
         const booking = await commands.bookings.request(command, context);
         if (isRefusal(booking)) return sendRefusal(reply, booking);
         return reply.code(201).send(toBookingDto(booking));
+      },
+    );
+
+    app.get(
+      '/bookings/:id',
+      taggedRoute('ReadBookings', 'getBooking', { params: BookingParams }, BookingDto, 400, 404),
+      async (request, reply) => {
+        const { id } = request.params;
+        const found = await queries.bookings.get(request.caller.account, id);
+        if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
+        const booking = toBookingDto(found);
+        return sendTagged(request, reply, bookingTagOf(request, digestOf(booking)), booking);
       },
     );
 

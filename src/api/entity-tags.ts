@@ -41,7 +41,10 @@ export function clientHas({ headers }: FastifyRequest, entityTag: string): boole
 
 /** Lets the client's own cache store an answer, which it must revalidate before each use. */
 export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
-  reply.header('etag', entityTag).header('cache-control', 'private, no-cache').header('vary', 'Authorization, Origin');
+  reply
+    .header('etag', entityTag)
+    .header('cache-control', 'private, no-cache')
+    .header('vary', 'Authorization, Origin, Accept-Encoding');
 
 /** The answer to a client that has the current one. */
 export const sendNotModified = (reply: FastifyReply, entityTag: string): FastifyReply =>

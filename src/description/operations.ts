@@ -44,7 +44,7 @@ export const OPERATIONS = {
     description:
       'A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date, start hour and id.',
     success: 'The bookings that match; an empty array if none does.',
-    failures: { 400: 'A date or the status is malformed.' },
+    failures: { 400: 'A date or the status is malformed, or `startDate` is after `endDate`.' },
   },
   createBooking: {
     tag: 'Bookings',
@@ -57,6 +57,14 @@ export const OPERATIONS = {
       404: 'There is no such space.',
       422: 'The hour is not open (`SlotUnavailable`: choose another), or the request breaks a rule (`BookingNotAllowed`: another hour does not help).',
     },
+  },
+  getBooking: {
+    tag: 'Bookings',
+    summary: 'Get a booking',
+    description:
+      'A booking as it is now, for example one that a webhook delivery named. A Community sees the bookings of its spaces, a Brand its own.',
+    success: 'The booking.',
+    failures: { 400: 'The id is not a number.', 404: 'There is no such booking, or you may not see it.' },
   },
   getBookingHistory: {
     tag: 'Bookings',

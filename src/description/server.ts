@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
-import { registerCompression } from '../html/compression.ts';
 import { sendPage } from '../html/layout.ts';
+import { registerCompression } from '../runtime/compression.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { type DescribedRoute, describeApi } from './openapi.ts';
 import type { Settings } from './settings.ts';

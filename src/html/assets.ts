@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { registerCompression } from '../runtime/compression.ts';
 import { memoized } from '../runtime/memoized.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
-import { registerCompression } from './compression.ts';
 
 const FOLDER = new URL('./assets/', import.meta.url);
 const YEAR_MS = 365 * 24 * 3_600_000;

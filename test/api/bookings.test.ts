@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -219,6 +220,36 @@ describe('GET /bookings', () => {
   test('an invalid status gets a list of the valid ones', async () => {
     const { details } = (await service.get('/bookings?status=pending', { key: brand.key })).json();
     expect(details).toBe('status must be one of Pending, Approved, Cancelled, Completed.');
+  });
+});
+
+describe('GET /bookings/{id}', () => {
+  test('is the booking as the list has it, for its two parties only', async () => {
+    const host = await service.community('UTC', 'Hosts');
+    const room = await service.space(host);
+    const [own, other] = [await service.brand('Own'), await service.brand('Other')];
+    const { id } = (await book({ spaceId: room, startTime: '2026-12-21', startHour: 10 }, own.key)).json();
+    accepted(await service.core.commands.bookings.approve({ bookingId: id, communityId: host.id }, CONTEXT));
+    const [listed] = (await service.get('/bookings', { key: own.key })).json();
+    const found = await Promise.all([own.key, host.key].map((key) => service.get(`/bookings/${id}`, { key })));
+    for (const one of found) expect([one.statusCode, one.json()]).toEqual([200, listed]);
+    expect(listed).toMatchObject({ id, status: 'Approved' });
+
+    const [first] = found;
+    const headers = { 'if-none-match': String(first?.headers.etag) };
+    expect((await service.get(`/bookings/${id}`, { key: own.key, headers })).statusCode).toBe(304);
+    for (const [path, key] of [
+      [`/bookings/${id}`, other.key],
+      [`/bookings/${id}`, (await service.community('UTC', 'Others')).key],
+      ['/bookings/4711', own.key],
+    ] as const) {
+      const hidden = await service.get(path, { key });
+      const details = `There is no booking ${path.split('/').at(-1)}.`;
+      expect([hidden.statusCode, hidden.json()]).toEqual([404, { error: 'ResourceNotFound', details }]);
+    }
+    const blind = await service.key(own.account, ALL_PERMISSIONS - Permission.ReadBookings);
+    expect((await service.get(`/bookings/${id}`, { key: blind })).json().error).toBe('InsufficientPermissions');
+    expect((await service.get('/bookings/x', { key: own.key })).statusCode).toBe(400);
   });
 });
 

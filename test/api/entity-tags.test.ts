@@ -63,7 +63,7 @@ describe('a conditional request with the current entity tag', () => {
       status: 200,
       etag: expect.stringMatching(/^W\/"[\w.-]+"$/),
       cacheControl: 'private, no-cache',
-      vary: 'Authorization, Origin',
+      vary: 'Authorization, Origin, Accept-Encoding',
     });
     const { etag, cacheControl, vary } = first;
     const unchanged = { status: 304, body: '', etag, cacheControl, vary };

@@ -98,6 +98,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/bookings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a booking
+         * @description A booking as it is now, for example one that a webhook delivery named. A Community sees the bookings of its spaces, a Brand its own.
+         *
+         *     Needs the permission `ReadBookings` (2), which the scope `service.api.read` grants.
+         */
+        get: operations["getBooking"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/bookings/{id}/history": {
         parameters: {
             query?: never;
@@ -1032,7 +1054,7 @@ export interface operations {
                     "application/json": components["schemas"]["BookingDto"][];
                 };
             };
-            /** @description A date or the status is malformed. */
+            /** @description A date or the status is malformed, or `startDate` is after `endDate`. */
             400: {
                 headers: {
                     /** @description Identifies the request in the log of the service, and in the record of what it changed. */
@@ -1164,6 +1186,113 @@ export interface operations {
             };
             /** @description The hour is not open (`SlotUnavailable`: choose another), or the request breaks a rule (`BookingNotAllowed`: another hour does not help). */
             422: {
+                headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InternalError`: an unexpected error, or a store that cannot be reached; trying again with exponential backoff is safe. */
+            500: {
+                headers: {
+                    /** @description Seconds to wait before trying again; present if the cause is known to pass. */
+                    "Retry-After"?: number;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getBooking: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Booking identifier.
+                 * @example 2
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The booking. */
+            200: {
+                headers: {
+                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
+                    ETag?: string;
+                    /** @description private, no-cache: keep it, and ask each time whether it is current. */
+                    "Cache-Control"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BookingDto"];
+                };
+            };
+            /** @description What you have is current. */
+            304: {
+                headers: {
+                    /** @description Send it as If-None-Match to be answered 304 while nothing has changed. */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The id is not a number. */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InvalidApiKey`: the key or token is missing, malformed, expired, revoked or for another resource. */
+            401: {
+                headers: {
+                    /** @description The challenge (RFC 9728): where the metadata of this resource is, and with it the authorization server. */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
+            403: {
+                headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such booking, or you may not see it. */
+            404: {
                 headers: {
                     /** @description Identifies the request in the log of the service, and in the record of what it changed. */
                     "X-Request-Id"?: string;

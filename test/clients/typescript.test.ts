@@ -52,6 +52,8 @@ test('the generated client books, and reads a refusal', async () => {
 
   const taken = await client.POST('/bookings', { body });
   expect([taken.response.status, taken.error?.error, taken.data]).toEqual([422, 'SlotUnavailable', undefined]);
+  const fetched = await client.GET('/bookings/{id}', { params: { path: { id: booked.data?.id ?? 0 } } });
+  expect(fetched.data).toEqual(booked.data);
   const missing = await client.GET('/bookings/{id}/history', { params: { path: { id: 4_711 } } });
   expect([missing.response.status, missing.error]).toEqual([
     404,

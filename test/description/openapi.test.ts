@@ -85,6 +85,7 @@ test('covers every operation with its name and the permission it needs', () => {
     getAvailability: ['GET /spaces/{spaceId}/availability', 'ReadAvailability'],
     listBookings: ['GET /bookings', 'ReadBookings'],
     createBooking: ['POST /bookings', 'WriteBookings'],
+    getBooking: ['GET /bookings/{id}', 'ReadBookings'],
     getBookingHistory: ['GET /bookings/{id}/history', 'ReadBookings'],
     listReviews: ['GET /communities/{communityId}/reviews', 'ReadReviews'],
     listWebhooks: ['GET /webhooks', 'Webhooks'],
@@ -357,7 +358,7 @@ test.each([
 });
 
 test('operations with entity tags accept conditional requests', () => {
-  for (const id of ['listSpaces', 'getSpace', 'getAvailability', 'getBookingHistory', 'listReviews']) {
+  for (const id of ['listSpaces', 'getSpace', 'getAvailability', 'getBooking', 'getBookingHistory', 'listReviews']) {
     const operation = operations.find(({ operationId }) => operationId === id);
     expect(operation?.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'If-None-Match' }));
     expect(Object.keys(operation?.responses['200']?.headers ?? {})).toEqual(['ETag', 'Cache-Control', 'X-Request-Id']);

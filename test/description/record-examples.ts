@@ -33,6 +33,7 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   getAvailability: ['GET', '/spaces/{spaceId}/availability?date={date}'],
   listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
   createBooking: ['POST', '/bookings'],
+  getBooking: ['GET', '/bookings/{id}'],
   getBookingHistory: ['GET', '/bookings/{id}/history?asOf={asOf}'],
   listReviews: ['GET', '/communities/{communityId}/reviews'],
   listWebhooks: ['GET', '/webhooks'],
@@ -183,6 +184,13 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   await record('listBookings', 400, 'status', 'No such status', { key, parameters: { status: 'Open' } });
   await record('listBookings', 400, 'date', 'Not a date', { key, parameters: { startDate: '10.12.2026' } });
 
+  const backwards = { startDate: '2026-12-31', endDate: DATE };
+  await record('listBookings', 400, 'range', 'The dates are in the wrong order', { key, parameters: backwards });
+
+  await record('getBooking', 200, 'cancelled', 'A booking that was cancelled', { key, parameters: { id: cancelled } });
+  await record('getBooking', 404, 'hidden', 'The booking of another brand', { key, parameters: { id: taken } });
+  await record('getBooking', 400, 'id', 'The id is not a number', { key, parameters: { id: 'x' } });
+
   const story = 'Requested, approved by the community, and cancelled by the brand';
   await record('getBookingHistory', 200, 'cancelled', story, { key, parameters: { id: cancelled } });
   const earlier = { id: cancelled, asOf: '2026-11-01T00:00:00.000Z' };
@@ -219,6 +227,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     ...{ listSpaces: {}, getSpace: { parameters: { spaceId: hall } } },
     ...{ getAvailability: { parameters: { ...there, date: '2026-12-20' } }, listBookings: {} },
     createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
+    getBooking: { parameters: { id: cancelled } },
     ...{ getBookingHistory: { parameters: { id: cancelled } }, listReviews: { parameters: where }, listWebhooks: {} },
     ...{ createWebhook: { body: endpoint }, deleteWebhook: { parameters: { id: 'wh_none' } } },
   };
@@ -253,6 +262,7 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
   getAvailability: 'ReadAvailability',
   listBookings: 'ReadBookings',
   createBooking: 'WriteBookings',
+  getBooking: 'ReadBookings',
   getBookingHistory: 'ReadBookings',
   listReviews: 'ReadReviews',
   listWebhooks: 'Webhooks',
@@ -262,12 +272,18 @@ const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = 
 
 /** Makes all calls from routes throw. @returns a function that restores them */
 function breakAll({ core: { queries, commands } }: RunningService, error: Error): () => void {
-  const fail = () => Promise.reject(error);
+  const fail = () => {
+    const failing = Promise.reject(error);
+    // A list is iterated, and the promise itself is left alone.
+    failing.catch(() => {});
+    return Object.assign(failing, { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
+  };
   const broken: readonly (readonly [object, string])[] = [
     [queries.spaces, 'listNamed'],
     [queries.spaces, 'getNamed'],
     [queries, 'availability'],
     [queries.bookings, 'pages'],
+    [queries.bookings, 'get'],
     [queries.bookingHistory, 'ofBooking'],
     [queries.reviews, 'list'],
     [queries.webhooks, 'listOwned'],
