@@ -11,22 +11,24 @@ type Request = {
  */
 export class Browser {
   readonly #origin: string;
-  readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
+  /** By name and path. */
+  readonly #cookies = new Map<string, { readonly name: string; readonly value: string; readonly path: string }>();
 
   constructor(origin: string) {
     this.#origin = origin;
   }
 
-  cookieNames(): string[] {
-    return [...this.#cookies.keys()];
+  cookie(name: string): string | undefined {
+    return [...this.#cookies.values()].findLast((cookie) => cookie.name === name)?.value;
   }
 
-  cookie(name: string): string | undefined {
-    return this.#cookies.get(name)?.value;
+  /** The names of the cookies that begin with `prefix`. */
+  cookieNames(prefix = ''): readonly string[] {
+    return [...this.#cookies.values()].map(({ name }) => name).filter((name) => name.startsWith(prefix));
   }
 
   setCookie(name: string, value: string): void {
-    this.#cookies.set(name, { value, path: '/' });
+    this.#cookies.set(`${name} /`, { name, value, path: '/' });
   }
 
   /** Opens a page, following redirects. */
@@ -57,9 +59,9 @@ export class Browser {
   }
 
   async #fetch(url: URL, request: Request): Promise<Page> {
-    const cookie = [...this.#cookies]
-      .filter(([, { path }]) => url.pathname.startsWith(path))
-      .map(([name, { value }]) => `${name}=${value}`)
+    const cookie = [...this.#cookies.values()]
+      .filter(({ path }) => url.pathname.startsWith(path))
+      .map(({ name, value }) => `${name}=${value}`)
       .join('; ');
     const answer = await fetch(url, {
       ...request,
@@ -86,8 +88,8 @@ export class Browser {
     const at = pair.indexOf('=');
     const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
     const path = attributes.find((one) => one.toLowerCase().startsWith('path='))?.slice(5) ?? '/';
-    if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(line)) this.#cookies.delete(name);
-    else this.#cookies.set(name, { value, path });
+    if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(line)) this.#cookies.delete(`${name} ${path}`);
+    else this.#cookies.set(`${name} ${path}`, { name, value, path });
   }
 }
 

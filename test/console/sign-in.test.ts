@@ -57,6 +57,25 @@ test('the cookie cannot be read by scripts or sent by other sites', async () => 
   expect(cookie).toMatch(/SameSite=Lax/);
 });
 
+test('each of two tabs signs in and returns to the page that it wanted', async () => {
+  const browser = new Browser(running.url);
+  const spaces = await browser.open('/console/spaces');
+  const reviews = await browser.open('/console/reviews');
+  expect((await browser.send(spaces, /sign-in$/, community().user)).title).toContain('Spaces');
+  expect((await browser.send(reviews, /sign-in$/, community().user)).title).toContain('Reviews');
+  expect(browser.cookieNames('console_sign_in')).toEqual([]);
+});
+
+test('a sign-in that fails leads back to its page; the oldest one ends when there are many', async () => {
+  const browser = new Browser(running.url);
+  const first = await browser.open('/console/spaces?x=1');
+  for (let tab = 0; tab < 20; tab += 1) await browser.request('/console/sign-in');
+  expect(browser.cookieNames('console_sign_in')).toHaveLength(20);
+  const answer = await browser.send(first, /sign-in$/, community().user);
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain('href="/console/spaces?x=1"');
+});
+
 test('a callback with a state that was not issued to this browser does not sign anyone in', async () => {
   const browser = new Browser(running.url);
   await browser.request('/console/sign-in');
@@ -76,6 +95,12 @@ async function answerFor(browser: Browser, ask: Readonly<Record<string, string>>
   return new URL(answer.headers.get('location') ?? '');
 }
 
+/** The cookie of the sign-in that this browser has begun. */
+function pendingOf(browser: Browser): readonly [name: string, value: string] {
+  const [name = ''] = browser.cookieNames('console_sign_in');
+  return [name, browser.cookie(name) ?? ''];
+}
+
 const changed = (url: URL, name: string, value: string): string => {
   const other = new URL(url);
   other.searchParams.set(name, value);
@@ -85,7 +110,7 @@ const changed = (url: URL, name: string, value: string): string => {
 test('a callback works once: repeated in this browser or another, it does not sign anyone in', async () => {
   const browser = new Browser(running.url);
   const answer = await answerFor(browser);
-  const pending = browser.cookie('console_sign_in') ?? '';
+  const pending = pendingOf(browser);
   expect((await browser.request(answer.href)).status).toBe(303);
   expect(browser.cookie('console')).toBeDefined();
   expect(await browser.request(answer.href)).toMatchObject({
@@ -94,7 +119,7 @@ test('a callback works once: repeated in this browser or another, it does not si
   });
 
   const thief = new Browser(running.url);
-  thief.setCookie('console_sign_in', pending);
+  thief.setCookie(...pending);
   const replayed = await thief.request(answer.href);
   expect(replayed).toMatchObject({ status: 400, text: expect.stringContaining('could not be verified') });
   expect(thief.cookie('console')).toBeUndefined();
@@ -104,12 +129,12 @@ test('a code issued to another browser does not sign anyone in, with either brow
   const [victim, thief] = [new Browser(running.url), new Browser(running.url)];
   const stolen = await answerFor(victim);
   const own = await answerFor(thief);
-  const pending = thief.cookie('console_sign_in') ?? '';
+  const pending = pendingOf(thief);
   for (const [href, why] of [
     [stolen.href, 'not started in this browser'],
     [changed(own, 'code', stolen.searchParams.get('code') ?? ''), 'could not be verified'],
   ] as const) {
-    thief.setCookie('console_sign_in', pending);
+    thief.setCookie(...pending);
     expect(await thief.request(href)).toMatchObject({ status: 400, text: expect.stringContaining(why) });
     expect(thief.cookie('console')).toBeUndefined();
   }

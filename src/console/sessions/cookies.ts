@@ -28,6 +28,12 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
 
   const get = (request: FastifyRequest, name: string): string | undefined => request.cookies[nameOf(name)];
 
+  /** The names of the cookies that begin with `prefix`, in the order in which the browser sends them: the oldest first. */
+  const names = (request: FastifyRequest, prefix: string): readonly string[] =>
+    Object.keys(request.cookies)
+      .filter((name) => name.startsWith(nameOf(prefix)))
+      .map((name) => name.slice(nameOf('').length));
+
   const setSealed = (reply: FastifyReply, name: string, value: unknown, maxAge: number) =>
     set(reply, name, seal(secretKey, purposes.consoleCookie(name), JSON.stringify(value)), maxAge);
 
@@ -48,6 +54,7 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
   return {
     set,
     get,
+    names,
     /** The value of a cookie in a `Cookie` header. */
     inHeader: (header: string, name: string): string | undefined => fastifyCookie.parse(header)[nameOf(name)],
     clear,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { CustomFetch } from 'openid-client';
 import type { Users } from '../../auth/users.ts';
@@ -14,11 +15,19 @@ export type SignIn = SessionDeps & { readonly users: Pick<Users, 'get'> };
 export const SIGNED_OUT_PATH = '/console/signed-out';
 
 export const SESSION_COOKIE = 'console';
-const STATE_COOKIE = 'console_sign_in';
-const STATE_SECONDS = 600;
 
-/** A sign-in in progress, kept in a sealed cookie between the redirect and the callback. */
-type PendingSignIn = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly to: string };
+/**
+ * A sign-in in progress. Each tab has its own: a cookie, named after its id, that keeps its PKCE verifier between the redirect and the
+ * callback. The `state` is the id and the page to return to, so that no tab is told the page of another, or loses its own.
+ */
+const PENDING = 'console_sign_in_';
+const PENDING_SECONDS = 600;
+/** Further ones end the oldest, because servers refuse requests with too many cookies. */
+const MAX_PENDING = 20;
+const ID_BYTES = 16;
+const STATE = /^([\w-]{22})(\/.*)$/;
+
+type PendingSignIn = { readonly id: string; readonly state: string; readonly verifier: string };
 
 export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   const { publicUrl, cookies, sessions, users } = deps;
@@ -27,20 +36,17 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
 
   app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
     const { client, configuration } = await openIdClient();
-    const pending: PendingSignIn = {
-      state: client.randomState(),
-      nonce: client.randomNonce(),
-      verifier: client.randomPKCECodeVerifier(),
-      to: ownPath(request.query.to),
-    };
-    cookies.setSealed(reply, STATE_COOKIE, pending, STATE_SECONDS);
+    const id = randomBytes(ID_BYTES).toString('base64url');
+    const verifier = client.randomPKCECodeVerifier();
+    for (const name of cookies.names(request, PENDING).slice(0, 1 - MAX_PENDING)) cookies.clear(reply, name);
+    cookies.set(reply, `${PENDING}${id}`, verifier, PENDING_SECONDS);
     const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: callbackUrl,
       scope: 'openid',
       resource: 'api',
-      state: pending.state,
-      nonce: pending.nonce,
-      code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
+      state: `${id}${ownPath(request.query.to)}`,
+      nonce: id,
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
     return reply.redirect(url.href, 303);
@@ -49,24 +55,26 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   app.get<{ Querystring: { code?: string; state?: string; error?: string } }>(
     CONSOLE_CALLBACK_PATH,
     async (request, reply) => {
-      const pending = cookies.getSealed<PendingSignIn>(request, STATE_COOKIE);
-      cookies.clear(reply, STATE_COOKIE);
-      const { code, state, error } = request.query;
-      // Without the state check, an attacker could sign this browser in to the attacker's own account (login CSRF).
-      if (pending === undefined || state !== pending.state)
-        return refuse(reply, 'This sign-in was not started in this browser, or it took longer than ten minutes.');
-      if (error === 'access_denied') return sendPage(reply, 200, cancelledPage(pending.to));
-      if (error !== undefined || code === undefined) return refuse(reply, 'The sign-in could not be completed.');
+      const { code, state = '', error } = request.query;
+      const [, id = '', path] = STATE.exec(state) ?? [];
+      const to = ownPath(path);
+      const verifier = id === '' ? undefined : cookies.get(request, `${PENDING}${id}`);
+      // Without this check, an attacker could sign this browser in to the attacker's own account (login CSRF).
+      if (verifier === undefined)
+        return refuse(reply, to, 'This sign-in was not started in this browser, or it took longer than ten minutes.');
+      cookies.clear(reply, `${PENDING}${id}`);
+      if (error === 'access_denied') return sendPage(reply, 200, cancelledPage(to));
+      if (error !== undefined || code === undefined) return refuse(reply, to, 'The sign-in could not be completed.');
 
-      const userId = await verify(request.url, pending);
+      const userId = await verify(request.url, { id, state, verifier });
       const user = userId === undefined ? undefined : await users.get(userId);
       const account = user?.accounts[0];
-      if (user === undefined || account === undefined) return refuse(reply, 'The sign-in could not be verified.');
+      if (user === undefined || account === undefined) return refuse(reply, to, 'The sign-in could not be verified.');
 
       const previous = cookies.get(request, SESSION_COOKIE);
       if (previous !== undefined) await sessions.end(previous);
       cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account));
-      return reply.redirect(pending.to, 303);
+      return reply.redirect(to, 303);
     },
   );
 
@@ -80,11 +88,11 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   });
 
   /** Exchanges the authorization code for the id of the user; undefined if any check fails. */
-  async function verify(url: string, { state, nonce, verifier }: PendingSignIn): Promise<string | undefined> {
+  async function verify(url: string, { id, state, verifier }: PendingSignIn): Promise<string | undefined> {
     const { client, configuration } = await openIdClient();
     const callback = new URL(callbackUrl);
     callback.search = new URL(url, publicUrl).search;
-    const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
+    const checks = { expectedState: state, expectedNonce: id, pkceCodeVerifier: verifier };
     try {
       const tokens = await client.authorizationCodeGrant(configuration, callback, checks, { resource: 'api' });
       return tokens.claims()?.sub;
@@ -131,8 +139,8 @@ const cancelledPage = (to: string): string =>
     label: 'Sign in',
   });
 
-const refuse = (reply: FastifyReply, text: string) =>
-  sendPage(reply, 400, problemPage('Sign-in failed', text, { href: '/console', label: 'Sign in again' }));
+const refuse = (reply: FastifyReply, to: string, text: string) =>
+  sendPage(reply, 400, problemPage('Sign-in failed', text, { href: to, label: 'Sign in again' }));
 
 /** The console page to return to after signing in; never a URL of another site (open redirect). */
 export const ownPath = (to: string | undefined): string =>
