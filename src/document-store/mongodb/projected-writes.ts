@@ -14,14 +14,17 @@ export async function writeProjected<D extends object>(
   await bulkWrite(collection, ttl, existing, false);
 }
 
-/** An unordered bulk write may apply two writes to one key in any order, so only the last of them is sent. */
+/**
+ * An unordered bulk write may apply two writes to one key in any order, so only the last of them is sent. They are sorted by key: some
+ * servers lock each document until the end of the command, and two processes that fold the same events would wait for each other.
+ */
 function lastOfEachKey<D extends object>(writes: readonly Projected<D>[]): Projected<D>[] {
   const last = new Map<string, Projected<D>>();
   for (const write of writes) {
     const previous = last.get(write.key);
     if (previous === undefined || previous.position < write.position) last.set(write.key, write);
   }
-  return [...last.values()];
+  return [...last.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** @returns the writes that tried to insert a key that already exists */

@@ -144,6 +144,14 @@ describe('MongoDB document store on a replica set', () => {
     if ('errmsg' in refusal) await refusedOnce('find', () => documents.getMany(['a']));
   });
 
+  it('writes projected documents in the order of their keys, so that two processes do not wait for each other', async () => {
+    const documents = await open();
+    const write = (key: string) => ({ key, position: '1', document: { n: 1 } });
+    await documents.project(['b', 'c', 'a'].map(write));
+    const [sorted] = sent('update').filter(({ update }) => update === 'numbers');
+    expect(sorted?.updates.map(({ q }: Document) => q._id)).toEqual(['a', 'b', 'c']);
+  });
+
   it('determines the outcome of a write that no majority acknowledged in time', async () => {
     const documents = await open();
     let inserts = 0;

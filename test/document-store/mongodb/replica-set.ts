@@ -48,7 +48,8 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
     const isQuery = message.readInt32LE(12) === OP_QUERY;
     // A query has its flags, the name of a collection and two numbers before the document; a message has its flags and a kind.
     const at = isQuery ? message.indexOf(0, HEADER_BYTES + 4) + 1 + 8 : HEADER_BYTES + 4 + 1;
-    const command: Document = BSON.deserialize(message.subarray(at, at + message.readInt32LE(at)));
+    const end = at + message.readInt32LE(at);
+    const command: Document = { ...BSON.deserialize(message.subarray(at, end)), ...sequencesIn(message.subarray(end)) };
     const reply = isHello(command) ? hello() : await answerOf(command);
     if (reply === undefined) return undefined;
     const body = BSON.serialize(reply);
@@ -92,6 +93,21 @@ export async function startReplicaSet(answer: Answer = () => undefined): Promise
       server.close();
     },
   };
+}
+
+/** The sections of a message after the command: each names a field and holds its documents. */
+function sequencesIn(sections: Buffer): Document {
+  const fields: Document = {};
+  for (let at = 0; at < sections.length; ) {
+    const end = at + 1 + sections.readInt32LE(at + 1);
+    const nameEnd = sections.indexOf(0, at + 5);
+    const documents: Document[] = [];
+    for (let next = nameEnd + 1; next < end; next += sections.readInt32LE(next))
+      documents.push(BSON.deserialize(sections.subarray(next, next + sections.readInt32LE(next))));
+    fields[sections.toString('utf8', at + 5, nameEnd)] = documents;
+    at = end;
+  }
+  return fields;
 }
 
 const isHello = (command: Document): boolean => ['hello', 'ismaster', 'isMaster'].some((name) => name in command);
