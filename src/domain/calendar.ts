@@ -18,6 +18,10 @@ export const isTimeZone = (zone: string): boolean => {
   }
 };
 
+/** A time zone in the spelling of its database: `europe/berlin` → `Europe/Berlin`. Zones that were renamed keep the name that was asked for. */
+export const canonicalZone = (zone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;
+
 /** After the year 9999, ISO 8601 timestamps start with a sign and would sort before all others. */
 const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -138,11 +142,13 @@ export function hoursBegun(day: WallDay, now: number): number {
   return hour;
 }
 
-/** False for an hour that is skipped when the clocks change. */
+/** False for an hour that the clocks skip when they change, or a part of it: Lord Howe Island goes from 02:00 to 02:30. */
 export function hourExistsOn(day: WallDay, hour: number): boolean {
   if (hasEveryHourOnce(day)) return true;
-  const moment = Temporal.Instant.fromEpochMilliseconds(momentOn(day, hour)).toZonedDateTimeISO(day.zone);
-  return moment.hour === Math.floor(hour) && moment.toPlainDate().toString() === day.date;
+  const start = momentOn(day, hour);
+  const shown = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(day.zone);
+  const begins = shown.hour + shown.minute / 60 === hour && shown.toPlainDate().toString() === day.date;
+  return begins && momentOn(day, hour + 1) - start >= HOUR_MS;
 }
 
 const hasEveryHourOnce = ({ start, end }: WallDay): boolean => end - start === 24 * HOUR_MS;

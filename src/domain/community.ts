@@ -1,4 +1,4 @@
-import { isTimeZone } from './calendar.ts';
+import { canonicalZone, isTimeZone } from './calendar.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { CommunityAdded } from './events.ts';
 import { NAME, wrongText } from './limits.ts';
@@ -13,5 +13,5 @@ export function addCommunity(existing: Community | undefined, command: Community
   if (wrongName !== undefined) return wrongName;
   if (!isTimeZone(command.timeZone))
     return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, got "${command.timeZone}".`);
-  return [{ type: 'CommunityAdded', data: command }];
+  return [{ type: 'CommunityAdded', data: { ...command, timeZone: canonicalZone(command.timeZone) } }];
 }

@@ -82,6 +82,10 @@ test('wall-clock hours convert to moments, across clock changes', () => {
 test('a zone that changes its clock by half an hour, at midnight, or skips a whole day', () => {
   const lordHowe = wallDay(date('2026-10-04'), 'Australia/Lord_Howe');
   expect(lordHowe.end - lordHowe.start).toBe(23.5 * 3_600_000);
+  // From 02:00 to 02:30: half of the hour does not exist.
+  expect([1, 2, 3].map((hour) => hourExistsOn(lordHowe, hour))).toEqual([true, false, true]);
+  const back = wallDay(date('2027-04-04'), 'Australia/Lord_Howe');
+  expect([0, 1, 2, 3, 23].map((hour) => hourExistsOn(back, hour))).toEqual([true, true, true, true, true]);
   const beirut = wallDay(date('2026-03-29'), 'Asia/Beirut');
   expect(hourExistsOn(beirut, 0)).toBe(false);
   expect(hourExistsOn(beirut, 1)).toBe(true);

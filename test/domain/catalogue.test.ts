@@ -129,6 +129,8 @@ describe('a space', () => {
 test('a community has a name and an IANA zone, and is added once', () => {
   const harbour = { communityId: communityId(1), name: 'Harbour', timeZone: 'Europe/Berlin' };
   expect(addCommunity(undefined, harbour)).toEqual([{ type: 'CommunityAdded', data: harbour }]);
+  for (const timeZone of ['europe/berlin', 'EUROPE/BERLIN'])
+    expect(addCommunity(undefined, { ...harbour, timeZone })).toEqual([{ type: 'CommunityAdded', data: harbour }]);
   expect(addCommunity(harbour, harbour)).toMatchObject({ refused: 'ValidationError' });
   expect(addCommunity(undefined, { ...harbour, name: '' })).toMatchObject({ refused: 'ValidationError' });
   for (const timeZone of ['+02:00', 'Berlin', ''])
