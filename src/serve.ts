@@ -126,7 +126,7 @@ async function greet({ core: { config, users }, app, demo }: Service): Promise<v
     lines.push(
       '  Accounts none yet. Create the first one to sign in:',
       '',
-      ...FIRST_ACCOUNT.map((each) => `  ${each}`),
+      FIRST_ACCOUNT.map((each) => `  ${each}`).join('\n'),
     );
   console.log(`${lines.join('\n')}\n`);
 }

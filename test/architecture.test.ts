@@ -139,6 +139,14 @@ const foldersOf = (folder: string): string[] => {
   return files.length === 0 ? inside : [folder, ...inside];
 };
 
+/** The lines of a folder that the plugins of biome refuse. */
+function refusedByBiome(folder: string): readonly string[] {
+  for (const file of ['biome.json', 'imports.grit', 'spread.grit']) cpSync(join(root, file), join(overlay, file));
+  const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', folder], { cwd: overlay, encoding: 'utf8' });
+  expect(status).not.toBe(0);
+  return [...stderr.matchAll(/([\w-]+\.ts:\d+):\d+ plugin/g)].map(([, place = '']) => place).sort();
+}
+
 test('there is a forbidden import for every folder', () => {
   expect(foldersOf('src').filter((folder) => WRONG_ARROWS[folder] === undefined)).toEqual([]);
 });
@@ -216,7 +224,6 @@ test('the check refuses a forbidden import from each folder, names the rule and 
 });
 
 test('a disguised import between folders is refused where it stands', () => {
-  for (const file of ['biome.json', 'imports.grit']) cpSync(join(root, file), join(overlay, file));
   const hidden = [
     `export type Users = import('../auth/users.ts').Users;`,
     `export const load = (name: string) => import(name);`,
@@ -227,9 +234,16 @@ test('a disguised import between folders is refused where it stands', () => {
   hidden.forEach((text, index) => {
     write(`src/secrets/hidden-${index}.ts`, text);
   });
-  const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', 'src/secrets'], { cwd: overlay, encoding: 'utf8' });
-  expect(status).not.toBe(0);
-  expect([...stderr.matchAll(/(hidden-\d)\.ts:\d+:\d+ plugin/g)].map(([, file]) => file).sort()).toEqual([
-    ...['hidden-0', 'hidden-1', 'hidden-2', 'hidden-3', 'hidden-4'],
-  ]);
+  expect(refusedByBiome('src/secrets')).toEqual(hidden.map((_, index) => `hidden-${index}.ts:1`));
+});
+
+test('a call that spreads a list of any length over the stack is refused where it stands', () => {
+  const refused = [
+    'list.push(...other);',
+    'deep.list().push(1, ...other.map(String), 2);',
+    'list?.unshift(...other);',
+    'Math.max(0, ...other);',
+  ];
+  write('src/outbound/spread.ts', [...refused, 'list.push([...other]);', 'call(...other);'].join('\n'));
+  expect(refusedByBiome('src/outbound')).toEqual(refused.map((_, index) => `spread.ts:${index + 1}`));
 });

@@ -63,9 +63,11 @@ export async function checkLog(deps: {
   let next = 0;
 
   async function passCheckpoints(): Promise<void> {
+    let root: Hash | undefined;
     for (let at = checkpoints[next]; at?.size === tree.size(); at = checkpoints[next]) {
       next += 1;
-      if (at.root.equals(await tree.root())) {
+      root ??= await tree.root();
+      if (at.root.equals(root)) {
         // A change alters every later root, unless the changed log was signed too.
         confirmed += 1;
         if (refuted === undefined) confirmedUpTo = at.size;

@@ -1,4 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { maxOf } from '../domain/extremes.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { checkLog, type KeptLeaf, type LogCheck } from './check-log.ts';
 import { type Checkpoint, openSealed } from './checkpoint.ts';
@@ -41,7 +42,10 @@ export async function checkStore(deps: {
   // Read the log after the checkpoints, so that it has all events that they seal.
   const own = await checkpointsOf(records);
   const sealed = own.checkpoints.at(-1)?.size ?? 0;
-  const total = Math.max(sealed, ...deps.checkpoints.map(({ size }) => size));
+  const total = maxOf(
+    deps.checkpoints.map(({ size }) => size),
+    sealed,
+  );
   const checked = await checkLog({
     events: portableEvents(deps.events),
     checkpoints: [...deps.checkpoints, ...(deps.seals ? own.checkpoints : [])],

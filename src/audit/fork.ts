@@ -72,7 +72,7 @@ async function checkpointsOf({ sealFile, checkpointFile }: KeptElsewhere, key: V
   for (const file of [checkpointFile, sealFile]) {
     if (file === undefined) continue;
     try {
-      found.push(...(await readRetainedCheckpoints(file, key)).checkpoints);
+      for (const checkpoint of (await readRetainedCheckpoints(file, key)).checkpoints) found.push(checkpoint);
     } catch (error) {
       if (file === checkpointFile || !(error instanceof UnusableCheckpoints)) throw error;
     }

@@ -63,7 +63,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     signal?.throwIfAborted();
     last = { stream: event.stream, revision: event.revision, eventId: event.id };
     if (tree.size() % TILE_WIDTH === 0) firsts.set(tree.size() / TILE_WIDTH, last);
-    full.push(...tree.add(leafHash(portableEvent(event))));
+    for (const tile of tree.add(leafHash(portableEvent(event)))) full.push(tile);
     if (tree.size() % PROGRESS_EVERY === 0) onProgress?.({ done: tree.size() });
     if (tree.size() % TURN === 0) await nextTurn();
     if (full.length < KEEP_AT_ONCE) continue;

@@ -3,6 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
 import { type Config, secretKeyFile } from '../config.ts';
 import { openBase } from '../core.ts';
+import { minOf } from '../domain/extremes.ts';
 import { checkStopped, locationsOf } from '../engines.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
@@ -76,7 +77,7 @@ async function buildReadModels(config: Config, total: number, command: Invoked):
         if (failing !== undefined)
           throw new Error(`The read model ${failing.readModel} cannot be built: ${failing.message}`);
         const left = problems.flatMap((problem) => (problem.state === 'building' ? [problem.done] : []));
-        show({ done: Math.min(total, ...left), total });
+        show({ done: minOf(left, total), total });
       }
     });
   } finally {

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { maxOf } from '../domain/extremes.ts';
 
 export type Cell = string | number | boolean | undefined;
 
@@ -31,7 +32,7 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[]): string {
 /** One record, a field per line. Absent fields are left out. */
 export function fields(record: Readonly<Record<string, Cell>>): string {
   const present = Object.entries(record).filter(([, value]) => value !== undefined);
-  const width = Math.max(...present.map(([name]) => name.length));
+  const width = maxOf(present.map(([name]) => name.length));
   return present.map(([name, value]) => `${name.padEnd(width)}  ${toText(value)}`).join('\n');
 }
 

@@ -96,7 +96,8 @@ export async function verifyProof(file: string, key: string, against: readonly s
 async function keptCheckpoints(files: readonly string[], key: VerifierKey): Promise<readonly Checkpoint[]> {
   const filesByJson = Map.groupBy(files, isJsonFile);
   const kept: Checkpoint[] = [];
-  for (const file of filesByJson.get(false) ?? []) kept.push(...(await checkpointsIn(file, key)).checkpoints);
+  for (const file of filesByJson.get(false) ?? [])
+    for (const checkpoint of (await checkpointsIn(file, key)).checkpoints) kept.push(checkpoint);
   const grown = (filesByJson.get(true) ?? []).map((file) => {
     const found = grownFrom(kept, consistencyIn(file), key);
     if ('problem' in found) throw notProved(`${file} shows nothing: ${found.problem}.`);

@@ -11,6 +11,7 @@ import type {
   WebhookRemoved,
   WebhookSecretRotated,
 } from './events.ts';
+import { minOf } from './extremes.ts';
 import type { Timestamp, WebhookId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { REASON, sumOf, WEBHOOK_URL, wrongMask, wrongText } from './limits.ts';
@@ -105,7 +106,7 @@ export function webhookQuota({ ofCredential, ofAccount, recent }: WebhookUse, pe
     return refuse('ValidationError', `An account can have at most ${perAccount} webhooks; remove one first.`);
   const counted = recentRegistrations(recent, now);
   if (counted.length < WEBHOOKS_PER_MINUTE) return undefined;
-  const retryAfter = Math.max(1, Math.ceil((Math.min(...counted) + MINUTE_MS - now) / 1_000));
+  const retryAfter = Math.max(1, Math.ceil((minOf(counted) + MINUTE_MS - now) / 1_000));
   const details = `An account can register at most ${WEBHOOKS_PER_MINUTE} webhooks per minute; try again later.`;
   return { ...refuse('ValidationError', details), retryAfter };
 }

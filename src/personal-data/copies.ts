@@ -61,7 +61,8 @@ export function createCopyOf(deps: {
       }
     }
     const foundEvents: Json[] = [];
-    for await (const page of inPages(concerning(), PAGE)) foundEvents.push(...(await opened(page)));
+    for await (const page of inPages(concerning(), PAGE))
+      for (const event of await opened(page)) foundEvents.push(event);
 
     const records: PersonalCopy['records'][number][] = [];
     for (const { name, kind } of await documents.collections()) {

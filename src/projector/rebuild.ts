@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readHolder } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
+import { maxOf, minOf } from '../domain/extremes.ts';
 import { idOf, leaseOf, openCatalogue, READ_MODEL_LEASES } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
 
@@ -64,8 +65,11 @@ export async function rebuild(
       throw new Error(`${failure.message}${live === undefined || failure.collection === live ? '' : STAYS}`);
     }
     const checkpoints = await documents.checkpoints();
-    const now = Math.min(...left.map(([, collection]) => checkpoints.get(collection)?.events ?? 0));
-    const total = Math.max(0, ...[...checkpoints.values()].map(({ events }) => events));
+    const now = minOf(left.map(([, collection]) => checkpoints.get(collection)?.events ?? 0));
+    const total = maxOf(
+      [...checkpoints.values()].map(({ events }) => events),
+      0,
+    );
     if (now > done) onProgress?.(defined({ done: now, total: total > 0 ? total : undefined }));
     done = Math.max(done, now);
   }

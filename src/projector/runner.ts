@@ -135,7 +135,7 @@ export class ProjectionRunner {
       after: pass.at.position,
       signal,
     })) {
-      read.push(...events);
+      for (const event of events) read.push(event);
       if (!caughtUp && read.length < CATCH_UP_BATCH) continue;
       await this.#write(pass, read, position);
       read = [];

@@ -2,6 +2,7 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import type { Leases } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
+import { maxOf } from '../domain/extremes.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
@@ -52,7 +53,10 @@ export function createStatus(deps: {
     }
     if (building === undefined && live !== undefined) return undefined;
     const done = checkpoints.at(building).events;
-    const total = Math.max(0, ...ids.map((id) => checkpoints.at(known.get(id)?.entry.live).events));
+    const total = maxOf(
+      ids.map((id) => checkpoints.at(known.get(id)?.entry.live).events),
+      0,
+    );
     const secondsLeft = estimateOf(building, done)?.secondsLeft(total);
     const progress = { done, ...defined({ total: total > done ? total : undefined, secondsLeft }) };
     return { readModel: name, state: 'building', readable: live !== undefined, ...progress };

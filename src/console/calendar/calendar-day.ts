@@ -1,4 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import { maxOf, minOf } from '../../domain/extremes.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { statusClass } from '../parts/booking-views.ts';
@@ -87,14 +88,11 @@ export function dayTable(
   hourNow: number | undefined,
   spaceHref: ((space: Space) => string) | undefined,
 ): Html {
-  const first = Math.min(
-    ...spaces.map(({ windowStart }) => windowStart),
-    ...bookings.map(({ startHour }) => startHour),
-  );
-  const end = Math.max(
+  const first = minOf([...spaces.map(({ windowStart }) => windowStart), ...bookings.map(({ startHour }) => startHour)]);
+  const end = maxOf([
     ...spaces.map(({ windowEnd }) => windowEnd),
     ...bookings.map(({ freeFrom }) => Math.ceil(freeFrom)),
-  );
+  ]);
   const rows = Array.from({ length: end - first }, (_, index) => first + index);
   const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
   const columns = spaces.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));

@@ -27,8 +27,8 @@ export function mongoBulkLoad<D extends object>(deps: {
   async function writeChunk(chunk: readonly Projected<D>[]): Promise<void> {
     const there = chunk.filter(({ key }) => stored.has(key));
     const fresh = chunk.filter(({ key }) => !stored.has(key));
-    if (fresh.length > 0) there.push(...(await insert(fresh)));
-    await documents.project(there);
+    const repeated = fresh.length > 0 ? await insert(fresh) : [];
+    await documents.project(there.concat(repeated));
   }
 
   /** @returns the documents whose keys already exist */

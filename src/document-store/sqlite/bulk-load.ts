@@ -58,7 +58,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   const rowOf = ({ key, position, document }: Projected<D>): Value[] => {
     const row: Value[] = [key, position, document === undefined ? null : JSON.stringify(document)];
     // Spreading into the row literal would make this function 50% slower.
-    row.push(...valuesOf(document, table.fields));
+    for (const value of valuesOf(document, table.fields)) row.push(value);
     return row;
   };
 

@@ -136,7 +136,7 @@ export class LogTail {
   }
 
   #add(held: Held, events: readonly ReadEvent[]): void {
-    held.events.push(...events);
+    for (const event of events) held.events.push(event);
     held.end = held.events.at(-1)?.position ?? held.end;
     if (held.events.length > 2 * TAIL_PAGE)
       held.after = held.events.splice(0, held.events.length - TAIL_PAGE).at(-1)?.position ?? held.after;
