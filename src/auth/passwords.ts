@@ -45,4 +45,4 @@ function parse(hash: string): Parsed {
 
 // Different keyboards may produce different code points for the same characters.
 const normalised = (password: string) => Buffer.from(password.normalize('NFKC'));
-const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');

@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { type TextLimit, wrongText } from '../domain/limits.ts';
 
 /** A run of spaces of any kind. Browsers collapse plain spaces but show the other kinds. */
-const SPACES = /\p{Zs}+/gv;
+const SPACES = /\p{Zs}+/gu;
 
 /**
  * Normalises an app's name: any run of spaces becomes one plain space, so that names that look alike are equal. Refuses a wrong length,

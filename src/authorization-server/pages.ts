@@ -200,9 +200,10 @@ export const unavailablePage = (message: string, begun: boolean): string =>
  * @returns the page and the target of its form; undefined for any other page
  */
 export function autoSubmitPage(bare: string): AutoSubmitPage | undefined {
-  const match = /<script>(.*?)<\/script>.*<form method="post" action="([^"]*)">(.*?)<noscript>/s.exec(bare);
-  if (match === null) return undefined;
-  const [, script = '', action = '', inputs = ''] = match;
+  const [script, afterScript] = cut(bare, '<script>', '</script>');
+  const [action, afterAction] = cut(afterScript, '<form method="post" action="', '">');
+  const [inputs] = cut(afterAction, '', '<noscript>');
+  if (script === undefined || action === undefined || inputs === undefined) return undefined;
   const form = raw(
     `<form method="post" action="${action}">${inputs}<button class="button full" type="submit">Continue</button></form>`,
   );
@@ -212,6 +213,14 @@ export function autoSubmitPage(bare: string): AutoSubmitPage | undefined {
     ${raw(`<script>${script}</script>`)}
   </div>`;
   return { page: page({ title: 'One moment', main }), way: { form }, target: action.replaceAll('&amp;', '&') };
+}
+
+/** The part of a text between two others, and what follows; nothing if one of them is missing. */
+function cut(text: string | undefined, before: string, after: string): readonly [part?: string, rest?: string] {
+  const start = text?.indexOf(before) ?? -1;
+  const end = text?.indexOf(after, start + before.length) ?? -1;
+  if (text === undefined || start === -1 || end === -1) return [];
+  return [text.slice(start + before.length, end), text.slice(end + after.length)];
 }
 
 type AutoSubmitPage = { readonly page: string; readonly way: Way; readonly target: string };

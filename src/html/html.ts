@@ -108,19 +108,34 @@ function siteAfter(before: string): Site {
   const refuse = (where: string): never => {
     throw new Error(`A template interpolates ${where}: …${before.slice(-60)}`);
   };
-  if (/<!--(?!.*-->)/s.test(before)) refuse('inside a comment');
-  if (/<(script|style)\b[^>]*>(?!.*<\/\1)/is.test(before)) refuse('inside a script or a style');
+  if (before.lastIndexOf('<!--') > before.lastIndexOf('-->')) refuse('inside a comment');
+  if (isInside(before, ['script', 'style'])) refuse('inside a script or a style');
   const tag = before.replace(CLOSED_MARKUP, '');
-  if (tag === '') return /<(title|textarea|option)\b(?!.*<\/\1)/is.test(before) ? 'plain' : 'text';
-  const attribute = /([^\s"'=<>/]+)=(?:"[^"]*|'[^']*)$/.exec(tag.replaceAll(CLOSED_VALUE, ''));
-  if (attribute === null) {
-    if (/[=\s]*=\s*$/.test(tag)) refuse('an attribute without quotes');
+  if (tag === '') return isInside(before, ['title', 'textarea', 'option']) ? 'plain' : 'text';
+  const rest = tag.replaceAll(CLOSED_VALUE, '');
+  const quote = rest.search(/=["']/);
+  const name =
+    quote === -1
+      ? ''
+      : (rest
+          .slice(0, quote)
+          .split(/[\s"'<>/=]/)
+          .at(-1) ?? '');
+  if (name === '') {
+    if (tag.trimEnd().endsWith('=')) refuse('an attribute without quotes');
     return 'attribute';
   }
-  const name = attribute[1] ?? '';
   if (/^on/i.test(name) || /^(?:style|srcdoc|srcset)$/i.test(name)) refuse(`into ${name}`);
   return URL_ATTRIBUTES.test(name) && /=["']$/.test(tag) ? 'url' : 'attribute';
 }
+
+/** Whether one of these elements has been opened, and not closed since. */
+const isInside = (before: string, names: readonly string[]): boolean =>
+  names.some((name) => {
+    const [text = ''] = before.toLowerCase().split(`</${name}`).slice(-1);
+    const [, ...opened] = text.split(`<${name}`);
+    return opened.some((after) => /^[\s>]/.test(after) && after.includes('>'));
+  });
 
 /** Texts and complete tags, up to the tag that is left open at the end, if there is one. */
 const CLOSED_MARKUP = /^(?:[^<]|<(?![a-z/])|<[a-z/](?:[^"'>]|"[^"]*"|'[^']*')*>)*/i;

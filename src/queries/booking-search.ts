@@ -43,8 +43,8 @@ const NO_NAMES: Names = new Map();
  * it as a number.
  */
 export function numberIn(text: string): { readonly digits: string; readonly isMarked: boolean } | undefined {
-  const [, mark, digits] = /^(#?)\s*0*(\d+)$/.exec(text.normalize('NFKC')) ?? [];
-  return digits === undefined ? undefined : { digits, isMarked: mark !== '' };
+  const [, mark, digits] = /^(#?)\s*(\d+)$/.exec(text.normalize('NFKC')) ?? [];
+  return digits === undefined ? undefined : { digits: digits.replace(/^0+(?=\d)/, ''), isMarked: mark !== '' };
 }
 
 /**
@@ -81,7 +81,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   return {
     /** One page of the bookings that the account may see and that a text finds. */
     async page(account: Account, { text, status, holds = () => true, ...query }: SearchQuery): Promise<SearchedPage> {
-      const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
+      const words = numberIn(text)?.isMarked ? [] : wordsOf(text);
       const [numbered, ofSpaces, ofParties] = await Promise.all([
         byNumber(account, text),
         words.length === 0 ? NO_NAMES : spaceNames(account),

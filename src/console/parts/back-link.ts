@@ -14,7 +14,9 @@ import type { Visit } from './visit.ts';
 
 const FIELD = 'via';
 const LISTS =
-  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]{0,500})?$/;
+  /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
+/** The longest address of a list, in characters. */
+const LONGEST = 600;
 
 /** The list that a page was opened from. Undefined if it was not. @param restored the form that the page fills in again */
 export function listOpenedFrom(request: FastifyRequest, publicUrl: string, restored?: Form): string | undefined {
@@ -22,7 +24,7 @@ export function listOpenedFrom(request: FastifyRequest, publicUrl: string, resto
   const asked = new Form(request.query).text(FIELD) || form.text(FIELD);
   const { referer = '' } = request.headers;
   const path = asked || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
-  return LISTS.test(path) ? path : undefined;
+  return path.length <= LONGEST && LISTS.test(path) ? path : undefined;
 }
 
 type WithVia = Pick<Visit, 'via'>;

@@ -10,15 +10,15 @@ import { monthName, pad, shortDate } from './formats.ts';
  */
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ');
-const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\\s+)?';
+const WEEKDAY = /^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+/i;
 const FORMATS = [
   // Unambiguous, because the year comes first.
   /^(?<year>\d{4})[-/](?<month>\d{1,2})[-/](?<day>\d{1,2})$/,
   // Unambiguous, because with full stops the day comes first.
   /^(?<day>\d{1,2})\.\s?(?<month>\d{1,2})\.\s?(?<year>\d{4})$/,
-  // `20 Nov 2026`, `Friday, 20 November 2026`.
-  new RegExp(`^${WEEKDAY}(?<day>\\d{1,2})\\.?\\s+(?<month>[a-z]{3,9})\\.?,?\\s+(?<year>\\d{4})$`, 'i'),
 ];
+/** `20 Nov 2026`, `20. November, 2026`: after a weekday or not. */
+const IN_WORDS = /^(?<day>\d{1,2})\.?\s+(?<month>[a-z]{3,9})\.?,?\s+(?<year>\d{4})$/i;
 const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
 
 /**
@@ -49,7 +49,8 @@ export function readDate(text: string): Parsed<{ readonly date: PlainDate }> {
 }
 
 function partsOf(typed: string): { year: string; month: number; day: number } | undefined {
-  const parts = FORMATS.map((format) => format.exec(typed)?.groups).find((groups) => groups !== undefined);
+  const matches = [...FORMATS.map((format) => format.exec(typed)), IN_WORDS.exec(typed.replace(WEEKDAY, ''))];
+  const parts = matches.find((match) => match !== null)?.groups;
   const { year = '', month: word = '', day } = parts ?? {};
   const month = /^\d/.test(word) ? Number(word) : monthOf(word);
   return month === undefined ? undefined : { year, month, day: Number(day) };
@@ -92,22 +93,19 @@ export function shownInField(typed: string): string {
   return date === undefined ? typed : shortDate(date);
 }
 
-/** `20 Nov 2026, 09:30`, `2026-11-20T09:30:15`: a date, and the time on the 24-hour clock. */
-const MOMENT = /^(.+?)(?:T|,?\s+)(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+/** `09:30` at the end of `20 Nov 2026, 09:30`, `09:30:15` at the end of `2026-11-20T09:30:15`: the time on the 24-hour clock. */
+const TIME = /[T\s](\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
 /** Reads a typed date and time, without a time zone. */
 export function readMoment(text: string): Parsed<{ readonly time: string }> {
-  const [, day = '', hour = '', minute = '', second = '00'] = MOMENT.exec(text.trim()) ?? [];
-  if (day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
+  const typed = text.trim();
+  const [time = '', hour = '', minute = '', second = '00'] = TIME.exec(typed) ?? [];
+  const day = typed.slice(0, -time.length).trimEnd().replace(/,$/, '');
+  if (time === '' || day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
   const read = readDate(day);
   if (read.date === undefined) return read;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
-    return {
-      problem: `There is no ${text
-        .trim()
-        .slice(day.length)
-        .replace(/^[T,\s]+/, '')} on the clock: write a time from 00:00 to 23:59.`,
-    };
+    return { problem: `There is no ${time.slice(1)} on the clock: write a time from 00:00 to 23:59.` };
   return { time: `${read.date}T${hour.padStart(2, '0')}:${minute}:${second}` };
 }
 

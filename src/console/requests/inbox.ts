@@ -204,7 +204,8 @@ function messageView(message: string): Html {
   const start = characters
     .slice(0, MESSAGE_SHOWN - 1)
     .join('')
-    .replace(/\s+\S*$/, '');
+    .replace(/\s\S*$/, '')
+    .trimEnd();
   const rest = message.slice(start.length).trimStart();
   return html`<details class="message" dir="auto"><summary>${start}<span>…</span></summary><p class="pre">${rest}</p></details>`;
 }

@@ -11,11 +11,18 @@ const inWords = (date) => WORDS.format(new Date(`${date}T12:00:00Z`)).replace(',
 
 /** The typed text in the format of a native field; empty if it is not a date. The service parses the text itself. */
 function nativeValue(text, calendar) {
-  const [, day = text, time = '00:00'] = /^(.*?)(?:T|,?\s+)(\d{1,2}:\d{2}(?::\d{2})?)$/.exec(text) ?? [];
+  const time = /[T\s]\d{1,2}:\d{2}(?::\d{2})?$/.exec(text)?.[0].slice(1);
+  const day =
+    time === undefined
+      ? text
+      : text
+          .slice(0, -time.length - 1)
+          .trimEnd()
+          .replace(/,$/, '');
   const moment = Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(day) ? day : `${day.replace(/^[a-z]+,?\s+/i, '')} UTC`);
   if (Number.isNaN(moment)) return '';
   const date = new Date(moment).toISOString().slice(0, 10);
-  return calendar === 'date' ? date : `${date}T${time.padStart(5, '0')}`;
+  return calendar === 'date' ? date : `${date}T${(time ?? '00:00').padStart(5, '0')}`;
 }
 
 function open(field) {

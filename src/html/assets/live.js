@@ -117,13 +117,13 @@ document.addEventListener('venue:answer', ({ detail: { page, answered } }) => {
 });
 
 /** The markup of an element without what differs on every page (tokens) and what scripts and readers change. */
-const comparable = (element) =>
-  element.innerHTML
-    .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
-    .replace(/<input type="range"[^>]*>/g, '')
-    .replace(/ data-sent="yes"/g, '')
-    .replace(/<p class="hint counter"[^>]*>[^<]*/g, '')
-    .replace(/ checked(?:="")?(?=[ >])/g, '');
+function comparable(element) {
+  const copy = element.cloneNode(true);
+  for (const each of copy.querySelectorAll('[name="once"], [name="csrf"], [type="range"], .counter')) each.remove();
+  for (const each of copy.querySelectorAll('[data-sent]')) each.removeAttribute('data-sent');
+  for (const each of copy.querySelectorAll('[checked]')) each.removeAttribute('checked');
+  return copy.innerHTML;
+}
 
 /** Whether a region is a row of a list that keeps its rows and their selection. */
 const isRow = (region) => region.closest('[data-live-keep]') !== null;
