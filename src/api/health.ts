@@ -49,7 +49,7 @@ export const healthRoutes =
         try {
           return await within(answersWithinMs, ask());
         } catch (error) {
-          request.log.warn({ err: error, check: name }, 'not ready');
+          request.log.warn({ err: error, reqId: request.id, check: name }, 'not ready');
           return undefined;
         }
       };

@@ -8,7 +8,7 @@ import type { AttemptCounts } from './attempt-counts.ts';
 import { type InteractionDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
 import { answerPreflights, protectedResourceRoutes } from './protected-resources.ts';
-import { runAsRequest } from './request-id.ts';
+import { correlationId, runAsRequest } from './request-id.ts';
 import type { RewriteRequest } from './request-rewriting.ts';
 import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
 import { sendUnavailable } from './unavailable.ts';
@@ -125,7 +125,9 @@ async function forwardTo(
 ): Promise<void> {
   const { provider, handle } = await current();
   if (provider.listenerCount('server_error') === 0)
-    provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server error'));
+    provider.on('server_error', (_ctx, error) =>
+      app.log.error({ err: error, reqId: correlationId() }, 'authorization server error'),
+    );
   const rewritten = await rewrite({
     method: request.method,
     url: request.url,
