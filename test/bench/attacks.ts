@@ -5,7 +5,7 @@ import { Pool } from 'undici';
 import { Browser } from '../browser.ts';
 import { bookingRequests, dateIn, type Places } from './requests.ts';
 
-/** What an attacker has: the credentials of one account. */
+/** What an attacker has: the credentials of one account. Those who have none are attacks, too. */
 export type Attack = {
   readonly name: keyof typeof ATTACKS;
   readonly url: string;
@@ -108,6 +108,47 @@ const ATTACKS = {
     let page = 0;
     await repeat(32, async () => {
       const { status } = await browser.open(`/console/${PAGES[page++ % PAGES.length]}`);
+      count(answers, status);
+    });
+  },
+
+  /** Sends the callback of one sign-in again and again, without a login. */
+  async callback(attack: Attack, answers: Answers) {
+    const origin = attack.url.replace('127.0.0.1', 'localhost');
+    const begun = await fetch(`${origin}/console/sign-in`, { redirect: 'manual' });
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state');
+    const cookie = begun.headers.getSetCookie().map((line) => line.split(';', 1)[0]);
+    const path = `/console/callback?code=x&state=${state}&iss=${encodeURIComponent(origin)}`;
+    await repeat(16, () => send(attack, answers, { method: 'GET', path, headers: { cookie: cookie.join('; ') } }));
+  },
+
+  /** Sends forms with 64 KB in the name of one field, without a login. */
+  async forms(attack: Attack, answers: Answers) {
+    const headers = {
+      origin: attack.url.replace('127.0.0.1', 'localhost'),
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    const request = {
+      method: 'POST',
+      path: '/console/spaces/new',
+      headers,
+      body: `${'password'.repeat(8_000)}%0A=x`,
+    } as const;
+    await repeat(16, () => send(attack, answers, request));
+  },
+
+  /** Sends long texts where pages of the console expect a date or a name. */
+  async texts(attack: Attack, answers: Answers) {
+    const browser = new Browser(attack.url.replace('127.0.0.1', 'localhost'));
+    await browser.signIn(attack.user);
+    const pages = [
+      `bookings/1?at=a${'+'.repeat(15_000)}b`,
+      `bookings?q=${'ab+'.repeat(900)}`,
+      `bookings?from=a${'+'.repeat(9_000)}b`,
+    ];
+    let page = 0;
+    await repeat(32, async () => {
+      const { status } = await browser.open(`/console/${pages[page++ % pages.length]}`);
       count(answers, status);
     });
   },

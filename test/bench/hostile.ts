@@ -28,6 +28,9 @@ const ATTACKS = {
   histories: 'while 64 connections ask for the history of a booking on such a day',
   churn: 'while webhooks are registered and removed, and bookings refused',
   console: 'while 32 windows load pages of the console',
+  callback: 'while a stranger repeats the callback of a sign-in',
+  forms: 'while a stranger sends forms of 64 KB',
+  texts: 'while long texts are sent as dates and names',
   // The last one: its deliveries go on in every process that starts later.
   webhooks: 'while 15 receivers hang',
 } as const satisfies Readonly<Record<Attack['name'], string>>;
