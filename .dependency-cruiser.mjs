@@ -37,8 +37,8 @@ export const MAY_IMPORT = {
   // What others can check the log by.
   audit: ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
-  // Whether a key or a registration holds, from the log itself.
-  credentials: ['store-identity', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  // Whether a key or a registration is valid, from records.
+  credentials: ['store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
   'personal-data': ['store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],

@@ -20,12 +20,14 @@ export type WebhookDocument = {
   readonly createdAt: Timestamp;
   /** Position of the registration; earlier events are not delivered to it. */
   readonly registeredAt: string;
+  /** Position of the registration, or of the last time it was enabled. */
+  readonly activeSince: string;
 };
 
 /** Webhook registrations; removing one deletes its document. */
 export const webhooks = projection<WebhookDocument, WebhookEvent>({
   name: 'webhooks',
-  version: 3,
+  version: 4,
   indexes: [{ fields: ['account', 'createdAt'] }, { fields: ['credential', 'account', 'createdAt'] }],
   key: (event) => event.data.webhookId,
   on: {
@@ -41,6 +43,7 @@ export const webhooks = projection<WebhookDocument, WebhookEvent>({
       previousSecrets: [],
       createdAt: metadata.at,
       registeredAt: position,
+      activeSince: position,
     }),
     WebhookSecretRotated: (document, { data }) =>
       document && {
@@ -53,10 +56,10 @@ export const webhooks = projection<WebhookDocument, WebhookEvent>({
       },
     WebhookDisabled: (document, { data }) =>
       document && { ...document, status: 'disabled', disabledReason: data.reason },
-    WebhookEnabled: (document) => {
+    WebhookEnabled: (document, { position }) => {
       if (document === undefined) return undefined;
       const { disabledReason: _, ...enabled } = document;
-      return { ...enabled, status: 'enabled' };
+      return { ...enabled, status: 'enabled', activeSince: position };
     },
     WebhookRemoved: () => undefined,
   },

@@ -28,6 +28,7 @@ import { challengeOf } from './auth/resources.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Core, openCore } from './core.ts';
+import { createLogFollower } from './credentials/follow-log.ts';
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import { isEmbedded } from './engines.ts';
@@ -195,7 +196,11 @@ export async function startService(
   const core = await openCore(config, logger, options);
   const { projector, webhooks } = core;
   const { roles } = config;
-  if (roles.has('projector')) projector.start();
+  const follower = createLogFollower(core);
+  if (roles.has('projector')) {
+    projector.start();
+    follower.start();
+  }
   let isStopping = false;
   const app = roles.has('api') ? await createApp(core, () => isStopping) : undefined;
 
@@ -224,7 +229,7 @@ export async function startService(
       isStopping = true;
       await Promise.all([closeApp(app, drainMs), webhooks.stop(), ...scheduled.map((each) => each.stop())]);
       // The projector stops last, so that the changes of open requests and other roles become visible.
-      await projector.stop();
+      await Promise.all([projector.stop(), follower.stop()]);
       await core.close();
     },
   };

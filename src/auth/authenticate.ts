@@ -9,15 +9,15 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
 /** How many keys are cached so that they need no hashing. */
 const CACHED_KEYS = 10_000;
 
-/** Authenticates API keys. Malformed keys are refused without a look-up, revoked ones within 2 s, even if the read models lag. */
-export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyByHash' | 'key'>): Authenticate {
+/** Authenticates API keys. Malformed keys are refused without a look-up, revoked ones within 2 s (docs/decisions/credentials.md). */
+export function createApiKeyAuthentication(credentials: Pick<Credentials, 'issuedKey' | 'isEnded'>): Authenticate {
   /** The account of a key never changes; its validity is checked each time. */
   const callers = createLruCache<string, Caller>(CACHED_KEYS);
 
   async function callerOf(token: string): Promise<Caller | undefined> {
     if (!isApiKey(token)) return undefined;
-    const key = await credentials.keyByHash(hashApiKey(token));
-    if (key === undefined || key.revoked) return undefined;
+    const key = await credentials.issuedKey(hashApiKey(token));
+    if (key === undefined) return undefined;
     const { account, permissions, apiKeyId } = key;
     const caller: Caller = { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
     callers.set(token, caller);
@@ -25,10 +25,9 @@ export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyBy
   }
 
   return async (token) => {
-    const caller = callers.get(token);
-    if (caller === undefined) return callerOf(token);
-    const key = await credentials.key(caller.credential.id);
-    return key === undefined || key.revoked ? undefined : caller;
+    const caller = callers.get(token) ?? (await callerOf(token));
+    if (caller === undefined || (await credentials.isEnded(caller.credential.id))) return undefined;
+    return caller;
   };
 }
 

@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { ensureLogId, readLogId } from '../store-identity/log-id.ts';
-import { API_KEY_INDEX, forgetProgress } from '../store-identity/log-progress.ts';
+import { CREDENTIALS, forgetProgress } from '../store-identity/log-progress.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
@@ -49,6 +49,8 @@ async function join(deps: FinishDeps, groups: GroupPositions): Promise<void> {
   await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
+  // The records may lack what is in the log. The next start adds it.
+  await forgetProgress(documents, CREDENTIALS);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
 }
@@ -74,7 +76,6 @@ export async function adoptStore(
   const fork = await forkIfNeeded(deps);
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
-  await forgetProgress(documents, API_KEY_INDEX);
   await join(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
   return { lost, fork };
 }

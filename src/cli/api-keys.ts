@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts';
 import { LABEL, listOf } from '../domain/limits.ts';
@@ -7,9 +6,6 @@ import { accountText, listCommand, operateFor, requiredAccount } from './account
 import { sumOrNames } from './arguments.ts';
 import { fields } from './print.ts';
 import { answer, onId, subcommand, withAccount } from './subcommand.ts';
-
-/** After this time every process refuses a revoked key (src/credentials/live-states.ts). */
-const ENDED_EVERYWHERE_MS = 1_500;
 
 export function apiKeyCommands(venue: Command): void {
   const description = 'manage API keys of communities and brands';
@@ -72,10 +68,9 @@ The key of a community may have WriteBookings, too, but is refused (ScopeViolati
     'key, from `api-key list`',
     'key_4fG2kQ0aLw1x',
     String,
-  )('revoke', 'revoke an API key, effective immediately', async ({ commands }, id, context) => {
-    const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
+  )('revoke', 'revoke an API key; every process refuses it within 2 seconds', async ({ commands }, id, context) => {
+    const refusal = await commands.apiKeys.revoke({ apiKeyId: id, waits: false }, context);
     if (refusal !== undefined) return refusal;
-    await delay(ENDED_EVERYWHERE_MS);
     return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
   });
 }

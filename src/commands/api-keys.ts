@@ -15,35 +15,43 @@ export type ApiKeyCommands = {
     command: { readonly account: Account; readonly permissions: number; readonly label: string },
     context: CommandContext,
   ): Promise<{ readonly apiKeyId: ApiKeyId; readonly key: string } | Refusal>;
-  /** Revokes a key; `by` limits it to one account's keys. Revoking twice is not an error. */
+  /**
+   * Revokes a key; `by` limits it to one account's keys. Revoking twice is not an error. Every process refuses the key within 2 s, with
+   * or without the read models, so only a caller who shows the key next `waits` for them.
+   */
   revoke(
-    command: { readonly apiKeyId: string; readonly by?: Account },
+    command: { readonly apiKeyId: string; readonly by?: Account; readonly waits?: boolean },
     context: CommandContext,
   ): Promise<Refusal | undefined>;
 };
 
 export function createApiKeyCommands(deps: {
   readonly handler: CommandHandler;
-  readonly keyIndex: Credentials['keyIndex'];
+  readonly credentials: Pick<Credentials, 'add' | 'end'>;
 }): ApiKeyCommands {
-  const { handler, keyIndex } = deps;
+  const { handler, credentials } = deps;
   return {
     async issue(command, context) {
       const key = makeApiKey();
       const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
       const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
-      // Written before the key exists, so that every valid key is found. If the key is never issued, the record is unused.
-      await keyIndex.add(issued.hash, id);
+      const { account, permissions } = command;
+      // If the key is never issued, the record is unused.
+      await credentials.add(issued.hash, { apiKeyId: id, account, permissions });
       const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
         issueApiKey(state, issued),
       );
       return isRefusal(outcome) ? outcome : { apiKeyId: id, key };
     },
 
-    async revoke({ apiKeyId: id, ...by }, context) {
+    async revoke({ apiKeyId: id, waits, ...by }, context) {
       const command = { ...by, apiKeyId: apiKeyId(id) };
-      const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
-        revokeApiKey(state, command),
+      const outcome = await handler.execute(
+        streamOf.apiKey(id),
+        apiKey,
+        context,
+        (state) => revokeApiKey(state, command),
+        { record: () => credentials.end(id, 'ApiKeyRevoked'), waits },
       );
       return isRefusal(outcome) ? outcome : undefined;
     },

@@ -36,13 +36,25 @@ export type Accepted<S, E extends DomainEvent> = {
   readonly position: Position;
 };
 
+/** What happens between the append, or the decision that there was nothing left to do, and the answer. */
+type AfterAppend = {
+  /** Writes the records that the command takes effect through. If it fails, so does the command, which can be repeated. */
+  readonly record?: () => Promise<void>;
+  /** Whether to wait for the read models. Default true. */
+  readonly waits?: boolean | undefined;
+};
+
 export type CommandHandler = {
-  /** Loads a stream, decides, appends the events and waits until the read models show them (docs/decisions/read-models.md). */
+  /**
+   * Loads a stream, decides, appends the events and waits until the read models show them (docs/decisions/read-models.md).
+   * @param options see {@link AfterAppend}
+   */
   execute<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,
     context: CommandContext,
     decide: (state: S) => Decision<D>,
+    options?: AfterAppend,
   ): Promise<Accepted<S, D> | Refusal>;
   /** The current state of a stream. */
   load<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<S>;
@@ -62,12 +74,10 @@ export function createCommandHandler(deps: {
   readonly clock: Clock;
   /** Waits until the read models have reached a position: those that fold events of these types, or all. */
   readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
-  /** Called for each stream that was appended to, before the command is answered. */
-  readonly appended?: (stream: string, types: readonly string[]) => void;
   /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];
 }): CommandHandler {
-  const { events: log, clock, waitFor, appended, seal } = deps;
+  const { events: log, clock, waitFor, seal } = deps;
   const states = createStreamStates(log);
 
   async function decideOnce<S, E extends DomainEvent, D extends E>(
@@ -96,10 +106,6 @@ export function createCommandHandler(deps: {
     const { revision, position } = await log.append(stream, records, { expectedRevision });
     const state = events.reduce<S>(aggregate.evolve, current.state);
     states.set(stream, aggregate, { state, revision, position });
-    appended?.(
-      stream,
-      events.map(({ type }) => type),
-    );
     return { state, events, at, position };
   }
 
@@ -113,7 +119,7 @@ export function createCommandHandler(deps: {
       return (await states.catchUp(stream, aggregate)).state;
     },
 
-    async execute(stream, aggregate, context, decide) {
+    async execute(stream, aggregate, context, decide, { record, waits = true } = {}) {
       const attempt = () => decideOnce(stream, aggregate, context, decide);
       const decided = () =>
         pRetry(attempt, {
@@ -125,6 +131,8 @@ export function createCommandHandler(deps: {
         });
       const outcome = await streams.run(stream, decided);
       if (isRefusal(outcome)) return outcome;
+      await record?.();
+      if (!waits) return outcome;
       const types = outcome.events.map(({ type }) => type);
       // Earlier events of any type may have done the work of a command without events.
       await (types.length === 0 ? waitFor(outcome.position) : waitFor(outcome.position, types));

@@ -39,7 +39,7 @@ export async function createCommands(deps: {
   readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
-  readonly credentials: Pick<Credentials, 'keyIndex' | 'appended' | 'webhook'>;
+  readonly credentials: Pick<Credentials, 'add' | 'end'>;
   readonly clock: Clock;
   readonly settings: {
     readonly serviceFeePercent: number;
@@ -59,7 +59,6 @@ export async function createCommands(deps: {
     events,
     clock,
     waitFor: (position, types) => readModels.waitFor(position, defined({ types, timeoutMs: deps.shownWithinMs })),
-    appended: credentials.appended,
     seal: personalData.sealEvent,
   });
   const pendingQuota = async () => {
@@ -91,7 +90,7 @@ export async function createCommands(deps: {
     readModels: createReadModelCommands({ handler }),
     personalData: createPersonalDataCommands({ handler, personalData, clock }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
-    apiKeys: createApiKeyCommands({ handler, keyIndex: credentials.keyIndex }),
+    apiKeys: createApiKeyCommands({ handler, credentials }),
     webhooks: await createWebhookCommands({
       handler,
       documents,

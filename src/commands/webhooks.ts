@@ -47,6 +47,8 @@ export type WebhookCommands = {
   disable(command: Party & { readonly reason: string }, context: CommandContext): Outcome;
   enable(command: Party, context: CommandContext): Outcome;
   remove(command: Party, context: CommandContext): Outcome;
+  /** The registration as it is in the log, a removed one included. */
+  load(webhookId: string): Promise<Webhook | undefined>;
 };
 
 const ofAccount = declareQuery(webhooks, (account: AccountKey): Find<WebhookDocument> => ({ where: { account } }), [
@@ -57,7 +59,7 @@ export async function createWebhookCommands(deps: {
   readonly handler: CommandHandler;
   readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
-  readonly credentials: Pick<Credentials, 'webhook'>;
+  readonly credentials: Pick<Credentials, 'end'>;
   readonly clock: Clock;
   readonly settings: { readonly secretKey: SecretKey; readonly webhooksPerAccount: number };
   readonly makeSigningSecret: () => string;
@@ -68,11 +70,13 @@ export async function createWebhookCommands(deps: {
   const { secretKey, webhooksPerAccount } = deps.settings;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
+  const load = (id: string) => handler.load(streamOf.webhook(id), webhook);
+
   /** Serialises the registrations of an account: concurrent ones would only compete for its quota. */
   const accounts = new SerialQueue();
   const quota = await openWebhookQuota({
     documents,
-    load: credentials.webhook,
+    load,
     known: (account) =>
       Array.fromAsync(readModels.collection(webhooks).find(ofAccount(account)), ({ document }) => {
         const { webhookId, credential } = document;
@@ -132,12 +136,18 @@ export async function createWebhookCommands(deps: {
 
     async remove(command, context) {
       const id = webhookId(command.webhookId);
-      const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
-        removeWebhook(state, { ...command, webhookId: id }),
+      const outcome = await handler.execute(
+        streamOf.webhook(id),
+        webhook,
+        context,
+        (state) => removeWebhook(state, { ...command, webhookId: id }),
+        { record: () => credentials.end(id, 'WebhookRemoved') },
       );
       if (!isRefusal(outcome) && outcome.state !== undefined) await quota.release(outcome.state.owner, id);
       return outcome;
     },
+
+    load,
   };
 }
 

@@ -9,8 +9,8 @@ type Progress = { readonly position: Position };
 type ProgressRecord = Collection<Progress>;
 const KEY = 'log';
 
-/** Of the index of API keys. */
-export const API_KEY_INDEX: ProgressRecord = { name: 'apiKeyIndexProgress', kind: 'record', indexes: [] };
+/** Of the records of API keys and ended credentials. */
+export const CREDENTIALS: ProgressRecord = { name: 'credentialsProgress', kind: 'record', indexes: [] };
 /** Of the keys of forgotten subjects. */
 export const SUBJECT_KEYS: ProgressRecord = { name: 'subjectKeysProgress', kind: 'record', indexes: [] };
 

@@ -18,12 +18,13 @@ type RecordKind = {
  */
 export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   apiKeyIndex: {},
-  apiKeyIndexProgress: { positions: ['position'] },
   apiKeyUses: {},
   clientDocuments: { ttl: 'expiresAt' },
   consoleForms: { ttl: 'expiresAt' },
   consoleSessions: { ttl: 'expiresAt' },
+  credentialsProgress: { stays: true },
   demo: {},
+  endedCredentials: {},
   formerSecretKeys: {},
   fanOutFailures: { positions: ['position'] },
   idempotencyKeys: { ttl: 'expiresAt' },

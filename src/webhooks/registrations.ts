@@ -1,4 +1,5 @@
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
+import type { WebhookCommands } from '../commands/webhooks.ts';
 import type { DeliverableEvent } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { Find } from '../document-store/document-store.ts';
@@ -7,7 +8,6 @@ import { type Account, type AccountKey, accountKey } from '../domain/account.ts'
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { Position } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -23,9 +23,6 @@ export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> &
 /** A registration that gets no deliveries, and why. */
 export type Inactive = { readonly inactive: string };
 
-/** A registration that gets an event, and the log position at which it was created or last enabled. */
-export type Subscriber = { readonly webhook: WebhookDocument; readonly activeSince: Position };
-
 /** Whether an OAuth client may act for an account. */
 export type IsConnected = (clientId: string, account: Account) => Promise<boolean>;
 
@@ -37,28 +34,33 @@ const ofAccounts = declareQuery(
   [['Community:1', 'Brand:1']],
 );
 
-/** Which registrations get which events. The read model finds them; the log decides whether they are active. */
+/** Which registrations get which events, from the read model. Those whose credential has ended get none, even if it lags. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
-  readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
+  readonly credentials: Pick<Credentials, 'isEnded'>;
+  readonly load: WebhookCommands['load'];
   readonly secretKey: SecretKey;
   readonly clock: Clock;
   readonly isConnected: IsConnected;
 }) {
-  const { readModels, credentials, secretKey, clock, isConnected } = deps;
+  const { readModels, credentials, load, secretKey, clock, isConnected } = deps;
   const unsealed = createLruCache<string, string>(10_000);
 
-  /** Registrations end with their credential: a revoked key or a disconnected app (docs/decisions/webhook-deliveries.md). */
-  async function activity(webhookId: string): Promise<Pick<Subscriber, 'activeSince'> | Inactive> {
-    const webhook = await credentials.webhook(webhookId);
-    if (webhook === undefined || webhook.status === 'removed') return { inactive: 'The registration was removed' };
-    if (webhook.status === 'disabled') return { inactive: 'The registration is disabled' };
-    const { activeSince, owner } = webhook;
-    const [kind, id] = splitOnce(owner.credential);
-    if (kind === 'client' && !(await isConnected(id, owner.account))) return { inactive: 'The app was disconnected' };
-    if (kind !== 'apiKey') return { activeSince };
-    const key = await credentials.key(id);
-    return key === undefined || key.revoked ? { inactive: 'The API key was revoked' } : { activeSince };
+  /**
+   * Why a registration gets no deliveries; undefined if it gets them. Registrations end with their credential: a revoked key or a
+   * disconnected app (docs/decisions/webhook-deliveries.md).
+   */
+  async function inactivity({ webhookId, status, owner, credential }: WebhookDocument): Promise<string | undefined> {
+    if (await credentials.isEnded(webhookId)) return REMOVED;
+    if (status === 'disabled') return 'The registration is disabled';
+    const [kind, id] = splitOnce(credential);
+    if (kind === 'client' && !(await isConnected(id, owner))) return 'The app was disconnected';
+    if (kind === 'apiKey' && (await credentials.isEnded(id))) return 'The API key was revoked';
+    return undefined;
+  }
+
+  async function find(webhookId: string): Promise<WebhookDocument | undefined> {
+    return (await readModels.collection(webhooks).get(webhookId))?.document;
   }
 
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
@@ -72,11 +74,13 @@ export function createRegistrations(deps: {
   return {
     /** The registration, if it accepts deliveries now. */
     async recipient(webhookId: string): Promise<Recipient | Inactive> {
-      const active = await activity(webhookId);
-      if ('inactive' in active) return active;
-      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
-      // The read model lags behind the registration: its deliveries wait.
-      if (webhook === undefined) throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
+      const webhook = await find(webhookId);
+      if (webhook === undefined && (await credentials.isEnded(webhookId))) return { inactive: REMOVED };
+      // The read model lags behind the registration, or behind its being enabled: its deliveries wait.
+      if (webhook === undefined || (webhook.status === 'disabled' && (await load(webhookId))?.status === 'enabled'))
+        throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
+      const inactive = await inactivity(webhook);
+      if (inactive !== undefined) return { inactive };
       const { account, url, sealedSecret, previousSecrets } = webhook;
       const now = toTimestamp(clock());
       const signing = previousSecrets.filter(({ until }) => until > now);
@@ -91,23 +95,21 @@ export function createRegistrations(deps: {
      * The registrations that get an event (docs/decisions/webhook-deliveries.md): those of the space's community and of the brand that
      * made the booking or review, subscribed to its kind, created before it. Call it once the read models have passed the event.
      */
-    async matching(event: Recorded<DeliverableEvent>): Promise<Subscriber[]> {
+    async matching(event: Recorded<DeliverableEvent>): Promise<WebhookDocument[]> {
       const { communityId, brandId } = event.data;
       const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
-      const found: Subscriber[] = [];
+      const found: WebhookDocument[] = [];
       const registered = readModels.collection(webhooks);
       const query = ofAccounts(accounts);
       for await (const { document: webhook } of registered.find(query)) {
-        if (!subscribes(webhook, event)) continue;
-        const active = await activity(webhook.webhookId);
-        if (!('inactive' in active)) found.push({ webhook, ...active });
+        if (subscribes(webhook, event) && (await inactivity(webhook)) === undefined) found.push(webhook);
       }
       return found;
     },
 
     /** The secrets of a registration, active or not: the current one, and those replaced last. */
     async secrets(webhookId: string): Promise<readonly string[]> {
-      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
+      const webhook = await find(webhookId);
       if (webhook === undefined) return [];
       const sealed = [webhook.sealedSecret, ...webhook.previousSecrets.map((previous) => previous.sealed)];
       return sealed.map((each) => secretOf(webhook, each));
@@ -119,9 +121,7 @@ export function createRegistrations(deps: {
     },
 
     /** The registration as in the read model, active or not. */
-    async find(webhookId: string): Promise<WebhookDocument | undefined> {
-      return (await readModels.collection(webhooks).get(webhookId))?.document;
-    },
+    find,
   };
 }
 
@@ -130,10 +130,11 @@ export function createRegistrations(deps: {
  * only `recover` sends those.
  */
 export const wasDue = (
-  { webhook, activeSince }: Subscriber,
+  webhook: WebhookDocument,
   earlier: Recorded<DeliverableEvent>,
   event: Recorded<DeliverableEvent>,
-): boolean => subscribes(webhook, earlier) && (activeSince < earlier.position || activeSince > event.position);
+): boolean =>
+  subscribes(webhook, earlier) && (webhook.activeSince < earlier.position || webhook.activeSince > event.position);
 
 /** Whether an event belongs to a registration's account, has a kind that it subscribed to, and happened after its creation. */
 export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEvent>): boolean {
@@ -144,6 +145,8 @@ export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEv
 
 const subscribes = (webhook: WebhookDocument, { type, position }: Recorded<DeliverableEvent>): boolean =>
   (webhook.events & WEBHOOK_EVENTS[type]) !== 0 && webhook.registeredAt < position;
+
+const REMOVED = 'The registration was removed';
 
 function splitOnce(credential: string): readonly [kind: string, id: string] {
   const colon = credential.indexOf(':');

@@ -90,8 +90,8 @@ export type WebhooksDeps = {
   readonly config: { readonly secretKey: SecretKey; readonly webhooksAllowPrivate: boolean };
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
-  readonly commands: Pick<WebhookCommands, 'disable'>;
-  readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
+  readonly commands: Pick<WebhookCommands, 'disable' | 'load'>;
+  readonly credentials: Pick<Credentials, 'isEnded'>;
   readonly isConnected: IsConnected;
   readonly sending?: Pick<SenderOptions, 'deadlineMs' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
@@ -116,12 +116,12 @@ const LEASE_MS = 15_000;
  * endpoint.
  */
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
-  const { events, documents, credentials, clock, logger } = deps;
+  const { events, documents, clock, logger } = deps;
   const parts = await openParts(deps);
   const { queue, search, bodies, receivers, failedEvents, registrations, deliverer, notifier } = parts;
   const onRequest = createOnRequest({
     events,
-    credentials,
+    load: deps.commands.load,
     registrations,
     queue,
     search,
@@ -216,7 +216,8 @@ async function openParts(deps: WebhooksDeps) {
   const runningTime = deps.runningTime ?? (await openRunningTime({ documents, logger }));
   const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
   const { secretKey } = config;
-  const registrations = createRegistrations({ readModels, credentials, secretKey, clock, isConnected });
+  const { load } = deps.commands;
+  const registrations = createRegistrations({ readModels, credentials, load, secretKey, clock, isConnected });
   const bodies = createSealedBodies(deps.personalData);
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...deps.sending });
   const deliverer = createDeliverer({

@@ -54,13 +54,10 @@ test('while the log is unavailable, reads continue without querying it, even wit
 
   venue.leave();
   await eventually(() => expect(service.core.events.outage.since()).toBeDefined());
-  // This request detects the outage.
-  await sleep(1_050);
-  expect(await get(seen)).toBe(200);
   const asked = vi.spyOn(service.core.events, 'readStream');
   for (let n = 0; n < 3; n += 1) {
     for (const key of [seen, unseen, community.key]) expect(await get(key)).toBe(200);
-    // The cached key expires and has to be looked up again.
+    // The cached check of the key expires.
     await sleep(1_050);
   }
   expect(asked).not.toHaveBeenCalled();
@@ -71,10 +68,6 @@ test('while the log is unavailable, reads continue without querying it, even wit
   venue.comeBack();
   expect((await waiting).statusCode).toBe(201);
   await eventually(() => expect(service.core.events.outage.since()).toBeUndefined());
-  await eventually(async () => {
-    expect(await get(seen)).toBe(200);
-    expect(asked).toHaveBeenCalled();
-  });
   expect(lines).toMatchObject([
     { msg: expect.stringContaining('does not answer'), reason: expect.any(String) },
     { msg: 'The event log answers again', milliseconds: expect.any(Number) },

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { DEFAULT_ANSWER_HOURS, LABEL, listOf } from '../../src/domain/limits.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
+import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { call } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir, venueProcess } from '../service/service-process.ts';
@@ -63,7 +64,9 @@ describe('next to a running service', () => {
     });
 
     await json('api-key', 'revoke', keyId);
-    expect(await call(service, key, '/bookings')).toMatchObject({ status: 401, body: { error: 'InvalidApiKey' } });
+    await eventually(async () =>
+      expect(await call(service, key, '/bookings')).toMatchObject({ status: 401, body: { error: 'InvalidApiKey' } }),
+    );
   });
 });
 

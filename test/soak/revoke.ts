@@ -22,8 +22,10 @@ export const revoke = (options: RoundOptions): Promise<Outcome> =>
 /** How long a key is tried after its revocation: longer than any freeze. */
 const AFTERWARDS_MS = 7_000;
 const ASK_EVERY_MS = 25;
+/** Within this time after the report, every process refuses the key. */
+const ENDED_EVERYWHERE_MS = 2_000;
 
-/** A key works in every process until it is revoked, and in none after `venue api-key revoke` has reported it. */
+/** A key works in every process until it is revoked, and in none 2 s after `venue api-key revoke` has reported it. */
 async function revokeOne({ store, fleet, market, random, breaks, progress }: Scene): Promise<void> {
   const issued = await store.venue(['api-key', 'issue', '--brand', String(market.brandId), '--label', 'Short-lived']);
   if (issued.code !== 0) return breaks(`api-key issue: ${issued.stderr}`);
@@ -59,7 +61,8 @@ async function revokeOne({ store, fleet, market, random, breaks, progress }: Sce
   state = 'being revoked';
   const revoked = await store.venue(['api-key', 'revoke', id]);
   if (revoked.code !== 0) breaks(`api-key revoke: ${revoked.stderr}`);
-  else state = 'revoked';
+  await delay(ENDED_EVERYWHERE_MS);
+  if (revoked.code === 0) state = 'revoked';
   await delay(AFTERWARDS_MS);
   watching = false;
   await watch;

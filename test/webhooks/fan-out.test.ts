@@ -211,9 +211,9 @@ describe('an event that cannot be handled yet waits, without counting as a retry
       tuning: IMPATIENT,
       credentials: {
         ...venue.credentials,
-        webhook: async (id) => {
+        isEnded: async (id) => {
           if (isStoreDown && id === stuck.webhookId) throw new Unavailable('isStoreDown');
-          return venue.credentials.webhook(id);
+          return venue.credentials.isEnded(id);
         },
       },
     });

@@ -1,3 +1,4 @@
+import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { type DeliverableEvent, type Notice, noticeOf } from '../../contract/webhook-payload.ts';
 import type { Recorded } from '../../domain/events.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
@@ -7,7 +8,7 @@ import { faultPoint } from '../../runtime/fault-point.ts';
 import type { Deliverer } from '../deliverer.ts';
 import { deliveryIdOf } from '../delivery.ts';
 import type { DeliveryQueue } from '../queue.ts';
-import { type Registrations, type Subscriber, wasDue } from '../registrations.ts';
+import { type Registrations, wasDue } from '../registrations.ts';
 import { earlierEvents } from './earlier-events.ts';
 
 type Deps = {
@@ -30,13 +31,13 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
   if (subscribers.length === 0) return;
   const earlier = await earlierEvents(deps, event);
   const existing = await queue.existing(
-    subscribers.flatMap(({ webhook }) => earlier.map(({ id }) => deliveryIdOf(id, webhook.webhookId))),
+    subscribers.flatMap(({ webhookId }) => earlier.map(({ id }) => deliveryIdOf(id, webhookId))),
   );
   const notice = noticeOf(event);
   await Promise.all(subscribers.map(storeFor));
 
-  async function storeFor(subscriber: Subscriber): Promise<void> {
-    const { webhookId } = subscriber.webhook;
+  async function storeFor(subscriber: WebhookDocument): Promise<void> {
+    const { webhookId } = subscriber;
     for (const before of earlier) {
       if (existing.has(deliveryIdOf(before.id, webhookId)) || !wasDue(subscriber, before, event)) continue;
       const missing = noticeIfAny(before);
@@ -47,7 +48,7 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
   }
 
   async function store(
-    { webhook: { webhookId, account } }: Subscriber,
+    { webhookId, account }: WebhookDocument,
     { id: eventId, position }: Recorded<DeliverableEvent>,
     notice: Notice,
   ): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { WebhookCommands } from '../../commands/webhooks.ts';
 import { noticeOf, testPayload } from '../../contract/webhook-payload.ts';
-import type { Credentials } from '../../credentials/credentials.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import { type Refusal, refuse } from '../../domain/decision.ts';
 import type { Timestamp } from '../../domain/ids.ts';
@@ -29,7 +29,7 @@ export type OnRequest = {
 
 type Deps = {
   readonly events: Pick<EventStore, 'readAll'>;
-  readonly credentials: Pick<Credentials, 'webhook'>;
+  readonly load: WebhookCommands['load'];
   readonly registrations: Pick<Registrations, 'recipient' | 'find'>;
   readonly queue: Pick<DeliveryQueue, 'get' | 'add' | 'resend' | 'revive'>;
   readonly search: Pick<DeliverySearch, 'eventsOf'>;
@@ -40,9 +40,10 @@ type Deps = {
 };
 
 export function createOnRequest(deps: Deps): OnRequest {
-  const { events, credentials, registrations, queue, search, bodies, wake, clock } = deps;
+  const { events, load, registrations, queue, search, bodies, wake, clock } = deps;
 
-  const isUnknown = async (webhookId: string) => (await credentials.webhook(webhookId)) === undefined;
+  const isUnknown = async (webhookId: string) =>
+    (await registrations.find(webhookId)) === undefined && (await load(webhookId)) === undefined;
 
   async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
     if (await isUnknown(webhookId)) return refuse('ResourceNotFound', `There is no webhook ${webhookId}.`);

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import { type EventStore, logEnd } from '../event-store/event-store.ts';
+import { inRounds } from '../runtime/rounds.ts';
+import { addMissingRecords, RECORDED_TYPES, type RecordsDeps } from './records.ts';
+
+/** The pause before the first round, and after a failure. */
+const PERIOD_MS = 500;
+
+/**
+ * Adds missing records of credentials as soon as their event is in the log: processes of an earlier release write none, and a process may
+ * die in between. Any number of processes may run it.
+ */
+export function createLogFollower({
+  logger,
+  ...deps
+}: RecordsDeps & {
+  readonly events: Pick<EventStore, 'subscribe'>;
+  readonly logger: Pick<Logger, 'error'>;
+}): { start(): void; stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+
+  async function follow(): Promise<void> {
+    const after = await logEnd(deps.events);
+    await addMissingRecords(deps);
+    for await (const { events } of deps.events.subscribe({ after, types: RECORDED_TYPES, signal }))
+      if (events.length > 0) await addMissingRecords(deps);
+  }
+
+  return {
+    start() {
+      running = inRounds(PERIOD_MS, signal, () =>
+        follow().catch((error: unknown) =>
+          logger.error({ err: error }, 'Records of revoked keys and removed webhooks cannot be added; trying again'),
+        ),
+      );
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

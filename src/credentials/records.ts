@@ -1,0 +1,66 @@
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { Account } from '../domain/account.ts';
+import type { ApiKeyIssued, DomainEvent } from '../domain/events.ts';
+import type { ApiKeyId } from '../domain/ids.ts';
+import { streamOf } from '../domain/streams.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
+import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
+import { CREDENTIALS, compareWithLog } from '../store-identity/log-progress.ts';
+
+/** What an API key was issued for. It never changes. */
+export type IssuedKey = {
+  readonly apiKeyId: ApiKeyId;
+  readonly account: Account;
+  /** Sum of permission flags. */
+  readonly permissions: number;
+};
+
+/** API keys by the SHA-256 of the key. Earlier releases store only the id. */
+export const ISSUED_KEYS: Collection<Pick<IssuedKey, 'apiKeyId'> & Partial<IssuedKey>> = {
+  name: 'apiKeyIndex',
+  kind: 'record',
+  indexes: [],
+};
+
+/** Revoked API keys and removed webhook registrations, by their id. */
+export const ENDED: Collection<{ readonly by: EndingType }> = {
+  name: 'endedCredentials',
+  kind: 'record',
+  indexes: [],
+};
+
+/** The event that ended a credential. */
+export type EndingType = 'ApiKeyRevoked' | 'WebhookRemoved';
+
+/** The events that credentials have a record of. */
+export const RECORDED_TYPES: readonly DomainEvent['type'][] = ['ApiKeyIssued', 'ApiKeyRevoked', 'WebhookRemoved'];
+
+export type RecordsDeps = {
+  readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
+  readonly documents: Pick<DocumentStore, 'open'>;
+};
+
+/**
+ * Adds the records that are missing: those of an earlier release, of a process that died between event and record, and those that a
+ * restore of older records has lost. Reads only the part of the log that the records have not been compared with.
+ */
+export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
+  const keys = await deps.documents.open(ISSUED_KEYS);
+  const ended = await deps.documents.open(ENDED);
+
+  async function addKey(event: StoredEvent): Promise<void> {
+    // The newer release that wrote an unknown version has added its record itself.
+    if (!isKnown(event)) return;
+    const { hash, apiKeyId, account, permissions } = upcast<ApiKeyIssued>(event).data;
+    await keys.update(hash, (key) => (key?.account === undefined ? { apiKeyId, account, permissions } : undefined));
+  }
+
+  await compareWithLog(deps, CREDENTIALS, RECORDED_TYPES, async (event) => {
+    // The stream names the credential, so an event that this release cannot read ends it too.
+    if (event.type === 'ApiKeyRevoked') await ended.insert(idIn(event, streamOf.apiKey('')), { by: event.type });
+    else if (event.type === 'WebhookRemoved') await ended.insert(idIn(event, streamOf.webhook('')), { by: event.type });
+    else await addKey(event);
+  });
+}
+
+const idIn = ({ stream }: StoredEvent, prefix: string): string => stream.slice(prefix.length);
