@@ -4,7 +4,7 @@ import { isObject } from '../domain/is-object.ts';
 import { LOG_START, type Position } from '../event-store/event-store.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
-import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
+import { isCollectionName, isName } from './copy-check.ts';
 import type { Lines } from './files.ts';
 import { isCount, isPosition, isText } from './form.ts';
 import { UnusableCopy } from './unusable-copy.ts';
@@ -115,9 +115,9 @@ const isProgress = (found: Fields): found is Fields & Progress =>
   isText(found.probe) &&
   isEngines(found.engines) &&
   isObject(found.groups) &&
-  Object.entries(found.groups).every(([name, at]) => NAME.test(name) && (at === LOG_START || isPosition(at))) &&
+  Object.entries(found.groups).every(([name, at]) => isName(name) && (at === LOG_START || isPosition(at))) &&
   isListOf(found.records, isRecordsFile) &&
-  new Set(found.records.map(({ collection }) => collection)).size === found.records.length &&
+  new Set(found.records.map(({ collection }) => collection.toLowerCase())).size === found.records.length &&
   isListOf(found.log, isLogFile);
 
 const isListOf = <T>(value: unknown, isOne: (one: unknown, index: number) => one is T): value is readonly T[] =>
@@ -130,15 +130,11 @@ const isEngines = (value: unknown): boolean =>
   ['embedded', 'EventStoreDB'].some((engine) => engine === value.log) &&
   ['embedded', 'MongoDB'].some((engine) => engine === value.documents);
 
-/** The name of a collection or of a consumer group. */
-const NAME = /^\w[\w@.-]{0,199}$/;
-
 /** The path follows from the name, so that it cannot lead out of the backup. */
 const isRecordsFile = (value: unknown): value is RecordsFile =>
   isObject(value) &&
   isText(value.collection) &&
-  NAME.test(value.collection) &&
-  value.collection !== RECORDS_MEMORY.name &&
+  isCollectionName(value.collection) &&
   (value.ttl === undefined || (isText(value.ttl) && /^\w{1,100}$/.test(value.ttl))) &&
   isLines(value, recordsPath(value.collection));
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { type Config, secretKeyFile } from '../config.ts';
 import { openBase } from '../core.ts';
 import { minOf } from '../domain/extremes.ts';
@@ -42,6 +43,10 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       const config = operatorConfig();
       if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
         throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
+      if (config.eventStoreUrl !== undefined && whole.foreignStream !== undefined)
+        throw new UnusableCopy(
+          `${file} holds the stream ${whole.foreignStream}, which EventStoreDB would not count as ours`,
+        );
       await checkStopped(config);
       await onStores(config, (stores, { clock }) =>
         importStore({

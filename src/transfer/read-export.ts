@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
+import { CopyCheck, isName } from '../backup/copy-check.ts';
+import { isCount, isText } from '../backup/form.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { isObject } from '../domain/is-object.ts';
+import { LOG_START } from '../event-store/event-store.ts';
 import { type TextLine, textLines } from '../runtime/text-lines.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { FORMAT, type GroupLine, type Header, isEvent, type Line, type Trailer } from './format.ts';
-import { positionsIn } from './record-kinds.ts';
+import { moves, positionsIn } from './record-kinds.ts';
 
 /** A complete export with a correct digest. */
 export type WholeExport = {
@@ -17,6 +20,8 @@ export type WholeExport = {
   readonly groups: readonly GroupLine[];
   /** The events that groups and records refer to, by their ids. */
   readonly referredTo: ReadonlySet<string>;
+  /** See {@link CopyCheck}. */
+  readonly foreignStream: string | undefined;
 };
 
 const CHUNK = 256 * 1024;
@@ -27,10 +32,19 @@ const LONGEST = 64 * 1024 * 1024;
 const ORDER = ['export', 'id', 'group', 'record', 'trailer'] as const;
 
 /**
- * Reads an export to its end.
- * @throws {UnusableCopy} if it is cut off, has been changed, or is no export
+ * Reads an export to its end. Checks of one with records that any store can hold all of it.
+ * @throws {UnusableCopy} if it is cut off, has been changed, is no export, or cannot be stored
  */
 export async function readWholeExport(file: string): Promise<WholeExport> {
+  const check = new CopyCheck();
+  try {
+    return await readAndCheck(file, check);
+  } finally {
+    check.close();
+  }
+}
+
+async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport> {
   const hash = createHash('sha256');
   const ofEvents = createHash('sha256');
   const found = { events: 0, records: 0 };
@@ -51,6 +65,8 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
       continue;
     }
     hash.update(text).update('\n');
+    const problem = header.probe === undefined ? undefined : problemOf(line, check);
+    if (problem !== undefined) throw damaged(file, number, `it holds ${problem}`);
     if (isEvent(line)) {
       found.events += 1;
       ofEvents.update(text).update('\n');
@@ -74,8 +90,28 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
     );
   if (hash.digest('hex') !== sha256)
     throw new UnusableCopy(`${file} was changed: its SHA-256 is not that of its last line`);
-  return { header, trailer, eventsSha256: ofEvents.digest('hex'), groups, referredTo };
+  const { foreignStream } = check;
+  return { header, trailer, eventsSha256: ofEvents.digest('hex'), groups, referredTo, foreignStream };
 }
+
+/** Why a line cannot be imported. */
+function problemOf(line: Line, check: CopyCheck): string | undefined {
+  if (isEvent(line)) return check.event(line);
+  if ('group' in line) {
+    const { name, lastEvent } = line.group;
+    if (!isName(name)) return 'a group that cannot exist';
+    return lastEvent === null ? undefined : missing([lastEvent], check);
+  }
+  if (!('record' in line)) return undefined;
+  const { collection, key, document } = line.record;
+  // What stays describes the store that was exported, and would be wrong for another.
+  if (!moves(collection)) return 'a record that belongs to one store';
+  const ids = positionsIn(collection, document).filter((id) => id !== LOG_START);
+  return check.record(collection, key) ?? missing(ids, check);
+}
+
+const missing = (ids: readonly string[], check: CopyCheck): string | undefined =>
+  ids.every((id) => check.hasEvent(id)) ? undefined : 'a reference to an event that the export does not contain';
 
 /** The events of an export that was verified before. */
 export async function* eventsIn(file: string): AsyncGenerator<PortableEvent> {
@@ -139,14 +175,17 @@ function isLine(value: unknown): value is Line {
   if ('id' in value)
     return (
       fields === EVENT_FIELDS &&
-      [value.id, value.stream, value.type].every((text) => typeof text === 'string') &&
-      typeof value.revision === 'number' &&
+      [value.id, value.stream, value.type].every(isText) &&
+      isCount(value.revision) &&
       isObject(value.data) &&
       isObject(value.metadata)
     );
   if (fields !== 1) return false;
   if (isObject(value.export)) return value.export.format === FORMAT && typeof value.export.logId === 'string';
-  if (isObject(value.group)) return typeof value.group.name === 'string' && Array.isArray(value.group.parked);
+  if (isObject(value.group)) {
+    const { name, lastEvent, parked } = value.group;
+    return isText(name) && (lastEvent === null || isText(lastEvent)) && Array.isArray(parked);
+  }
   if (isObject(value.record))
     return (
       typeof value.record.collection === 'string' &&

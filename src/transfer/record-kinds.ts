@@ -51,7 +51,8 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   webhookRunningTime: {},
 };
 
-const kindOf = (collection: string): RecordKind => RECORD_KINDS[collection] ?? {};
+const kindOf = (collection: string): RecordKind =>
+  Object.hasOwn(RECORD_KINDS, collection) ? (RECORD_KINDS[collection] ?? {}) : {};
 
 export const ttlOf = (collection: string): string | undefined => kindOf(collection).ttl;
 export const moves = (collection: string): boolean => kindOf(collection).stays === undefined;

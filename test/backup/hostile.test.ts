@@ -31,6 +31,7 @@ const freshFolder = (): string => {
 beforeAll(async () => {
   const DATA_DIR = freshFolder();
   await inProcessWith({ DATA_DIR }, 'brand', 'add', '--name', 'Acme');
+  await inProcessWith({ DATA_DIR }, 'api-key', 'issue', '--brand', '1');
   expect(await inProcessWith({ DATA_DIR }, 'backup', backup, '--with-secret-key')).toMatchObject({ code: 0 });
 });
 afterAll(() => rmSync(root, { recursive: true }));
@@ -43,7 +44,7 @@ function altered() {
   const dir = join(freshFolder(), 'backup');
   cpSync(backup, dir, { recursive: true });
   const manifest: Manifest = JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8'));
-  const [records, log] = [manifest.records[0], manifest.log[0]];
+  const [records, log] = [manifest.records.find(({ lines }) => lines > 0), manifest.log[0]];
   if (records === undefined || log === undefined) throw new Error('The backup is empty');
   const at = (name: string) => join(dir, name);
   const write = (found: unknown = manifest) => writeFileSync(at('manifest.json'), JSON.stringify(found));
@@ -80,6 +81,16 @@ const movedTo =
     const to = path(of);
     renameSync(of.at(of.log.file), resolve(of.dir, to));
     of.log.file = to;
+    of.write();
+  };
+
+/** Renames a collection, with its file. */
+const renamed =
+  (collection: string) =>
+  (of: Altered): void => {
+    const file = `records/${collection}.ndjson`;
+    renameSync(of.at(of.records.file), of.at(file));
+    Object.assign(of.records, { collection, file });
     of.write();
   };
 
@@ -144,6 +155,44 @@ test.each<[string, (of: Altered) => void]>([
     'an event with a revision between',
     ({ rewrite, log }) => rewrite(log, ([line = '']) => [line.replace('"revision":0', '"revision":0.5')]),
   ],
+  [
+    'a gap between revisions',
+    ({ rewrite, log }) => rewrite(log, (lines) => lines.map((line) => line.replace('"revision":0', '"revision":1'))),
+  ],
+  [
+    'an event twice',
+    ({ rewrite, log }) =>
+      rewrite(log, (lines) => [
+        ...lines,
+        (lines.at(-1) ?? '').replace(/"position":"\d+"/, '"position":"0000000000000999"'),
+      ]),
+  ],
+  [
+    'a stream of the engine',
+    ({ rewrite, log }) => rewrite(log, ([line = '', ...rest]) => [line.replace('"stream":"', '"stream":"$'), ...rest]),
+  ],
+  [
+    'a stream with control characters',
+    ({ rewrite, log }) =>
+      rewrite(log, ([line = '', ...rest]) => [line.replace('"stream":"', '"stream":"\\u0085'), ...rest]),
+  ],
+  [
+    'positions of another engine',
+    ({ rewrite, log }) =>
+      rewrite(log, (lines) =>
+        lines.map((line) => line.replace(/"position":"\d{4}(\d+)"/, '"position":"00000000$1-00000000$1"')),
+      ),
+  ],
+  [
+    'an id in upper case',
+    ({ rewrite, log }) =>
+      rewrite(log, (lines) =>
+        lines.map((line) => line.replace(/"id":"[^"]+"/, (id) => `"id":${id.slice(5).toUpperCase()}`)),
+      ),
+  ],
+  ['a record twice', ({ rewrite, records }) => rewrite(records, ([line = '']) => [line, line])],
+  ['a table of SQLite', renamed('sqlite_master')],
+  ['the collection __proto__', renamed('__proto__')],
   ['events out of order', ({ rewrite, log }) => rewrite(log, (lines) => lines.toReversed())],
 ])('a backup with %s is refused in one line, and nothing is touched', async (_, alter) => {
   const of = altered();

@@ -212,7 +212,7 @@ test('a file that is cut off or changed anywhere is refused', { timeout: 60_000 
   }
   const lines = whole.toString().trimEnd().split('\n');
   const joined = (some: readonly string[]) => refusal(Buffer.from(`${some.join('\n')}\n`));
-  expect(await joined(lines.toSpliced(3, 1))).toContain('is damaged: it holds');
+  expect(await joined(lines.toSpliced(3, 1))).toContain('is damaged in line 6: it holds revision 1');
   expect(await joined(lines.with(3, lines[4] ?? '').with(4, lines[3] ?? ''))).toContain('was changed: its SHA-256');
   expect(await joined([...lines, lines[3] ?? ''])).toContain('goes on after its last line');
   expect(await joined(lines.toSpliced(4, 0, lines[0] ?? ''))).toContain('has a second beginning in line 5');

@@ -196,22 +196,64 @@ test('an import refuses an export that is not of a whole store', async () => {
   await expect(refusal()).rejects.toThrow('FILE holds only some of the events');
 });
 
-test.each([
-  ['A record', '"record":{"collection":"webhookDeliveries"', 'names the event missing-event, but does not contain it'],
+/** Changes the first line that contains a text. */
+const inFirst =
+  (text: string, change: (line: string) => string) =>
+  (lines: readonly string[]): readonly string[] => {
+    const at = lines.findIndex((line) => line.includes(text));
+    return lines.with(at, change(lines[at] ?? ''));
+  };
+const twice =
+  (text: string) =>
+  (lines: readonly string[]): readonly string[] =>
+    lines.flatMap((line) => (line.includes(text) ? [line, line] : [line]));
+const ELSEWHERE = /(?<="(?:lastEvent|position)":")[^"]+/;
+const moved = (collection: string) => (line: string) => line.replace('"users"', `"${collection}"`);
+
+test.each<[string, string, (lines: readonly string[]) => readonly string[]]>([
   [
-    'A group',
-    '"group"',
-    `The export does not contain the event missing-event, the last one of the consumer group ${REQUESTED}`,
+    'a record of a missing event',
+    'a reference to an event that the export does not contain',
+    inFirst('"webhookDeliveries"', (line) => line.replace(ELSEWHERE, 'missing')),
   ],
-])('%s that refers to an event which is not in the export is refused', async (_, inLine, refusal) => {
+  [
+    'a group at a missing event',
+    'a reference to an event that the export does not contain',
+    inFirst('"group"', (line) => line.replace(ELSEWHERE, 'missing')),
+  ],
+  [
+    'a group named __proto__',
+    'a group that cannot exist',
+    inFirst('"group"', (line) => line.replace(REQUESTED, '__proto__')),
+  ],
+  [
+    'a gap between revisions',
+    'revision 3 of spaceDay-1-2026-12-01 instead of 2',
+    (lines) => lines.filter((line) => !/"revision":2,"stream":"spaceDay-1/.test(line)),
+  ],
+  ['an event twice', 'twice', twice('"revision":2,"stream":"spaceDay-1')],
+  [
+    'a stream of the engine',
+    'a stream or type that event',
+    inFirst('"stream":"spaceDay-1', (line) => line.replace('spaceDay-1-2026-12-01', '$settings')),
+  ],
+  ['a record twice', 'a record of users twice', twice('"users"')],
+  ['a table of SQLite', 'a collection of records that cannot exist', inFirst('"users"', moved('sqlite_master'))],
+  ['the collection __proto__', 'a collection of records that cannot exist', inFirst('"users"', moved('__proto__'))],
+  ['the mark of a store', 'a record that belongs to one store', inFirst('"users"', moved('storeIdentity'))],
+  [
+    'collections that differ in case',
+    'the collections users and Users',
+    (lines) => lines.flatMap((line) => (line.includes('"users"') ? [line, moved('Users')(line)] : [line])),
+  ],
+])('an import of %s is refused before anything is written', async (_, problem, alter) => {
   const store = await busyStore();
   const file = join(await temporaryFolder(), 'store.ndjson');
-  const lines = (await exportTo(file, store, store.header)).trimEnd().split('\n');
-  const at = lines.findIndex((line) => line.includes(inLine));
-  const [, id = ''] = /"(?:lastEvent|position)":"([^"]+)"/.exec(lines[at] ?? '') ?? [];
-  const altered = lines.with(at, lines[at]?.replaceAll(id, 'missing-event') ?? '').slice(0, -1);
-  await writeFile(file, asExport(altered));
-  await expect(importFrom(file, await emptyStore())).rejects.toThrow(refusal);
+  const lines = (await exportTo(file, store, store.header)).trimEnd().split('\n').slice(0, -1);
+  await writeFile(file, asExport(alter(lines)));
+  const target = failingFrom(1, await emptyStore());
+  await expect(importFrom(file, target)).rejects.toThrow(problem);
+  expect(target.writes()).toBe(0);
 });
 
 test('an import detects an event that another writer appends meanwhile', async () => {

@@ -1,0 +1,101 @@
+import { DatabaseSync } from 'node:sqlite';
+import { LATER_STREAM_KINDS, STREAM_KINDS } from '../domain/streams.ts';
+import { checkEvents } from '../event-store/check-event.ts';
+import type { EventToLoad } from '../event-store/event-store.ts';
+
+/** In characters. */
+const LONGEST_NAME = 1_000;
+/** More than any release has. */
+const MOST_COLLECTIONS = 1_000;
+
+/** What both engines of the documents keep for themselves, and what marks a store that is being filled. */
+const RESERVED = /^(sqlite_.*|system\..*|declaredCollections|readModelCheckpoints|storeIdentity)$/i;
+
+/** The name of a collection or of a consumer group. */
+export const isName = (text: string): boolean => /^[A-Za-z][\w@.-]{0,199}$/.test(text);
+
+/** Whether a copy may hold a collection of records of this name. */
+export const isCollectionName = (text: string): boolean => isName(text) && !RESERVED.test(text);
+
+/**
+ * Checks the contents of a copy before any of them are written, because a failure half-way would leave a partly filled store. Call it for each
+ * event and record, in the order of the copy. The problems are phrases that quote nothing but checked names.
+ */
+export class CopyCheck {
+  /** A temporary file of SQLite: a store may have more events than fit into memory. */
+  readonly #seen = new DatabaseSync('');
+  readonly #addEvent;
+  readonly #findEvent;
+  readonly #addRevision;
+  readonly #addRecord;
+  /** The names of the collections by their lower case: SQLite does not distinguish them. */
+  readonly #collections = new Map<string, string>();
+  /** The first stream of a kind that this service does not have. EventStoreDB may hold such streams of others, so it does not read them. */
+  foreignStream: string | undefined;
+
+  constructor() {
+    this.#seen.exec(`
+      PRAGMA journal_mode = OFF;
+      PRAGMA synchronous = OFF;
+      CREATE TABLE events (id TEXT PRIMARY KEY) WITHOUT ROWID;
+      CREATE TABLE streams (name TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID;
+      CREATE TABLE records (collection TEXT, key TEXT, PRIMARY KEY (collection, key)) WITHOUT ROWID;
+      BEGIN;
+    `);
+    this.#addEvent = this.#seen.prepare('INSERT OR IGNORE INTO events VALUES (?)');
+    this.#findEvent = this.#seen.prepare('SELECT 1 FROM events WHERE id = ?');
+    this.#addRevision = this.#seen.prepare(
+      'INSERT INTO streams VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET events = events + 1 RETURNING events',
+    );
+    this.#addRecord = this.#seen.prepare('INSERT OR IGNORE INTO records VALUES (?, ?)');
+  }
+
+  /** @returns the problem of an event, if it has one */
+  event({ id, stream, revision, type, data, metadata }: EventToLoad): string | undefined {
+    if (!isStorable({ id, type, data, metadata })) return 'an event that no engine can store unchanged';
+    if (!isEventName(stream) || !isEventName(type)) return `a stream or type that event ${id} cannot have`;
+    if (this.#addEvent.run(id).changes === 0) return `the event ${id} twice`;
+    const expected = Number(this.#addRevision.get(stream)?.events) - 1;
+    if (revision !== expected) return `revision ${revision} of ${stream} instead of ${expected}`;
+    const [kind = ''] = stream.split('-', 1);
+    if (!STREAM_KINDS.includes(kind) && !LATER_STREAM_KINDS.test(kind)) this.foreignStream ??= stream;
+    return undefined;
+  }
+
+  /** Whether the copy holds an event that something in it refers to. */
+  hasEvent(id: string): boolean {
+    return this.#findEvent.get(id) !== undefined;
+  }
+
+  /** @returns the problem of a record, if it has one */
+  record(collection: string, key: string): string | undefined {
+    if (!isCollectionName(collection)) return 'a collection of records that cannot exist';
+    const known = this.#collections.get(collection.toLowerCase());
+    if (known !== undefined && known !== collection) return `the collections ${known} and ${collection}`;
+    this.#collections.set(collection.toLowerCase(), collection);
+    if (this.#collections.size > MOST_COLLECTIONS) return `more than ${MOST_COLLECTIONS} collections`;
+    if (!key.isWellFormed()) return `a key in ${collection} that is not Unicode`;
+    if (this.#addRecord.run(collection, key).changes === 0) return `a record of ${collection} twice`;
+    return undefined;
+  }
+
+  close(): void {
+    this.#seen.close();
+  }
+}
+
+function isStorable(event: Pick<EventToLoad, 'id' | 'type' | 'data' | 'metadata'>): boolean {
+  try {
+    checkEvents([event]);
+    // Engines store it in lower case.
+    return event.id === event.id.toLowerCase();
+  } catch (error) {
+    // A RangeError is the stack, which deep nesting overflows.
+    if (error instanceof TypeError || error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** Names that begin with `$` belong to EventStoreDB. */
+const isEventName = (text: string): boolean =>
+  text !== '' && text.length <= LONGEST_NAME && text.isWellFormed() && !/^\$|\p{Cc}/u.test(text);
