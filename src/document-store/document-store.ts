@@ -55,13 +55,22 @@ export type Unread<D extends object> = Omit<Stored<D>, 'document'> & { read(): D
 type Scalar = string | number | boolean;
 /** `from` and `to` are inclusive, `below` and `above` exclusive. */
 export type Range = { readonly from?: Scalar; readonly to?: Scalar; readonly below?: Scalar; readonly above?: Scalar };
-export type Condition = Scalar | { readonly in: readonly Scalar[] } | Range;
+export type Condition = Scalar | { readonly in: readonly Scalar[] } | { readonly exists: boolean } | Range;
 
 export type Find<D extends object> = {
-  /** Equality, `in`, and at most one range; all must match. An absent field matches nothing. */
+  /** Equality, `in`, ranges, and whether a field exists; all must match. An absent field matches only `exists: false`. */
   readonly where?: { readonly [F in keyof D & string]?: Condition };
   readonly sort?: readonly { readonly field: keyof D & string; readonly direction?: 'ascending' | 'descending' }[];
+  /** Only the documents that come after these values of the sort fields. Every document must have those fields. */
+  readonly after?: readonly (string | number)[];
   readonly limit?: number;
+};
+
+/** The matching documents that have the same values in some fields: how many they are, and the sums of others of their fields. */
+export type Group<D extends object, B extends keyof D, S extends keyof D> = {
+  readonly values: Pick<D, B>;
+  readonly count: number;
+  readonly sums: ReadonlyMap<S, number>;
 };
 
 declare const declared: unique symbol;
@@ -112,8 +121,17 @@ export type Documents<D extends object> = {
   find(query: Query<D>): AsyncIterable<Stored<D>>;
   /** {@link find} in pages, for long lists, without work per document. */
   pages(query: Query<D>): AsyncIterable<readonly Unread<D>[]>;
-  /** The number of matching documents; ignores sort and limit. */
+  /** The number of matching documents; ignores sort, `after` and limit. */
   count(query: Query<D>): Promise<number>;
+  /**
+   * The matching documents in groups, unordered; ignores sort, `after` and limit. An absent field adds nothing to a sum.
+   * @param by strings and numbers that every matching document has
+   */
+  groups<B extends keyof D & string, S extends keyof D & string = never>(
+    query: Query<D>,
+    by: readonly B[],
+    sums?: readonly S[],
+  ): Promise<readonly Group<D, B, S>[]>;
 
   /** @returns false, without writing, if the key or a unique value is taken */
   insert(key: string, document: D): Promise<boolean>;

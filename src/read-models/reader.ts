@@ -10,7 +10,7 @@ import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
 import type { StartGate } from './start-gate.ts';
 
 /** The read operations of a read model. */
-export type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'> & {
+export type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count' | 'groups'> & {
   pages(query: Query<D>): AsyncIterable<Page<D>>;
 };
 
@@ -144,6 +144,7 @@ export function createReader(deps: {
       get: (key) => once(projection, id, (from) => from.get(key)),
       getMany: (keys) => once(projection, id, (from) => from.getMany(keys)),
       count: (query) => once(projection, id, (from) => from.count(query)),
+      groups: (query, by, sums) => once(projection, id, (from) => from.groups(query, by, sums)),
       async *find(query) {
         for await (const { rows } of pagesOf(projection, (from) => inPages(from.find(query), PAGE))) yield* rows;
       },

@@ -7,7 +7,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { Row } from '../../projections/projection.ts';
 import type { Collection, Find } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
-import { filterOf, sortOf } from '../../src/document-store/mongodb/query.ts';
+import { filterOfFind, sortOf } from '../../src/document-store/mongodb/query.ts';
 import { declaredQueries, type QuerySample } from '../../src/document-store/queries.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
 import { indexNameOf } from '../../src/document-store/sqlite/indexes.ts';
@@ -38,7 +38,7 @@ const collectionOf = ({ name, indexes, kind = 'readModel' }: QuerySample['of']):
 async function winningPlan(url: string, name: string, query: Find<Row>): Promise<unknown> {
   const client = new MongoClient(url);
   try {
-    const cursor = client.db().collection(name).find(filterOf(query.where)).sort(sortOf(query));
+    const cursor = client.db().collection(name).find(filterOfFind(query.where)).sort(sortOf(query));
     return (await cursor.explain('queryPlanner')).queryPlanner.winningPlan;
   } finally {
     await client.close();

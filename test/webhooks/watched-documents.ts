@@ -35,6 +35,7 @@ export function watched(documents: DocumentStore, { before, after }: Watch): Doc
           await after?.('pages', name);
         },
         count: (...args) => call('count', () => opened.count(...args)),
+        groups: (...args) => call('groups', () => opened.groups(...args)),
         insert: (...args) => call('insert', () => opened.insert(...args)),
         update: (...args) => call('update', () => opened.update(...args)),
         delete: (...args) => call('delete', () => opened.delete(...args)),

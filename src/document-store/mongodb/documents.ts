@@ -1,13 +1,22 @@
 import type { Collection as MongoCollection, WithId } from 'mongodb';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import type { Collection, Documents, Find, NextCheckpoint, Projected, Stored, Unread } from '../document-store.ts';
+import type {
+  Collection,
+  Documents,
+  Find,
+  Group,
+  NextCheckpoint,
+  Projected,
+  Stored,
+  Unread,
+} from '../document-store.ts';
 import { updateDocument } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
 import { type Retry, unavailable } from './failures.ts';
 import { gatherReads } from './gathered-reads.ts';
 import { writeProjected } from './projected-writes.ts';
-import { filterOf, sortOf } from './query.ts';
+import { filterOf, filterOfFind, groupOf, sortOf } from './query.ts';
 import { createRecordWrites } from './record-writes.ts';
 
 /** Documents per batch of a cursor. */
@@ -36,7 +45,7 @@ export function mongoDocuments<D extends object>(
 
   /** Opens a new cursor for each attempt: a failed one is closed and would return no documents. */
   async function openCursor(query: Find<D>) {
-    const cursor = collection.find(filterOf(query.where), { batchSize: BATCH_SIZE });
+    const cursor = collection.find(filterOfFind(query), { batchSize: BATCH_SIZE });
     const sort = sortOf(query);
     if (sort.length > 0) cursor.sort(sort);
     if (query.limit !== undefined) cursor.limit(query.limit);
@@ -85,6 +94,22 @@ export function mongoDocuments<D extends object>(
     },
 
     count: (query) => retry(() => collection.countDocuments(filterOf(query.where))),
+
+    async groups<B extends keyof D & string, S extends keyof D & string>(
+      query: Find<D>,
+      by: readonly B[],
+      sums: readonly S[] = [],
+    ) {
+      const pipeline = [{ $match: filterOf(query.where) }, groupOf(by, sums)];
+      const found = await retry(() => collection.aggregate(pipeline).toArray());
+      return found.map(
+        ({ _id: values, count, ...added }): Group<D, B, S> => ({
+          values,
+          count,
+          sums: new Map(sums.map((field) => [field, added[field]])),
+        }),
+      );
+    },
 
     async project(writes, checkpoint) {
       await retry(() => writeProjected(collection, ttl, writes));

@@ -10,16 +10,45 @@ export const EXPIRES = 't';
 export function filterOf<D extends object>(where: Find<D>['where']): Document {
   const conditions = Object.entries<Condition | undefined>(where ?? {});
   const filter: Document = {};
+  let excludesTombstones = false;
   for (const [field, condition] of conditions) {
-    if (condition !== undefined) filter[fieldPath(field)] = toMongo(condition);
+    if (condition === undefined) continue;
+    filter[fieldPath(field)] = toMongo(condition);
+    excludesTombstones ||= !(typeof condition === 'object' && 'exists' in condition);
   }
-  // A condition on a field also excludes tombstones.
-  return Object.keys(filter).length === 0 ? { d: { $exists: true } } : filter;
+  return excludesTombstones ? filter : { ...filter, d: { $exists: true } };
 }
+
+/** The filter of a query that may begin after some values. */
+export function filterOfFind<D extends object>({ where, sort = [], after }: Find<D>): Document {
+  const terms = sort.map(({ field, direction }, index) => ({
+    path: fieldPath(field),
+    value: after?.[index],
+    operator: direction === 'descending' ? '$lt' : '$gt',
+  }));
+  const [first] = terms;
+  if (after === undefined || first === undefined) return filterOf(where);
+  const later = terms.map(({ path, value, operator }, index) => ({
+    ...Object.fromEntries(terms.slice(0, index).map((before) => [before.path, before.value])),
+    [path]: { [operator]: value },
+  }));
+  // The bound of the first field lets the scan of the index begin there; a server may not derive it from the alternatives.
+  return { $and: [filterOf(where), { [first.path]: { [`${first.operator}e`]: first.value } }, { $or: later }] };
+}
+
+/** The stage of a pipeline that counts and adds up groups. */
+export const groupOf = (by: readonly string[], sums: readonly string[]): Document => ({
+  $group: {
+    _id: Object.fromEntries(by.map((field) => [field, `$${fieldPath(field)}`])),
+    count: { $sum: 1 },
+    ...Object.fromEntries(sums.map((field) => [field, { $sum: `$${fieldPath(field)}` }])),
+  },
+});
 
 function toMongo(condition: Condition): unknown {
   if (typeof condition !== 'object') return condition;
   if ('in' in condition) return { $in: condition.in };
+  if ('exists' in condition) return { $exists: condition.exists };
   const { from, to, above, below } = condition;
   return {
     ...(from !== undefined && { $gte: from }),

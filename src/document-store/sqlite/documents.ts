@@ -1,11 +1,12 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
-import type { Collection, Documents, Find, Projected, Unread } from '../document-store.ts';
+import type { Collection, Documents, Find, Group, Projected, Unread } from '../document-store.ts';
 import { type CompareAndSet, updateDocument } from '../update.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
+import { createGroups } from './groups.ts';
 import { createSelects, type Row, text, toStored } from './selects.ts';
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
@@ -76,7 +77,7 @@ export async function openSqliteDocuments<D extends object>(
       statements = prepareStatements(file.database, now, ttl);
     },
   });
-  const { rowsOf, count } = createSelects<D>(file.database, () => statements.table, indexes);
+  const { rowsOf, count, groups } = createSelects<D>(file.database, () => statements.table, indexes);
 
   function lookUp(key: string): CacheEntry<D> {
     file.validate();
@@ -86,6 +87,14 @@ export async function openSqliteDocuments<D extends object>(
     const entry: CacheEntry<D> = row === undefined ? ABSENT : toCacheEntry(key, row);
     cache.keep(key, entry);
     return entry;
+  }
+
+  /** Reads the documents page by page: SQL would parse the JSON of all of them in one go. */
+  async function groupsOfAll(where: Find<D>['where'], by: readonly string[], sums: readonly string[]): Promise<Row[]> {
+    const found = createGroups(by, sums);
+    for await (const { rows } of rowsOf(where === undefined ? {} : { where }, PAGE))
+      for (const [, , document] of rows) found.add(JSON.parse(text(document)));
+    return found.rows();
   }
 
   /** Changes documents in a transaction. */
@@ -179,6 +188,22 @@ export async function openSqliteDocuments<D extends object>(
       return count(query.where);
     },
 
+    async groups<B extends keyof D & string, S extends keyof D & string>(
+      query: Find<D>,
+      by: readonly B[],
+      sums: readonly S[] = [],
+    ) {
+      const found = groups(query.where, by, sums) ?? (await groupsOfAll(query.where, by, sums));
+      return found.map(([values, count, totals]): Group<D, B, S> => {
+        const added = JSON.parse(text(totals));
+        return {
+          values: JSON.parse(text(values)),
+          count: Number(count),
+          sums: new Map(sums.map((field, index) => [field, added[index]])),
+        };
+      });
+    },
+
     delete: (key, version) => otherThread()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
     update: (key, change, known) => updateDocument(compareAndSet, key, change, known),
     forOthers,
@@ -221,7 +246,8 @@ export async function openSqliteDocuments<D extends object>(
 const unknownOutcome = (name: string) =>
   new OutcomeUnknown(`The thread that wrote to ${name} has ended; the outcome of the write is unknown`);
 
-const resultKeyOf = <D extends object>({ where, sort, limit }: Find<D>): string => JSON.stringify([where, sort, limit]);
+const resultKeyOf = <D extends object>({ where, sort, after, limit }: Find<D>): string =>
+  JSON.stringify([where, sort, after, limit]);
 
 function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutputValue>): CacheEntry<D> {
   return {

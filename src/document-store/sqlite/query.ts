@@ -64,6 +64,25 @@ export function rangesAfter(
   return rest;
 }
 
+/** Where a query begins: at the start of its order, or after some values of its sort fields. */
+export function firstRanges<D extends object>(
+  { sort = [], after }: Find<D>,
+  order: readonly Term[],
+): readonly KeysetRange[] {
+  const whole = { prefix: [] };
+  if (after === undefined) return [whole];
+  // Fields with an equality condition are not in the order.
+  const values = new Map(sort.map(({ field }, index): [string, unknown] => [field, after[index]]));
+  const [, ...later] = rangesAfter(
+    whole,
+    order,
+    order.map(({ field }) => toValue(values.get(field))),
+    '',
+  );
+  // Every document has the sort fields, so the ranges of absent values are empty.
+  return later.filter(({ prefix }) => !prefix.includes(null));
+}
+
 export function selectRange<D extends object>(
   source: Source,
   where: Find<D>['where'],
@@ -119,10 +138,33 @@ export function selectCount<D extends object>(
   const best = bestIndex(conditions, indexes)?.index;
   // Without statistics or an order, the planner prefers an index with two equality fields to a smaller partial one.
   const by = best?.where === undefined ? '' : ` INDEXED BY ${indexNameOf(source.name, best)}`;
-  // Tombstones have no values. Without a condition on the document, the index alone suffices.
-  const present = predicates.length === 0 ? ['document IS NOT NULL'] : predicates;
-  return { text: `SELECT count(*) AS count FROM ${source.name}${by} WHERE ${present.join(' AND ')}`, values };
+  return {
+    text: `SELECT count(*) AS count FROM ${source.name}${by} WHERE ${presentAnd(predicates).join(' AND ')}`,
+    values,
+  };
 }
+
+/** One row per group: its values as JSON, its number of documents, and its sums as JSON. For fields that have a column. */
+export function selectGroups<D extends object>(
+  source: Source,
+  where: Find<D>['where'],
+  by: readonly string[],
+  sums: readonly string[],
+): Sql {
+  const { predicates, values } = conditionsSql(source, conditionsOf(where));
+  const columns = by.map((field) => `'${field}', ${columnOf(field)}`);
+  const totals = sums.map((field) => `total(${columnOf(field)})`);
+  const selected = [`json_object(${columns.join(', ')})`, 'count(*)', `json_array(${totals.join(', ')})`];
+  const grouped = by.length === 0 ? '' : ` GROUP BY ${by.map(columnOf).join(', ')}`;
+  return {
+    text: `SELECT ${selected.join(', ')} FROM ${source.name} WHERE ${presentAnd(predicates).join(' AND ')}${grouped}`,
+    values,
+  };
+}
+
+/** Tombstones have no values. Without a condition on the document, the index alone suffices. */
+const presentAnd = (predicates: readonly string[]): readonly string[] =>
+  predicates.some((predicate) => !predicate.endsWith('IS NULL')) ? predicates : ['document IS NOT NULL', ...predicates];
 
 export const toValue = (scalar: unknown): Value => {
   if (typeof scalar === 'boolean') return scalar ? 1 : 0;
@@ -130,7 +172,7 @@ export const toValue = (scalar: unknown): Value => {
 };
 
 function withoutBound(condition: Condition, descending: boolean): Condition {
-  if (typeof condition !== 'object' || 'in' in condition) return condition;
+  if (typeof condition !== 'object' || 'in' in condition || 'exists' in condition) return condition;
   const { from, above, to, below }: Range = condition;
   return descending
     ? { ...(from === undefined ? {} : { from }), ...(above === undefined ? {} : { above }) }
@@ -151,6 +193,8 @@ function conditionsSql(
     } else if (typeof condition !== 'object') {
       predicates.push(`${expression} = ?`);
       values.push(toValue(condition));
+    } else if ('exists' in condition) {
+      predicates.push(`${expression} IS ${condition.exists ? 'NOT NULL' : 'NULL'}`);
     } else if ('in' in condition) {
       predicates.push(`${expression} IN (SELECT value FROM json_each(?))`);
       values.push(JSON.stringify(condition.in));

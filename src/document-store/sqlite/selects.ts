@@ -2,7 +2,16 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 import { nextSlice } from '../../runtime/slices.ts';
 import type { Collection, Find, Stored } from '../document-store.ts';
-import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
+import {
+  firstRanges,
+  orderOf,
+  rangesAfter,
+  type Sql,
+  selectCount,
+  selectGroups,
+  selectRange,
+  toValue,
+} from './query.ts';
 import type { Table } from './table.ts';
 
 /** Key, version and document. */
@@ -36,9 +45,10 @@ export function createSelects<D extends object>(
 
   return {
     /** The rows of a query, in pages. */
-    async *rowsOf({ where, sort, limit = Number.POSITIVE_INFINITY }: Find<D>, pageSize: number): AsyncGenerator<Page> {
-      const order = orderOf({ ...(where && { where }), ...(sort && { sort }) }, indexes);
-      let ranges: readonly KeysetRange[] = [{ prefix: [] }];
+    async *rowsOf(query: Find<D>, pageSize: number): AsyncGenerator<Page> {
+      const { where, limit = Number.POSITIVE_INFINITY } = query;
+      const order = orderOf(query, indexes);
+      let ranges = firstRanges(query, order);
       let remaining = limit;
       let untilYield = pageSize;
       while (remaining > 0) {
@@ -64,6 +74,12 @@ export function createSelects<D extends object>(
     },
 
     count: (where: Find<D>['where']): number => Number(run(selectCount(table(), where, indexes))[0]?.[0]),
+
+    /** The groups of a query. Undefined if a field has no column. */
+    groups(where: Find<D>['where'], by: readonly string[], sums: readonly string[]): Row[] | undefined {
+      const hasColumn = (field: string) => table().fields.includes(field);
+      return [...by, ...sums].every(hasColumn) ? run(selectGroups(table(), where, by, sums)) : undefined;
+    },
   };
 }
 
