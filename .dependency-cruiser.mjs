@@ -126,7 +126,7 @@ export const MAY_IMPORT = {
   'console/bookings': [
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
   ],
-  'console/calendar': ['console/parts', 'html', 'projections', 'domain'],
+  'console/calendar': ['console/parts', 'queries', 'html', 'projections', 'domain'],
   console: [
     ...['console/parts', 'console/sessions', 'console/live', 'console/account', 'console/find', 'console/requests'],
     ...[

@@ -11,6 +11,9 @@ export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey' | 
   readonly createdAt: Timestamp;
   /** When the state last changed. */
   readonly changedAt: Timestamp;
+  readonly approvedAt?: Timestamp;
+  /** Marks the bookings that were approved, for the indexes that hold only them. */
+  readonly wasApproved?: 'yes';
   /** What the brand was charged at approval. */
   readonly charge?: Cents;
   readonly refund?: Cents;
@@ -39,26 +42,51 @@ function withoutKey(data: BookingRequested['data']): Omit<BookingRequested['data
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
-  version: 4,
+  version: 5,
   indexes: [
-    // Each ends with the order of lists (docs/decisions/bookings.md).
-    { fields: ['communityId', 'date', 'startHour', 'bookingId'] },
-    { fields: ['brandId', 'date', 'startHour', 'bookingId'] },
+    // In the order of lists (docs/decisions/bookings.md). They hold what lists are filtered by.
+    { fields: ['communityId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'brandId'] },
+    { fields: ['brandId', 'date', 'startHour', 'bookingId'], holds: ['spaceId', 'communityId'] },
     { fields: ['spaceId', 'date', 'startHour', 'bookingId'] },
     { fields: ['brandId', 'communityId', 'status', 'date', 'startHour', 'bookingId'] },
-    { fields: ['communityId', 'status', 'date', 'startHour', 'bookingId'] },
+    {
+      fields: ['communityId', 'status', 'date', 'startHour', 'bookingId'],
+      holds: ['spaceId', 'brandId', 'cancelledBy', 'charge', 'totalPrice', 'createdAt'],
+    },
     // Who cancelled: a brand's record.
     { fields: ['brandId', 'communityId', 'cancelledBy'], where: { status: 'Cancelled' } },
     // Only what is still due: most bookings are not, and leave these indexes.
     { fields: ['expiresAt'], where: { status: 'Pending' } },
     { fields: ['endsAt'], where: { status: 'Approved' } },
+    // The inbox, by deadline.
+    {
+      fields: ['communityId', 'expiresAt', 'bookingId'],
+      holds: ['spaceId', 'date', 'totalPrice', 'createdAt'],
+      where: { status: 'Pending' },
+    },
+    // Charges and refunds in the order in which they were made.
+    { fields: ['communityId', 'approvedAt', 'bookingId'], holds: ['timeZone'], where: { wasApproved: 'yes' } },
+    { fields: ['brandId', 'approvedAt', 'bookingId'], holds: ['timeZone'], where: { wasApproved: 'yes' } },
+    {
+      fields: ['communityId', 'changedAt', 'bookingId'],
+      holds: ['timeZone', 'refund'],
+      where: { status: 'Cancelled' },
+    },
+    { fields: ['brandId', 'changedAt', 'bookingId'], holds: ['timeZone', 'refund'], where: { status: 'Cancelled' } },
   ],
   key: (event) => String(event.data.bookingId),
   createdBy: ['BookingRequested'],
   on: {
     BookingRequested: (_, { data, metadata }) => pendingBooking(data, metadata.at),
     BookingApproved: (document, { data, metadata }) =>
-      document && { ...document, status: 'Approved', changedAt: metadata.at, charge: data.charge },
+      document && {
+        ...document,
+        status: 'Approved',
+        changedAt: metadata.at,
+        approvedAt: metadata.at,
+        wasApproved: 'yes',
+        charge: data.charge,
+      },
     BookingCancelled: (document, { data, metadata }) =>
       document && {
         ...document,

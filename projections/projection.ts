@@ -8,6 +8,8 @@ export type Projection<D extends object> = {
   /** Every query of this read model must be answered by one of these. Reads by key need none. */
   readonly indexes: readonly {
     readonly fields: readonly (keyof D & string)[];
+    /** Fields that it holds besides, after those that it sorts by, so that it alone skips what they exclude. */
+    readonly holds?: readonly (keyof D & string)[];
     /** Only documents with these values are in it. */
     readonly where?: { readonly [F in keyof D & string]?: string };
   }[];
@@ -25,6 +27,7 @@ export type Projection<D extends object> = {
 export type AnyProjection = Omit<Projection<object>, 'indexes' | 'evolve'> & {
   readonly indexes: readonly {
     readonly fields: readonly string[];
+    readonly holds?: readonly string[];
     readonly where?: { readonly [field: string]: string | undefined };
   }[];
   evolve(document: Row | undefined, event: Recorded): Row | undefined;

@@ -12,7 +12,11 @@ export type ReadableReview = Opened<ReviewDocument>;
 export const reviews = projection<ReviewDocument, ReviewPosted>({
   name: 'reviews',
   version: 3,
-  indexes: [{ fields: ['communityId', 'reviewId'] }, { fields: ['brandId', 'reviewId'] }, { fields: ['bookingId'] }],
+  indexes: [
+    { fields: ['communityId', 'reviewId'], holds: ['spaceId', 'rating'] },
+    { fields: ['brandId', 'reviewId'] },
+    { fields: ['bookingId'] },
+  ],
   key: (event) => String(event.data.reviewId),
   createdBy: ['ReviewPosted'],
   on: { ReviewPosted: (_, { data, metadata }) => ({ ...data, createdAt: metadata.at }) },

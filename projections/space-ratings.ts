@@ -23,7 +23,7 @@ const MAX_LATEST = 3;
 export const spaceRatings = projection<SpaceRatingDocument, ReviewPosted>({
   name: 'spaceRatings',
   version: 1,
-  indexes: [{ fields: ['communityId', 'spaceId'] }],
+  indexes: [],
   key: (event) => String(event.data.spaceId),
   on: {
     ReviewPosted: (before, { data: { spaceId, communityId, reviewId, rating } }) => ({

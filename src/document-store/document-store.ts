@@ -26,6 +26,8 @@ export type DeclaredCollection = Pick<Collection<object>, 'name' | 'kind'> & { r
 
 export type Index<D extends object> = {
   readonly fields: readonly (keyof D & string)[];
+  /** Fields that the index holds besides, so that it alone skips the documents that conditions on them exclude. Not for unique indexes. */
+  readonly holds?: readonly (keyof D & string)[];
   /** Records only: read models follow the log, which has no unique values. */
   readonly unique?: boolean;
   /**

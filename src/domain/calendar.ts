@@ -111,6 +111,12 @@ export const isMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.te
 export const monthsLater = (month: string, months: number): string =>
   Temporal.PlainYearMonth.from(month).add({ months }).toString();
 
+/** The first and the last day of a month (YYYY-MM). */
+export function daysOfMonth(month: string): { readonly startDate: PlainDate; readonly endDate: PlainDate } {
+  const first = Temporal.PlainYearMonth.from(month).toPlainDate({ day: 1 });
+  return { startDate: toPlainDate(first), endDate: toPlainDate(first.with({ day: first.daysInMonth })) };
+}
+
 /** The calendar month, YYYY-MM, in `zone` at a moment (milliseconds since the epoch). */
 export const localMonth = (milliseconds: number, zone: string): string => localDate(milliseconds, zone).slice(0, 7);
 

@@ -9,6 +9,13 @@ import type {
 } from './events.ts';
 import { type Cents, cents, type Timestamp } from './ids.ts';
 
+/**
+ * What puts a charge or refund in a month: the date of the event, or the moment at which it was made, which is the approval for a charge
+ * and the cancellation for a refund.
+ */
+export type ChargeBasis = (typeof CHARGE_BASES)[number];
+export const CHARGE_BASES = ['event', 'approval'] as const;
+
 /** A charge or a refund (docs/decisions/bookings.md). */
 export type Payment = {
   readonly kind: 'charge' | 'refund';

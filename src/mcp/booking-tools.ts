@@ -41,13 +41,14 @@ export const listBookings = ({ queries }: ToolDeps): Tool =>
     }),
     access: { permission: 'ReadBookings' },
     writes: false,
-    async run({ limit = BOOKINGS.default, cursor, order = 'newestFirst', ...filter }, { caller: { account } }) {
+    async run({ limit = BOOKINGS.default, cursor, order = 'newestFirst', status, ...filter }, { caller: { account } }) {
       const wrong = wrongRange(filter);
       if (wrong !== undefined) return wrong;
       const after = cursor === undefined ? undefined : cursorIn(cursor);
       if (cursor !== undefined && after === undefined) return wrongCursor();
       const { bookings, next } = await queries.bookings.page(account, {
         ...filter,
+        ...(status !== undefined && { list: { status } }),
         direction: order === 'newestFirst' ? 'descending' : 'ascending',
         limit,
         ...(after && { after }),

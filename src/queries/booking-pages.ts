@@ -1,13 +1,16 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
-import type { Find } from '../document-store/document-store.ts';
+import type { Find, Range } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { endOf } from '../domain/booking-moments.ts';
-import { FIRST_ZONE, isPlainDate, LAST_ZONE, localDate } from '../domain/calendar.ts';
+import { daysLater, FIRST_ZONE, hoursBegun, isPlainDate, LAST_ZONE, localDate, wallDay } from '../domain/calendar.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
+import type { CancelledBy } from '../domain/events.ts';
+import { type BookingId, brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
+import { merged } from '../runtime/merged.ts';
+import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** Pages of long lists of bookings, in the order of all lists: date, start hour, id (docs/decisions/bookings.md). */
@@ -34,13 +37,16 @@ export function cursorIn(text: string): BookingCursor | undefined {
 export const rangeOf = ({ startDate: from, endDate: to }: DateRange) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 
-/** The filter of an account's list, besides dates. */
+/** A list of an account's bookings: what its filter selects, besides dates. */
 export type BookingList = {
   readonly status?: BookingStatus;
   /** Spaces or parties, by id. */
   readonly spaceId?: { readonly in: readonly number[] };
   readonly brandId?: { readonly in: readonly number[] };
   readonly communityId?: { readonly in: readonly number[] };
+  readonly cancelledBy?: CancelledBy;
+  /** Whether it was ever approved. */
+  readonly charge?: { readonly exists: boolean };
 };
 
 /** A booking is upcoming until its end by the clock of its space, then past. */
@@ -57,23 +63,48 @@ const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const DATE = '2026-12-01' as PlainDate;
 const RANGE: DateRange = { startDate: DATE, endDate: DATE };
 const SOME = { in: [1, 2] };
+const DECLINED: BookingList = { status: 'Cancelled', cancelledBy: 'Community', charge: { exists: false } };
+
+/** Part of a list, which is its own range of dates. */
+type Segment = DateRange & {
+  /** Only bookings whose space is free again after, or at, this hour. */
+  readonly freeFrom?: Pick<Range, 'above' | 'to'>;
+  /** Whether the engine cannot tell which of its bookings belong to the period. */
+  readonly isChecked?: boolean;
+};
+
+/** Where to begin, and how many to read. */
+type Position = { readonly direction: Direction; readonly after?: SortKey; readonly limit?: number };
 
 const inOrder = declareQuery(
   bookings,
-  (account: Account, list: BookingList, dates: DateRange, direction: Direction): Find<BookingDocument> => ({
-    where: { ...list, ...ownedBy(account), ...defined({ date: rangeOf(dates) }) },
+  (
+    account: Account,
+    list: BookingList,
+    { freeFrom, ...dates }: Segment,
+    { direction, after, limit }: Position,
+  ): Find<BookingDocument> => ({
+    where: { ...list, ...ownedBy(account), ...defined({ date: rangeOf(dates), freeFrom }) },
     sort: (['date', 'startHour', 'bookingId'] as const).map((field) => ({ field, direction })),
+    ...defined({ after: after && [after.date, after.startHour, after.bookingId], limit }),
   }),
-  [COMMUNITY, {}, {}, 'ascending'],
-  [BRAND, {}, {}, 'descending'],
-  [COMMUNITY, {}, RANGE, 'descending'],
-  [BRAND, {}, RANGE, 'ascending'],
-  [COMMUNITY, { status: 'Pending' }, RANGE, 'ascending'],
-  [BRAND, { status: 'Pending' }, RANGE, 'descending'],
-  [COMMUNITY, { spaceId: SOME }, RANGE, 'descending'],
-  [COMMUNITY, { brandId: SOME, status: 'Approved' }, RANGE, 'ascending'],
-  [BRAND, { spaceId: SOME, status: 'Approved' }, RANGE, 'descending'],
-  [BRAND, { communityId: SOME }, RANGE, 'ascending'],
+  [COMMUNITY, {}, {}, { direction: 'ascending' }],
+  [BRAND, {}, {}, { direction: 'descending' }],
+  [COMMUNITY, {}, RANGE, { direction: 'descending' }],
+  [BRAND, {}, RANGE, { direction: 'ascending' }],
+  [COMMUNITY, {}, { ...RANGE, freeFrom: { above: 9 } }, { direction: 'ascending', limit: 31 }],
+  [COMMUNITY, { status: 'Pending' }, { ...RANGE, freeFrom: { to: 9 } }, { direction: 'descending', limit: 31 }],
+  [COMMUNITY, { status: 'Pending' }, RANGE, { direction: 'ascending' }],
+  [BRAND, { status: 'Pending' }, RANGE, { direction: 'descending' }],
+  [COMMUNITY, { spaceId: SOME }, RANGE, { direction: 'descending' }],
+  [COMMUNITY, { brandId: SOME, status: 'Approved' }, RANGE, { direction: 'ascending' }],
+  [COMMUNITY, { spaceId: SOME, brandId: SOME }, {}, { direction: 'ascending' }],
+  [BRAND, { spaceId: SOME, status: 'Approved' }, RANGE, { direction: 'descending' }],
+  [BRAND, { communityId: SOME }, RANGE, { direction: 'ascending' }],
+  [COMMUNITY, DECLINED, {}, { direction: 'descending' }],
+  [BRAND, DECLINED, RANGE, { direction: 'ascending' }],
+  [COMMUNITY, { charge: { exists: true } }, RANGE, { direction: 'ascending' }],
+  [BRAND, { charge: { exists: true } }, RANGE, { direction: 'descending' }],
 );
 
 export type BookingPart = {
@@ -82,13 +113,13 @@ export type BookingPart = {
   readonly previous: BookingCursor | undefined;
   /** Pass as `after` to get the next page. Undefined on the last page. */
   readonly next: BookingCursor | undefined;
-  /** Total number of bookings, at most `countUpTo`, if requested. */
+  /** The number of bookings on all pages, if requested. */
   readonly count?: number;
 };
 
 export type PartQuery = DateRange & {
-  /** Default: all bookings of the account. */
-  readonly list?: BookingList;
+  /** Lists that have no booking in common, and are shown as one. Default: all bookings of the account. */
+  readonly lists?: readonly BookingList[];
   readonly direction: Direction;
   readonly limit: number;
   readonly after?: BookingCursor;
@@ -101,14 +132,13 @@ export type PartQuery = DateRange & {
     /** The zone of all these bookings, if it is the same. Narrows the reads. */
     readonly zone?: string;
   };
-  /** If given, the bookings of all pages are counted, up to this number. */
-  readonly countUpTo?: number;
-  /** A condition that the engine cannot check. */
-  readonly holds?: (booking: BookingDocument) => boolean;
+  readonly isCounted?: boolean;
+  /** A booking that is shown elsewhere. */
+  readonly except?: BookingId | undefined;
 };
 
 /**
- * Reads a page of an account's bookings, in order, from the day of the cursor. No booking is shown twice or skipped if others arrive
+ * Reads a page of an account's bookings, in order, beginning at the cursor. No booking is shown twice or skipped if others arrive
  * meanwhile.
  */
 export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>) {
@@ -124,34 +154,65 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     return { date, startHour: isVisible ? found.startHour : 0, bookingId };
   }
 
-  /** The bookings after a sort key, or all of them. */
-  async function* bookingsAfter(
-    start: SortKey | undefined,
+  /** The bookings of one list in one segment, in order. Reads as many at a time as a page shows. */
+  async function* ofSegment(
     account: Account,
-    { list = {}, dates, direction }: { list: BookingList | undefined; dates: DateRange; direction: Direction },
+    list: BookingList,
+    segment: Segment,
+    { direction, after: begin, limit }: Position & { readonly limit: number },
   ): AsyncGenerator<BookingDocument> {
-    if (start !== undefined && !isWithin(start.date, dates)) return;
-    const begin = start && { [direction === 'ascending' ? 'startDate' : 'endDate']: start.date };
-    for await (const { document } of documents.find(inOrder(account, list, { ...dates, ...begin }, direction)))
-      if (start === undefined || compare(start, document, direction) < 0) yield document;
+    for (let after = begin; ; ) {
+      const query = inOrder(account, list, segment, { direction, limit, ...defined({ after }) });
+      const found = await documentsOf(documents.find(query));
+      yield* found;
+      if (found.length < limit) return;
+      after = found.at(-1);
+    }
   }
 
-  async function count(account: Account, query: PartQuery): Promise<number | undefined> {
-    const { countUpTo: limit, after: _, before: __, ...whole } = query;
-    return limit === undefined ? undefined : (await page(account, { ...whole, limit })).bookings.length;
+  /** The bookings of a query after a sort key, or all of them. */
+  async function* bookingsAfter(
+    account: Account,
+    query: PartQuery,
+    { direction, after, limit }: Position & { readonly limit: number },
+  ): AsyncGenerator<BookingDocument> {
+    const segments = segmentsOf(query);
+    for (const segment of direction === 'ascending' ? segments : segments.toReversed()) {
+      const found = listsOf(query).map((list) =>
+        ofSegment(account, list, segment, { direction, limit, ...defined({ after }) }),
+      );
+      for await (const booking of merged(found, (a, b) => compare(a, b, direction)))
+        if (booking.bookingId !== query.except && isIn(query.period, booking)) yield booking;
+    }
+  }
+
+  async function count(account: Account, query: PartQuery): Promise<number> {
+    const counts = segmentsOf(query).flatMap((segment) =>
+      listsOf(query).map(async (list) => {
+        const asked = inOrder(account, list, segment, { direction: query.direction });
+        if (!segment.isChecked) return documents.count(asked);
+        const found = await documentsOf(documents.find(asked));
+        return found.filter((booking) => isIn(query.period, booking)).length;
+      }),
+    );
+    return (await Promise.all(counts)).reduce((sum, one) => sum + one, 0);
   }
 
   async function page(account: Account, query: PartQuery): Promise<BookingPart> {
-    const { limit, after, before, list, holds = () => true } = query;
+    const { limit, after, before, isCounted = false } = query;
     const backwards = before !== undefined;
     const direction = backwards ? opposite(query.direction) : query.direction;
     const start = await sortKeyOf(account, before ?? after);
     const found: BookingDocument[] = [];
-    for await (const booking of bookingsAfter(start, account, { list, dates: datesOf(query), direction })) {
-      if (!holds(booking) || !isIn(query.period, booking)) continue;
-      found.push(booking);
-      if (found.length > limit) break;
-    }
+    if (start === undefined || isWithin(start.date, query))
+      for await (const booking of bookingsAfter(account, query, {
+        direction,
+        limit: limit + 1,
+        ...defined({ after: start }),
+      })) {
+        found.push(booking);
+        if (found.length > limit) break;
+      }
     const more = found.length > limit;
     // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
     if (backwards ? !more : after !== undefined && found.length === 0) {
@@ -165,12 +226,14 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
       bookings: shown,
       previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
       next: last && (backwards || more) ? cursorAt(last) : undefined,
-      ...defined({ count: await count(account, query) }),
+      ...(isCounted && { count: await count(account, query) }),
     };
   }
 
   return { page };
 }
+
+const listsOf = ({ lists = [{}] }: PartQuery): readonly BookingList[] => lists;
 
 const opposite = (direction: Direction): Direction => (direction === 'ascending' ? 'descending' : 'ascending');
 
@@ -179,19 +242,53 @@ const cursorAt = ({ date, bookingId }: BookingDocument): BookingCursor => ({ dat
 const isWithin = (date: PlainDate, { startDate, endDate }: DateRange): boolean =>
   (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
 
-/** The dates that are upcoming or past in some zone. {@link isIn} then checks each booking in its own zone. */
-function datesOf({ startDate, endDate, period }: PartQuery): DateRange {
-  if (period === undefined) return defined({ startDate, endDate });
-  if (period.is === 'upcoming') {
-    const today = localDate(period.now, period.zone ?? LAST_ZONE);
-    return defined({ startDate: startDate === undefined || startDate < today ? today : startDate, endDate });
-  }
-  const today = localDate(period.now, period.zone ?? FIRST_ZONE);
-  return defined({ startDate, endDate: endDate === undefined || endDate > today ? today : endDate });
+/** In hours. A clock that is put back shows some hours twice, so the hour alone does not tell what is over. */
+const TOLERANCE = 2;
+
+/** The segments of a query in order of their dates. Those around the present are checked one by one ({@link isIn}). */
+function segmentsOf({ startDate, endDate, period }: PartQuery): Segment[] {
+  const asked = defined({ startDate, endDate });
+  if (period === undefined) return [asked];
+  const { is, now, zone } = period;
+  // In zones east and west of each other it is today on up to three dates.
+  const [first, last] = [localDate(now, zone ?? LAST_ZONE), localDate(now, zone ?? FIRST_ZONE)];
+  const isUpcoming = is === 'upcoming';
+  const freeFrom = zone === undefined ? undefined : freeFromIn(is, hoursBegun(wallDay(first, zone), now));
+  const today: Segment = { startDate: first, endDate: last, isChecked: true, ...defined({ freeFrom }) };
+  const others: Segment = isUpcoming ? { startDate: daysLater(last, 1) } : { endDate: daysLater(first, -1) };
+  return (isUpcoming ? [today, others] : [others, today]).flatMap((segment) => clipped(segment, asked) ?? []);
 }
+
+const freeFromIn = (is: Period, hour: number): Segment['freeFrom'] =>
+  is === 'upcoming' ? { above: hour - 1 - TOLERANCE } : { to: hour + TOLERANCE };
+
+/** A segment within some dates. Undefined if none of its dates are. */
+function clipped(segment: Segment, { startDate, endDate }: DateRange): Segment | undefined {
+  const from = latest(segment.startDate, startDate);
+  const to = earliest(segment.endDate, endDate);
+  if (from !== undefined && to !== undefined && from > to) return undefined;
+  return { ...segment, ...defined({ startDate: from, endDate: to }) };
+}
+
+const latest = (a: PlainDate | undefined, b: PlainDate | undefined) =>
+  a === undefined || (b !== undefined && b > a) ? b : a;
+const earliest = (a: PlainDate | undefined, b: PlainDate | undefined) =>
+  a === undefined || (b !== undefined && b < a) ? b : a;
 
 const isIn = (period: PartQuery['period'], booking: BookingDocument): boolean =>
   period === undefined || (period.is === 'upcoming') === endOf(booking) > period.now;
+
+/** Whether a booking is in a list. */
+export const isListed = (
+  { status, spaceId, brandId, communityId, cancelledBy, charge }: BookingList,
+  of: BookingDocument,
+) =>
+  (status ?? of.status) === of.status &&
+  (cancelledBy ?? of.cancelledBy) === of.cancelledBy &&
+  (charge?.exists ?? of.charge !== undefined) === (of.charge !== undefined) &&
+  (spaceId?.in.includes(of.spaceId) ?? true) &&
+  (brandId?.in.includes(of.brandId) ?? true) &&
+  (communityId?.in.includes(of.communityId) ?? true);
 
 /** Whether a booking matches dates and period. */
 export const isSearched = (

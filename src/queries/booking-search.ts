@@ -3,24 +3,22 @@ import { brands } from '../../projections/brands.ts';
 import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
-import { defined } from '../domain/defined.ts';
 import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
-import type { BookingStatus } from '../domain/space-day.ts';
 import { brandsById } from './accounts.ts';
 import {
   type BookingList,
   type BookingPart,
   createBookingPages,
+  isListed,
   isSearched,
   isVisibleBooking,
-  type PartQuery,
 } from './booking-pages.ts';
+import type { PageQuery } from './bookings.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { communitiesById, spacesById } from './spaces.ts';
 
-export type SearchQuery = PartQuery & {
-  readonly status?: BookingStatus;
+export type SearchQuery = PageQuery & {
   /** The number of a booking, with or without `#`, or words in the names of a space and of the other party. */
   readonly text: string;
 };
@@ -28,7 +26,7 @@ export type SearchQuery = PartQuery & {
 export type SearchedPage = Omit<BookingPart, 'bookings'> & {
   /** The results, except the booking with that number. */
   readonly bookings: readonly ReadableBooking[];
-  /** The booking with that number, and whether it matches status, dates and period. */
+  /** The booking with that number, and whether it is in the list that was asked for, and in its dates and period. */
   readonly numbered: { readonly booking: ReadableBooking; readonly isAsked: boolean } | undefined;
   /** Whether each word is in the name of a space or account visible to this account. */
   readonly isName: boolean;
@@ -80,56 +78,44 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
 
   return {
     /** One page of the bookings that the account may see and that a text finds. */
-    async page(account: Account, { text, status, holds = () => true, ...query }: SearchQuery): Promise<SearchedPage> {
-      const words = numberIn(text)?.isMarked ? [] : wordsOf(text);
+    async page(account: Account, { text, list = {}, ...query }: SearchQuery): Promise<SearchedPage> {
+      const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
       const [numbered, ofSpaces, ofParties] = await Promise.all([
         byNumber(account, text),
         words.length === 0 ? NO_NAMES : spaceNames(account),
         words.length === 0 ? NO_NAMES : partyNames(account),
       ]);
-      const found = searched(account, words, ofSpaces, ofParties);
-      const part: BookingPart = found.isName
-        ? await parts.page(account, {
-            ...query,
-            list: { ...found.list, ...defined({ status }) },
-            holds: (booking) => booking.bookingId !== numbered?.bookingId && found.holds(booking) && holds(booking),
-          })
-        : { bookings: [], previous: undefined, next: undefined, ...(query.countUpTo !== undefined && { count: 0 }) };
+      const isName = isCalled([...ofSpaces.values(), ...ofParties.values()].flat(), words);
+      const isAsked = numbered !== undefined && isListed(list, numbered) && isSearched(query, numbered);
+      const lists = isName ? listsCalled(account, words, ofSpaces, ofParties).map((one) => ({ ...list, ...one })) : [];
+      const part = await parts.page(account, { ...query, lists, except: numbered?.bookingId });
+      // It is shown by itself.
+      const isCountedTwice = isAsked && lists.some((one) => isListed(one, numbered));
       const [first, ...rest] = await personalData.openBookings([...(numbered ? [numbered] : []), ...part.bookings]);
       const shown = numbered || first === undefined ? rest : [first, ...rest];
-      const isAsked =
-        numbered !== undefined &&
-        isSearched(query, numbered) &&
-        (status ?? numbered.status) === numbered.status &&
-        holds(numbered);
       return {
         ...part,
+        ...(part.count !== undefined && { count: part.count - (isCountedTwice ? 1 : 0) }),
         bookings: shown,
         numbered: numbered && first && { booking: first, isAsked },
-        isName: found.isName,
+        isName,
       };
     },
   };
 }
 
-/** The spaces or accounts whose names contain any of the words. */
-const withAny = (names: Names, words: readonly string[]): Names =>
-  new Map([...names].filter(([, own]) => words.some((word) => isCalled(own, [word]))));
-
-/** Finds the bookings that have every word in the names of the space or of the other party. */
-function searched(account: Account, words: readonly string[], ofSpaces: Names, ofParties: Names) {
-  const [spaces, parties] = [withAny(ofSpaces, words), withAny(ofParties, words)];
-  const isFound = (space: readonly string[] = [], party: readonly string[] = []) =>
-    isCalled([...space, ...party], words);
+/**
+ * The lists of bookings that have every word in the names of the space or of the other party. Spaces with the same words are in one list:
+ * the party must have the others.
+ */
+function listsCalled(account: Account, words: readonly string[], ofSpaces: Names, ofParties: Names): BookingList[] {
   const party = account.kind === 'Community' ? 'brandId' : 'communityId';
-  // If only the spaces, or only the parties, have any of the words, the engine selects the bookings by them.
-  const list: BookingList = {
-    ...(parties.size === 0 && { spaceId: { in: [...spaces.keys()] } }),
-    ...(spaces.size === 0 && { [party]: { in: [...parties.keys()] } }),
-  };
-  return {
-    list,
-    holds: (booking: BookingDocument) => isFound(spaces.get(booking.spaceId), parties.get(booking[party])),
-    isName: isCalled([...spaces.values(), ...parties.values()].flat(), words),
-  };
+  const missingIn = (names: readonly string[]) => words.filter((word) => !isCalled(names, [word]));
+  const alike = Map.groupBy(ofSpaces, ([, names]) => missingIn(names).join(' '));
+  return [...alike].flatMap(([missing, spaces]) => {
+    const spaceId = { in: spaces.map(([id]) => id) };
+    if (missing === '') return [{ spaceId }];
+    const parties = [...ofParties].filter(([, names]) => isCalled(names, missing.split(' '))).map(([id]) => id);
+    return parties.length === 0 ? [] : [{ spaceId, [party]: { in: parties } }];
+  });
 }

@@ -10,6 +10,7 @@ import type { BookingStatus } from '../domain/space-day.ts';
 import type { Page } from '../read-models/reader.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
+  type BookingList,
   type BookingPart,
   createBookingPages,
   isVisibleBooking,
@@ -23,6 +24,9 @@ export type BookingFilter = DateRange & { readonly status?: BookingStatus; reado
 
 /** A part of a long list. */
 export type BookingRows = Page<BookingDocument>;
+
+/** `list`: default all bookings of the account. */
+export type PageQuery = Omit<PartQuery, 'lists' | 'except'> & { readonly list?: BookingList };
 
 export type BookingPage = Omit<BookingPart, 'bookings'> & { readonly bookings: readonly ReadableBooking[] };
 
@@ -44,7 +48,7 @@ const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const FROM = '2026-12-01' as PlainDate;
 const TO = '2026-12-31' as PlainDate;
 
-export const byDate = declareQuery(
+const byDate = declareQuery(
   bookings,
   (account: Account, { status, spaceId, ...dates }: BookingFilter): Find<BookingDocument> => ({
     where: { ...ownedBy(account), ...defined({ status, spaceId, date: rangeOf(dates) }) },
@@ -112,9 +116,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
       readModels.collection(bookings).pages(byDate(account, filter)),
 
     /** One page of the bookings the account may see, in the order of lists, with their texts opened. */
-    async page(account: Account, query: PartQuery & { readonly status?: BookingStatus }): Promise<BookingPage> {
-      const { status, ...part } = query;
-      const found = await parts.page(account, { ...part, list: defined({ status }) });
+    async page(account: Account, { list = {}, ...query }: PageQuery): Promise<BookingPage> {
+      const found = await parts.page(account, { ...query, lists: [list] });
       return { ...found, bookings: await personalData.openBookings(found.bookings) };
     },
 

@@ -1,9 +1,21 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
-import type { Cents, PlainDate } from '../domain/ids.ts';
-import { cents } from '../domain/ids.ts';
-import { type BookingPart, createBookingPages, type PartQuery } from './booking-pages.ts';
-import { byDate } from './bookings.ts';
+import { daysOfMonth, FIRST_ZONE, LAST_ZONE, toTimestamp, wallDay } from '../domain/calendar.ts';
+import type { DateRange } from '../domain/date-range.ts';
+import { defined } from '../domain/defined.ts';
+import { brandId, type Cents, cents, communityId, type PlainDate, type Timestamp } from '../domain/ids.ts';
+import { merged } from '../runtime/merged.ts';
+import {
+  type BookingPart,
+  createBookingPages,
+  type Direction,
+  ownedBy,
+  type PartQuery,
+  rangeOf,
+} from './booking-pages.ts';
+import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** The money of several bookings, in one currency. Currencies are never added. */
@@ -12,43 +24,261 @@ export type ChargeTotals = {
   readonly currency: string;
   readonly charged: Cents;
   readonly refunded: Cents;
-  /** The event fees of bookings that were not refunded: the community's earnings. */
+  /** The event fees of the charges less those of the refunds: the community's earnings. */
   readonly earned: Cents;
-  /** The total prices of bookings that were not refunded. */
-  readonly paid: Cents;
 };
 
-type Charged = BookingDocument & { readonly charge: Cents };
+/** A charge or a refund, at the moment at which it was made. */
+export type Made = { readonly kind: 'charge' | 'refund'; readonly at: Timestamp; readonly booking: BookingDocument };
 
-/** The charges of an account's bookings in a range of dates (docs/decisions/bookings.md). */
+/** A place in a list of charges and refunds. */
+export type MadeCursor = Pick<Made, 'kind' | 'at'> & { readonly bookingId: number };
+
+/** A cursor as text, for addresses: `2026-11-20T10:00:00.000Z_17_charge`. */
+export const madeCursorText = ({ at, bookingId, kind }: MadeCursor): string => `${at}_${bookingId}_${kind}`;
+
+/** Undefined if the text is not a cursor. */
+export function madeCursorIn(text: string): MadeCursor | undefined {
+  const [, at = '', id, kind] = /^(\d{4}-[\dT:.-]+Z)_(\d{1,15})_(charge|refund)$/.exec(text) ?? [];
+  const ms = Date.parse(at);
+  if (Number.isNaN(ms)) return undefined;
+  return { at: toTimestamp(ms), bookingId: Number(id), kind: kind === 'charge' ? 'charge' : 'refund' };
+}
+
+type MadeQuery = {
+  readonly limit: number;
+  readonly after?: MadeCursor;
+  /** Takes precedence over `after`. */
+  readonly before?: MadeCursor;
+};
+
+export type MadePage = {
+  /** Oldest first. */
+  readonly made: readonly Made[];
+  readonly previous: MadeCursor | undefined;
+  readonly next: MadeCursor | undefined;
+};
+
+const BRAND: Account = { kind: 'Brand', id: brandId(1) };
+const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
+const DAY = '2026-12-01' as PlainDate;
+
+const charged = declareQuery(
+  bookings,
+  (account: Account, dates: DateRange, isKept?: 'kept'): Find<BookingDocument> => ({
+    where: {
+      ...ownedBy(account),
+      charge: { exists: true },
+      ...defined({ date: rangeOf(dates), refund: isKept && { exists: false } }),
+    },
+  }),
+  [COMMUNITY, { startDate: DAY, endDate: DAY }],
+  [BRAND, { startDate: DAY, endDate: DAY }, 'kept'],
+);
+
+type Moments = { readonly from: Timestamp; readonly below: Timestamp };
+
+/** Where to begin, and how many to read. */
+type Position = {
+  readonly direction: Direction;
+  readonly after?: readonly [Timestamp, number];
+  readonly limit: number;
+};
+
+const MOMENTS: Moments = { from: toTimestamp(0), below: toTimestamp(1) };
+const FIRST: Position = { direction: 'ascending', limit: 1 };
+const LATER: Position = { direction: 'descending', after: [toTimestamp(0), 1], limit: 1 };
+
+/** The charges made between two moments, of all bookings or of those in one time zone. */
+const chargesMade = declareQuery(
+  bookings,
+  (account: Account, approvedAt: Moments, timeZone?: string, position?: Position): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), wasApproved: 'yes', approvedAt, ...defined({ timeZone }) },
+    ...(position && {
+      sort: (['approvedAt', 'bookingId'] as const).map((field) => ({ field, direction: position.direction })),
+      ...defined({ after: position.after, limit: position.limit }),
+    }),
+  }),
+  [COMMUNITY, MOMENTS],
+  [BRAND, MOMENTS, 'UTC'],
+  [COMMUNITY, MOMENTS, 'UTC', FIRST],
+  [BRAND, MOMENTS, 'UTC', LATER],
+);
+
+/** The same for refunds. The cancellation is the last change of a booking. */
+const refundsMade = declareQuery(
+  bookings,
+  (account: Account, changedAt: Moments, timeZone?: string, position?: Position): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), status: 'Cancelled', refund: { above: 0 }, changedAt, ...defined({ timeZone }) },
+    ...(position && {
+      sort: (['changedAt', 'bookingId'] as const).map((field) => ({ field, direction: position.direction })),
+      ...defined({ after: position.after, limit: position.limit }),
+    }),
+  }),
+  [COMMUNITY, MOMENTS],
+  [BRAND, MOMENTS, 'UTC'],
+  [COMMUNITY, MOMENTS, 'UTC', FIRST],
+  [BRAND, MOMENTS, 'UTC', LATER],
+);
+
+/**
+ * The charges and refunds of an account in a month (YYYY-MM): of the events of the month, or those made in the month by the clock of
+ * each space (docs/decisions/bookings.md). The store adds up and finds the page.
+ */
 export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>) {
   const parts = createBookingPages({ readModels });
+  const documents = readModels.collection(bookings);
+
+  /** The time zones of the bookings that were charged or refunded in a month. */
+  async function zonesOf(account: Account, month: string): Promise<string[]> {
+    const { from } = momentsOf(month, FIRST_ZONE);
+    const { below } = momentsOf(month, LAST_ZONE);
+    const found = await Promise.all(
+      [chargesMade, refundsMade].map((made) => documents.groups(made(account, { from, below }), ['timeZone'])),
+    );
+    return [...new Set(found.flat().map(({ values }) => values.timeZone))];
+  }
+
+  /** The charges or refunds made in a zone, in order. Reads as many at a time as a page shows. */
+  async function* madeIn(
+    account: Account,
+    kind: Made['kind'],
+    { zone, month }: { readonly zone: string; readonly month: string },
+    { direction, limit, ...position }: Omit<Position, 'after'> & { readonly after?: MadeCursor },
+  ): AsyncGenerator<Made> {
+    const query = kind === 'charge' ? chargesMade : refundsMade;
+    for (let after = position.after && placeBeside(position.after, kind, direction); ; ) {
+      const place = { direction, limit, ...defined({ after }) };
+      const found = await documentsOf(documents.find(query(account, momentsOf(month, zone), zone, place)));
+      for (const booking of found) {
+        const at = kind === 'charge' ? booking.approvedAt : booking.changedAt;
+        if (at === undefined) continue;
+        after = [at, booking.bookingId];
+        yield { kind, at, booking };
+      }
+      if (found.length < limit) return;
+    }
+  }
+
+  async function madePage(account: Account, month: string, query: MadeQuery): Promise<MadePage> {
+    const { limit, after, before } = query;
+    const backwards = before !== undefined;
+    const direction = backwards ? 'descending' : 'ascending';
+    const position = { direction, limit: limit + 1, ...defined({ after: before ?? after }) } as const;
+    const zones = await zonesOf(account, month);
+    const found: Made[] = [];
+    const streams = zones.flatMap((zone) =>
+      (['charge', 'refund'] as const).map((kind) => madeIn(account, kind, { zone, month }, position)),
+    );
+    for await (const made of merged(streams, (a, b) => compare(cursorAt(a), cursorAt(b), direction))) {
+      found.push(made);
+      if (found.length > limit) break;
+    }
+    const more = found.length > limit;
+    // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
+    if (backwards ? !more : after !== undefined && found.length === 0) return madePage(account, month, { limit });
+    const made = found.slice(0, limit);
+    if (backwards) made.reverse();
+    const [top, last] = [made[0], made.at(-1)];
+    return {
+      made,
+      previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
+      next: last && (backwards || more) ? cursorAt(last) : undefined,
+    };
+  }
+
   return {
-    /** The totals of all bookings in the range, by currency. Streams them, so memory stays constant. */
-    async totals(account: Account, range: { startDate: PlainDate; endDate: PlainDate }): Promise<ChargeTotals[]> {
-      const totals = new Map<string, ChargeTotals>();
-      for await (const { document } of readModels.collection(bookings).find(byDate(account, range)))
-        if (isCharged(document)) totals.set(document.currency, added(totals.get(document.currency), document));
-      return [...totals.values()];
+    ofEvents: {
+      /** By currency. */
+      async totals(account: Account, month: string): Promise<ChargeTotals[]> {
+        const dates = daysOfMonth(month);
+        const [all, kept] = await Promise.all([
+          documents.groups(charged(account, dates), ['currency'], ['charge', 'refund']),
+          documents.groups(charged(account, dates, 'kept'), ['currency'], ['eventFee']),
+        ]);
+        return totalsOf([
+          ...all.map(({ values, sums }) => ({ ...values, charged: sums.get('charge'), refunded: sums.get('refund') })),
+          ...kept.map(({ values, sums }) => ({ ...values, earned: sums.get('eventFee') })),
+        ]);
+      },
+
+      /** A page of the bookings that were charged, in the order of lists. Their texts stay sealed. */
+      page: (
+        account: Account,
+        month: string,
+        query: Omit<PartQuery, keyof DateRange | 'lists'>,
+      ): Promise<BookingPart> =>
+        parts.page(account, { ...query, ...daysOfMonth(month), lists: [{ charge: { exists: true } }] }),
     },
 
-    /** A page of the bookings that were charged, in the order of lists. Their texts stay sealed. */
-    async page(account: Account, query: PartQuery): Promise<Omit<BookingPart, 'bookings'> & { bookings: Charged[] }> {
-      const part = await parts.page(account, { ...query, holds: isCharged });
-      return { ...part, bookings: part.bookings.filter(isCharged) };
+    made: {
+      /** By currency. */
+      async totals(account: Account, month: string): Promise<ChargeTotals[]> {
+        const zones = await zonesOf(account, month);
+        const ofZones = zones.map(async (zone) => {
+          const at = momentsOf(month, zone);
+          const [charges, refunds] = await Promise.all([
+            documents.groups(chargesMade(account, at, zone), ['currency'], ['charge', 'eventFee']),
+            documents.groups(refundsMade(account, at, zone), ['currency'], ['refund', 'eventFee']),
+          ]);
+          return [
+            ...charges.map(({ values, sums }) => ({
+              ...{ ...values, charged: sums.get('charge'), earned: sums.get('eventFee') },
+            })),
+            ...refunds.map(({ values, sums }) => ({
+              ...{ ...values, refunded: sums.get('refund'), earned: -(sums.get('eventFee') ?? 0) },
+            })),
+          ];
+        });
+        return totalsOf((await Promise.all(ofZones)).flat());
+      },
+
+      /** A page of charges and refunds, oldest first. Texts stay sealed. */
+      page: madePage,
     },
   };
 }
 
-const isCharged = (booking: BookingDocument): booking is Charged => booking.charge !== undefined;
+/** From the beginning of a month to its end in a zone. */
+function momentsOf(month: string, zone: string): Moments {
+  const { startDate, endDate } = daysOfMonth(month);
+  return { from: toTimestamp(wallDay(startDate, zone).start), below: toTimestamp(wallDay(endDate, zone).end) };
+}
 
-function added(to: ChargeTotals | undefined, { currency, charge, refund = cents(0), eventFee, totalPrice }: Charged) {
-  const isKept = refund === 0;
-  return {
-    currency,
-    charged: cents((to?.charged ?? 0) + charge),
-    refunded: cents((to?.refunded ?? 0) + refund),
-    earned: cents((to?.earned ?? 0) + (isKept ? eventFee : 0)),
-    paid: cents((to?.paid ?? 0) + (isKept ? totalPrice : 0)),
-  };
+const cursorAt = ({ kind, at, booking: { bookingId } }: Made): MadeCursor => ({ kind, at, bookingId });
+
+/** Where the charges or refunds begin that come after a cursor. Of one moment and booking, the charge comes first. */
+function placeBeside(cursor: MadeCursor, kind: Made['kind'], direction: Direction): [Timestamp, number] {
+  const { at, bookingId } = cursor;
+  if (compare(cursor, { ...cursor, kind }, direction) >= 0) return [at, bookingId];
+  return [at, bookingId + (direction === 'ascending' ? -1 : 1)];
+}
+
+/** Negative if `a` comes first in this direction. */
+function compare(a: MadeCursor, b: MadeCursor, direction: Direction): number {
+  const order =
+    a.at !== b.at
+      ? a.at < b.at
+        ? -1
+        : 1
+      : a.bookingId - b.bookingId || (a.kind === b.kind ? 0 : a.kind < b.kind ? -1 : 1);
+  return direction === 'ascending' ? order : -order;
+}
+
+type Addend = { readonly currency: string } & Partial<
+  Readonly<Record<Exclude<keyof ChargeTotals, 'currency'>, number | undefined>>
+>;
+
+function totalsOf(addends: readonly Addend[]): ChargeTotals[] {
+  const totals = new Map<string, ChargeTotals>();
+  for (const { currency, charged = 0, refunded = 0, earned = 0 } of addends) {
+    const before = totals.get(currency);
+    totals.set(currency, {
+      currency,
+      charged: cents((before?.charged ?? 0) + charged),
+      refunded: cents((before?.refunded ?? 0) + refunded),
+      earned: cents((before?.earned ?? 0) + earned),
+    });
+  }
+  return [...totals.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }

@@ -17,6 +17,8 @@ type OpenDaysQuery = {
   readonly account: Account;
   /** Default: every space that takes bookings and that the account may see. */
   readonly spaceIds?: readonly number[];
+  /** The spaces, by id, if the caller has just read those that the account may see. */
+  readonly spaces?: readonly Space[];
   readonly communityId?: number;
   /** Inclusive. */
   readonly from: PlainDate;
@@ -68,7 +70,9 @@ export function createOpenDaysQuery(deps: QueryDeps) {
   const { readModels, clock } = deps;
   const { communityOf } = createSpaceQueries(deps);
 
-  async function spacesOf({ account, spaceIds, communityId }: OpenDaysQuery): Promise<Space[] | Refusal> {
+  async function spacesOf(query: OpenDaysQuery): Promise<readonly Space[] | Refusal> {
+    const { account, spaceIds, communityId } = query;
+    if (query.spaces !== undefined) return query.spaces;
     if (communityId !== undefined && (await communityOf(account, communityId)) === undefined)
       return refuse('ResourceNotFound', `There is no community ${communityId}.`);
     if (spaceIds === undefined) {
@@ -90,7 +94,7 @@ export function createOpenDaysQuery(deps: QueryDeps) {
 
   return async (query: OpenDaysQuery): Promise<OpenDaysPage | Refusal> => {
     const found = await spacesOf(query);
-    if (!Array.isArray(found)) return found;
+    if ('refused' in found) return found;
     const { from, to, weekdays, startHour, after, limit } = query;
     const now = clock();
     const why = whyNone(found, query, now);

@@ -6,6 +6,7 @@ import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
 import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
+import { createCalendarQueries } from './calendar.ts';
 import { createCharges } from './charges.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
@@ -39,6 +40,7 @@ export function createQueries({ directory, ...sources }: Omit<QueryDeps, 'names'
     requests: createRequestQueries(deps),
     accountHistory: createAccountHistory(deps),
     bookingHistory: createBookingHistory(deps),
+    calendar: createCalendarQueries(deps),
     charges: createCharges(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),

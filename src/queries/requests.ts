@@ -1,52 +1,132 @@
 import { type BookingDocument, bookings, type ReadableBooking } from '../../projections/bookings.ts';
-import type { Find } from '../document-store/document-store.ts';
+import type { Find, Range } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
-import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
-import { isVisibleBooking, rangeOf } from './booking-pages.ts';
+import {
+  type Cents,
+  type CommunityId,
+  cents,
+  communityId,
+  type PlainDate,
+  type SpaceId,
+  type Timestamp,
+  spaceId as toSpaceId,
+} from '../domain/ids.ts';
+import type { BookingStatus } from '../domain/space-day.ts';
+import { type Direction, isVisibleBooking, rangeOf } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
-/** Filter of a community's pending requests: by space and dates. */
-export type RequestFilter = DateRange & { readonly spaceId?: SpaceId };
+/** Filter of a community's pending requests. */
+export type RequestFilter = DateRange & {
+  readonly spaceId?: SpaceId;
+  readonly min?: Cents;
+  readonly max?: Cents;
+  /** Only requests made since. */
+  readonly madeSince?: Timestamp;
+};
+
+/** By deadline or by event. */
+export type RequestOrder = 'deadline' | 'date';
+
+const SORTED_BY = {
+  deadline: ['expiresAt', 'bookingId'],
+  date: ['date', 'startHour', 'bookingId'],
+} as const;
+
+/** The place of a request in an order: its values of the fields that the order sorts by. */
+export const placeIn = (
+  order: RequestOrder,
+  request: Pick<BookingDocument, (typeof SORTED_BY)[RequestOrder][number]>,
+): readonly (string | number)[] => SORTED_BY[order].map((field) => request[field]);
+
+type Part = {
+  readonly order: RequestOrder;
+  /** Default: ascending. */
+  readonly direction?: Direction;
+  /** Only the requests after this place. */
+  readonly after?: readonly (string | number)[] | undefined;
+  readonly limit?: number;
+};
 
 const FROM = '2026-12-01' as PlainDate;
 const TO = '2026-12-31' as PlainDate;
+const SOME: RequestFilter = { spaceId: toSpaceId(1), startDate: FROM, endDate: TO, min: cents(1), max: cents(2) };
+const NEW: RequestFilter = { madeSince: toTimestamp(0) };
 
 const pendingOf = declareQuery(
   bookings,
-  (community: CommunityId, { spaceId, ...dates }: RequestFilter): Find<BookingDocument> => ({
-    where: { communityId: community, status: 'Pending', ...defined({ spaceId, date: rangeOf(dates) }) },
+  (
+    community: CommunityId,
+    { spaceId, min: from, max: to, madeSince, ...dates }: RequestFilter,
+    { order, direction = 'ascending', after, limit }: Part,
+  ): Find<BookingDocument> => ({
+    where: {
+      ...{ communityId: community, status: 'Pending' },
+      ...defined({ spaceId, date: rangeOf(dates), totalPrice: rangeOrNone({ from, to }) }),
+      ...defined({ createdAt: rangeOrNone({ from: madeSince }) }),
+    },
+    sort: SORTED_BY[order].map((field) => ({ field, direction })),
+    ...defined({ after, limit }),
   }),
-  [communityId(1), {}],
-  [communityId(1), { spaceId: toSpaceId(1) }],
-  [communityId(1), { spaceId: toSpaceId(1), startDate: FROM, endDate: TO }],
+  [communityId(1), {}, { order: 'deadline' }],
+  [communityId(1), {}, { order: 'date', limit: 1 }],
+  [communityId(1), {}, { order: 'deadline', direction: 'descending', after: [toTimestamp(0), 1], limit: 1 }],
+  [communityId(1), SOME, { order: 'deadline', limit: 1 }],
+  [communityId(1), SOME, { order: 'date', direction: 'descending', after: [FROM, 1, 1], limit: 1 }],
+  [communityId(1), NEW, { order: 'deadline', limit: 1 }],
+  [communityId(1), { ...SOME, ...NEW }, { order: 'date', limit: 1 }],
 );
 
-const onDays = declareQuery(
+function rangeOrNone(range: { readonly from: string | number | undefined; readonly to?: number | undefined }) {
+  const bounds: Range = defined(range);
+  return bounds.from === undefined && bounds.to === undefined ? undefined : bounds;
+}
+
+const HELD: readonly BookingStatus[] = ['Pending', 'Approved', 'Completed'];
+
+/** Not the cancelled ones. */
+const heldOn = declareQuery(
   bookings,
-  (spaces: readonly SpaceId[], dates: readonly PlainDate[]): Find<BookingDocument> => ({
-    where: { spaceId: { in: spaces }, date: { in: dates } },
+  ({ spaceId, date }: Pick<BookingDocument, 'spaceId' | 'date'>, limit?: number): Find<BookingDocument> => ({
+    where: { spaceId, date, status: { in: HELD } },
+    sort: [{ field: 'startHour' }, { field: 'bookingId' }],
+    ...defined({ limit }),
   }),
-  [
-    [toSpaceId(1), toSpaceId(2)],
-    [FROM, TO],
-  ],
+  [{ spaceId: toSpaceId(1), date: FROM }],
+  [{ spaceId: toSpaceId(1), date: FROM }, 2],
 );
 
-/** Queries for a community that answers many requests: one for all of them instead of one for each. */
-export function createRequestQueries({ readModels, personalData }: QueryDeps) {
-  return {
-    /** Every pending request of a community, unordered. Texts stay sealed. */
-    pending: (community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> =>
-      documentsOf(readModels.collection(bookings).find(pendingOf(community, filter))),
+/** The bookings and requests beside a request, on its day in its space: the first, and how many they are. */
+export type Beside = { readonly first: BookingDocument | undefined; readonly count: number };
 
-    /** The bookings with these ids that the account may see, in this order. Texts stay sealed. */
+/** Queries for a community that answers many requests. Texts stay sealed. */
+export function createRequestQueries({ readModels, personalData }: QueryDeps) {
+  const documents = readModels.collection(bookings);
+
+  async function beside(request: BookingDocument): Promise<Beside> {
+    // The request itself may be among them.
+    const onDay = await documentsOf(documents.find(heldOn(request, 2)));
+    const first = onDay.find(({ bookingId }) => bookingId !== request.bookingId);
+    const total = onDay.length < 2 ? onDay.length : await documents.count(heldOn(request));
+    return { first, count: total - (HELD.includes(request.status) ? 1 : 0) };
+  }
+
+  return {
+    /** Some of the pending requests of a community, in an order. */
+    pending: (community: CommunityId, filter: RequestFilter, part: Part): Promise<BookingDocument[]> =>
+      documentsOf(documents.find(pendingOf(community, filter, part))),
+
+    count: (community: CommunityId, filter: RequestFilter): Promise<number> =>
+      documents.count(pendingOf(community, filter, { order: 'deadline' })),
+
+    /** The bookings with these ids that the account may see, in this order. */
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
-      const found = await readModels.collection(bookings).getMany(ids.map(String));
+      const found = await documents.getMany(ids.map(String));
       const byKey = new Map(found.map(({ key, document }) => [key, document]));
       return ids.flatMap((id) => {
         const booking = byKey.get(String(id));
@@ -57,14 +137,13 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     /** Opens the texts of bookings. */
     readable: (found: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(found),
 
-    /** The bookings visible to the account on the days and in the spaces of these bookings, by start hour. Texts stay sealed. */
-    async onDaysOf(account: Account, of: readonly BookingDocument[]): Promise<BookingDocument[]> {
-      if (of.length === 0) return [];
-      const spaces = [...new Set(of.map(({ spaceId }) => spaceId))];
-      const dates = [...new Set(of.map(({ date }) => date))];
-      const found = await documentsOf(readModels.collection(bookings).find(onDays(spaces, dates)));
-      const visible = found.filter((booking) => isVisibleBooking(account, booking));
-      return visible.sort((a, b) => a.startHour - b.startHour);
+    /** What is beside each of these requests, in their order. */
+    beside: (requests: readonly BookingDocument[]): Promise<Beside[]> => Promise.all(requests.map(beside)),
+
+    /** The other bookings and requests of a space on the day of a booking, by start hour. */
+    async othersOnDay(booking: Pick<BookingDocument, 'spaceId' | 'date' | 'bookingId'>): Promise<BookingDocument[]> {
+      const onDay = await documentsOf(documents.find(heldOn(booking)));
+      return onDay.filter(({ bookingId }) => bookingId !== booking.bookingId);
     },
   };
 }

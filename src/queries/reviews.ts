@@ -5,13 +5,16 @@ import type { Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import {
   type BookingId,
   type BrandId,
   brandId,
   type CommunityId,
+  type SpaceId,
   bookingId as toBookingId,
   communityId as toCommunityId,
+  spaceId as toSpaceId,
 } from '../domain/ids.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { ownedBy } from './booking-pages.ts';
@@ -44,14 +47,39 @@ const newestOfCommunity = declareQuery(
   [toCommunityId(1), 7, 1],
 );
 
-const newestOf = declareQuery(
+/** Which reviews of an account: of one space, with one rating. */
+type ReviewFilter = { readonly spaceId?: SpaceId; readonly rating?: number };
+
+type Position = { readonly before?: number; readonly after?: number; readonly limit: number };
+
+const listed = declareQuery(
   reviews,
-  (account: Account): Find<ReviewDocument> => ({
-    where: ownedBy(account),
-    sort: [{ field: 'reviewId', direction: 'descending' }],
-  }),
-  [{ kind: 'Community', id: toCommunityId(1) }],
-  [{ kind: 'Brand', id: brandId(1) }],
+  (account: Account, { spaceId, rating }: ReviewFilter, position?: Position): Find<ReviewDocument> => {
+    const older = position?.before === undefined ? undefined : { below: position.before };
+    const reviewId = position?.after === undefined ? older : { above: position.after };
+    return {
+      where: { ...ownedBy(account), ...defined({ spaceId, rating, reviewId }) },
+      ...(position && {
+        sort: [{ field: 'reviewId', direction: position.after === undefined ? 'descending' : 'ascending' }],
+        limit: position.limit,
+      }),
+    };
+  },
+  [{ kind: 'Community', id: toCommunityId(1) }, {}],
+  [{ kind: 'Community', id: toCommunityId(1) }, { spaceId: toSpaceId(1) }],
+  [
+    { kind: 'Community', id: toCommunityId(1) },
+    { spaceId: toSpaceId(1), rating: 5 },
+    { before: 7, limit: 1 },
+  ],
+  [{ kind: 'Brand', id: brandId(1) }, {}, { limit: 1 }],
+  [{ kind: 'Brand', id: brandId(1) }, {}, { after: 7, limit: 1 }],
+);
+
+const ofBookings = declareQuery(
+  reviews,
+  (bookingIds: readonly BookingId[]): Find<ReviewDocument> => ({ where: { bookingId: { in: bookingIds } } }),
+  [[toBookingId(1), toBookingId(2)]],
 );
 
 const ofBooking = declareQuery(
@@ -64,28 +92,16 @@ type PageQuery = { readonly communityId: number; readonly before?: number; reado
 
 export type ReviewPage = { readonly reviews: readonly ReadableReview[]; readonly more: boolean };
 
-type OverviewQuery = {
-  /** Only those before this one. */
-  readonly before?: number;
-  /** The page that ends before this one. Takes precedence. */
-  readonly after?: number;
-  readonly limit: number;
-  /** Only those of one space. */
-  readonly spaceId?: number;
-  /** Only those with this rating. The figures count every rating. */
-  readonly rating?: number;
-};
+/** `after`: the page that ends before this review. Takes precedence. */
+type ListQuery = ReviewFilter & Position;
 
-export type ReviewOverview = {
+export type ReviewList = {
+  /** Newest first. */
   readonly reviews: readonly ReadableReview[];
   /** The `after` of the previous page. Undefined on the first page. */
   readonly previous: number | undefined;
   /** The `before` of the next page. Undefined on the last page. */
   readonly next: number | undefined;
-  /** The number of reviews by rating, 1 to 5; only those of the space, if one is asked for. */
-  readonly byRating: ReadonlyMap<number, number>;
-  /** The bookings that have been reviewed. */
-  readonly reviewed: ReadonlySet<BookingId>;
 };
 
 /** Reviews whose texts are opened in one batch. */
@@ -147,13 +163,35 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return { reviews: await personalData.openReviews(found.slice(0, limit)), more: found.length > limit };
     },
 
-    /**
-     * A page of the reviews of a community's spaces, or of those a brand wrote, newest first, with figures over all of them. Opens
-     * only the texts of the page.
-     */
-    async overview(account: Account, query: OverviewQuery): Promise<ReviewOverview> {
-      const { page, ...overview } = await overviewOf(readModels.collection(reviews).find(newestOf(account)), query);
-      return { ...overview, reviews: await personalData.openReviews(page) };
+    /** A page of the reviews of a community's spaces, or of those a brand wrote. */
+    async pageOf(account: Account, query: ListQuery): Promise<ReviewList> {
+      const { before, after, limit, ...filter } = query;
+      const position = { ...defined({ before, after }), limit: limit + 1 };
+      const found = await documentsOf(readModels.collection(reviews).find(listed(account, filter, position)));
+      const more = found.length > limit;
+      // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
+      if (after === undefined ? before !== undefined && found.length === 0 : !more)
+        return this.pageOf(account, { ...filter, limit });
+      const page = found.slice(0, limit);
+      if (after !== undefined) page.reverse();
+      return {
+        reviews: await personalData.openReviews(page),
+        previous: before === undefined && after === undefined ? undefined : page[0]?.reviewId,
+        next: more || after !== undefined ? page.at(-1)?.reviewId : undefined,
+      };
+    },
+
+    /** How many reviews a community has with each rating, 1 to 5; of all its spaces or of one. */
+    async byRating(communityId: CommunityId, spaceId?: SpaceId): Promise<ReadonlyMap<number, number>> {
+      const query = listed({ kind: 'Community', id: communityId }, defined({ spaceId }));
+      const groups = await readModels.collection(reviews).groups(query, ['rating']);
+      return new Map(groups.map(({ values, count }) => [values.rating, count]));
+    },
+
+    /** Which of these bookings have been reviewed. */
+    async reviewedAmong(bookingIds: readonly BookingId[]): Promise<ReadonlySet<BookingId>> {
+      const found = await documentsOf(readModels.collection(reviews).find(ofBookings(bookingIds)));
+      return new Set(found.map(({ bookingId }) => bookingId));
     },
 
     /** The review of a booking, which the caller has found visible. */
@@ -163,34 +201,4 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       return undefined;
     },
   };
-}
-
-/** Reads all reviews, newest first, and keeps those of the page. */
-async function overviewOf(
-  found: AsyncIterable<Stored<ReviewDocument>>,
-  { before, after, limit, ...only }: OverviewQuery,
-): Promise<Omit<ReviewOverview, 'reviews'> & { readonly page: readonly ReviewDocument[] }> {
-  const byRating = new Map<number, number>();
-  const reviewed = new Set<BookingId>();
-  /** The newest, the newest of those before `before`, and the oldest of those after `after`: one more than fits on the page. */
-  const newest: ReviewDocument[] = [];
-  const older: ReviewDocument[] = [];
-  const newer: ReviewDocument[] = [];
-  for await (const { document } of found) {
-    const { rating, bookingId, reviewId, spaceId } = document;
-    reviewed.add(bookingId);
-    if (only.spaceId !== undefined && spaceId !== only.spaceId) continue;
-    byRating.set(rating, (byRating.get(rating) ?? 0) + 1);
-    if (only.rating !== undefined && rating !== only.rating) continue;
-    if (newest.length <= limit) newest.push(document);
-    if (before !== undefined && reviewId < before && older.length <= limit) older.push(document);
-    if (after !== undefined && reviewId > after && newer.push(document) > limit + 1) newer.shift();
-  }
-  // A page read backwards that reaches the beginning may be short, so show the first page instead.
-  const isNewer = newer.length > limit;
-  const isOlder = !isNewer && after === undefined && older.length > 0;
-  const page = isNewer ? newer.slice(1) : (isOlder ? older : newest).slice(0, limit);
-  const more = isNewer || (isOlder ? older : newest).length > limit;
-  const previous = isNewer || isOlder ? page[0]?.reviewId : undefined;
-  return { page, previous, next: more ? page.at(-1)?.reviewId : undefined, byRating, reviewed };
 }

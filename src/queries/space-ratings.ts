@@ -1,36 +1,26 @@
 import type { ReadableReview } from '../../projections/reviews.ts';
 import { reviews } from '../../projections/reviews.ts';
 import { type Rating, type SpaceRatingDocument, spaceRatings } from '../../projections/space-ratings.ts';
-import type { Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
-import { type CommunityId, type SpaceId, communityId as toCommunityId } from '../domain/ids.ts';
+import type { SpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { mayReadReviews } from './reviews.ts';
-
-const ofCommunity = declareQuery(
-  spaceRatings,
-  (communityId: CommunityId): Find<SpaceRatingDocument> => ({ where: { communityId }, sort: [{ field: 'spaceId' }] }),
-  [toCommunityId(1)],
-);
 
 const ratingOf = ({ count, sum }: SpaceRatingDocument): Rating => ({ count, average: sum / count });
 
 /** Ratings of spaces, for accounts that may read the reviews (docs/decisions/bookings.md). */
 export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps) {
-  /** The ratings of these spaces (and of others of their communities), where the account may read the reviews. */
+  /** The ratings of these spaces, where the account may read the reviews. */
   async function list(account: Account, spaces: readonly Space[]): Promise<ReadonlyMap<SpaceId, Rating>> {
     const communities = [...new Set(spaces.map(({ communityId }) => communityId))];
-    const found = await Promise.all(
-      communities.map(async (communityId) =>
-        (await mayReadReviews({ readModels }, account, communityId))
-          ? documentsOf(readModels.collection(spaceRatings).find(ofCommunity(communityId)))
-          : [],
-      ),
+    const mayRead = await Promise.all(
+      communities.map((communityId) => mayReadReviews({ readModels }, account, communityId)),
     );
-    return new Map(found.flat().map((one) => [one.spaceId, ratingOf(one)]));
+    const readable = new Set(communities.filter((_, index) => mayRead[index]));
+    const rated = spaces.filter(({ communityId }) => readable.has(communityId));
+    const found = await readModels.collection(spaceRatings).getMany(rated.map(({ spaceId }) => String(spaceId)));
+    return new Map(found.map(({ document }) => [document.spaceId, ratingOf(document)]));
   }
 
   /** The rating and the latest reviews of a space. Undefined if it has none that the account may read. */

@@ -43,6 +43,9 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
     return documentsOf(readModels.collection(spaces).find(spacesById(owner)));
   }
 
+  const count = (account: Account): Promise<number> =>
+    readModels.collection(spaces).count(spacesById(account.kind === 'Community' ? account.id : undefined));
+
   async function community(communityId: number): Promise<Community | undefined> {
     return (await readModels.collection(communities).get(String(communityId)))?.document;
   }
@@ -58,6 +61,7 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
   return {
     get,
     list,
+    count,
     community,
     communityOf,
     communities: allCommunities,

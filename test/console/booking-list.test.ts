@@ -243,6 +243,19 @@ test('charges are paged, and every page shows the totals of the whole month', as
   const paid = await (await signedIn(brand.account)).open('/console/charges?month=2027-01');
   expect(figures(paid)).toEqual(['Charged $8,280.00', 'Refunded $230.00', 'You paid $8,050.00']);
   expect((await community.open('/console/charges?month=2027-03')).text).toContain('No earnings for March 2027');
+
+  // All were approved in December, and one of them was refunded then, which its event is not.
+  expect(first.text).toContain('Events of January 2027, whenever they were charged.');
+  expect((await community.open('/console/charges?month=2027-01&by=approval')).text).toContain(
+    'No earnings for January 2027',
+  );
+  const december = await community.open('/console/charges?month=2026-12&by=approval');
+  expect(december.text).toContain('Charges and refunds made in December 2026, whenever the events are.');
+  expect(figures(december)).toEqual(totals);
+  const later = await community.open(link(december, 'next') ?? '');
+  expect([...shown(december), ...shown(later)]).toHaveLength(made.length + 1);
+  expect(later.text).toContain('Refunded <span class="nowrap">');
+  expect(link(later, 'prev')).toContain('by=approval');
 });
 
 test('an invalid month is reported instead of replaced by this month; the calendar ends with the year 9999', async () => {
@@ -253,7 +266,10 @@ test('an invalid month is reported instead of replaced by this month; the calend
     const [, said] = /role="alert".*?<p>([^<]*)<\/p>/s.exec(page.text) ?? [];
     expect(said).toBe(`“${asked.replace('<b>', '&lt;b&gt;')}” is not a month such as 2026-11. This is December 2026.`);
   }
-  const months = (page: Page) => [...page.text.matchAll(/charges\?month=([^"&]*)"/g)].map(([, month]) => month);
+  const months = ({ text }: Page) => {
+    const [links = ''] = /aria-label="Month".*?<\/nav>/s.exec(text) ?? [];
+    return [...links.matchAll(/charges\?month=([^"&]*)"/g)].map(([, month]) => month);
+  };
   const now = await community.open('/console/charges');
   expect([now.status, months(now)]).toEqual([200, ['2026-11', '2027-01']]);
   expect(now.text).not.toContain('role="alert"');

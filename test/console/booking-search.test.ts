@@ -142,7 +142,13 @@ describe.each(enginePairs)('searching bookings on %s', (_, createPair) => {
           const found: ReadableBooking[] = [];
           let after: BookingCursor | undefined;
           do {
-            const asked = { text, direction: 'ascending', limit: 7, ...defined({ status, after }) } as const;
+            const asked = {
+              text,
+              direction: 'ascending',
+              limit: 7,
+              ...(status && { list: { status } }),
+              ...defined({ after }),
+            } as const;
             const page = await bookingSearch.page(account, asked);
             found.push(...page.bookings);
             after = page.next;

@@ -32,7 +32,12 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 
 async function answerAll(): Promise<void> {
-  for (const { bookingId } of await running.service.core.queries.requests.pending(HARBOUR.id)) await decline(bookingId);
+  for (const { bookingId } of await running.service.core.queries.requests.pending(
+    HARBOUR.id,
+    {},
+    { order: 'deadline' },
+  ))
+    await decline(bookingId);
 }
 beforeEach(answerAll);
 
@@ -146,7 +151,7 @@ test('an empty selection approves nothing, and requests of other accounts are re
   const mine = await requested();
   const inbox = await manager.open('/console/inbox');
   expect((await manager.send(inbox, BULK)).flash).toBe('Nothing was selected, so nothing was approved.');
-  const [theirs] = await running.service.core.queries.requests.pending(communityId(2));
+  const [theirs] = await running.service.core.queries.requests.pending(communityId(2), {}, { order: 'deadline' });
   const foreign = await manager.send(inbox, BULK, { id: [String(theirs?.bookingId), '999999', '-1', 'x'] });
   expect(theirs?.status).toBe('Pending');
   expect(foreign.flash).toContain('Nothing was approved: the selected requests are not to this account.');

@@ -30,12 +30,14 @@ test.each([
   expect((await community.open(`/console/${list}`)).text).not.toContain(NOTICE);
 });
 
-test.each(['bookings?after=2026-12-01:1', 'charges?before=2026-12-01:1', 'reviews?before=1', 'inbox?after=1:1'])(
-  'a cursor that could have been issued gets no notice: %s',
-  async (path) => {
-    expect((await community.open(`/console/${path}`)).text).not.toContain(NOTICE);
-  },
-);
+test.each([
+  'bookings?after=2026-12-01:1',
+  'charges?before=2026-12-01:1',
+  'reviews?before=1',
+  'inbox?after=2026-12-01T09:00:00.000Z_1',
+])('a cursor that could have been issued gets no notice: %s', async (path) => {
+  expect((await community.open(`/console/${path}`)).text).not.toContain(NOTICE);
+});
 
 test('a slash at the end of the address changes nothing', async () => {
   expect((await community.open('/console/')).url).toEqual((await community.open('/console')).url);

@@ -35,9 +35,11 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
   accepted(await core.commands.webhooks.disable({ webhookId, reason: 'The receiver answered 410 Gone' }, CONTEXT));
   const [failed] = await core.webhooks.listDeliveries({ webhookId, state: 'Failed', limit: 1 });
   const { bookings } = core.queries;
-  const [waiting] = (await bookings.page(account, { status: 'Pending', direction: 'ascending', limit: 1 })).bookings;
-  const [completed] = (await bookings.page(account, { status: 'Completed', direction: 'descending', limit: 1 }))
+  const [waiting] = (await bookings.page(account, { list: { status: 'Pending' }, direction: 'ascending', limit: 1 }))
     .bookings;
+  const [completed] = (
+    await bookings.page(account, { list: { status: 'Completed' }, direction: 'descending', limit: 1 })
+  ).bookings;
   const busyDay = inDays(7);
   const ofCommunity = {
     'not-found': 'nothing',

@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
   const decline = async (bookingId: number) =>
     accepted(await running.service.core.commands.bookings.cancel({ bookingId, by: HARBOUR, reason: 'Over.' }, CONTEXT));
   async function answerAll(): Promise<void> {
-    const pending = await running.service.core.queries.requests.pending(HARBOUR.id);
+    const pending = await running.service.core.queries.requests.pending(HARBOUR.id, {}, { order: 'deadline' });
     for (const { bookingId } of pending) await decline(bookingId);
   }
   const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
@@ -391,7 +391,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     // There is no next request, so the focus stays on the last.
     await page.locator(`#request-${ids.at(-1)}:focus`, { hasText: 'Declined by you' }).waitFor();
     expect(performance.now() - begun + waited).toBeLessThan(120_000);
-    expect(await running.service.core.queries.requests.pending(HARBOUR.id)).toEqual([]);
+    expect(await running.service.core.queries.requests.pending(HARBOUR.id, {}, { order: 'deadline' })).toEqual([]);
     expect(complaints).toEqual([]);
     await context.close();
   });

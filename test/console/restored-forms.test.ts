@@ -92,7 +92,7 @@ test('a reason submitted after the session ended is restored only for its author
     [manager, true],
   ] as const) {
     const browser = await signedIn(manager);
-    const pending = await running.service.core.queries.requests.pending(communityId(1));
+    const pending = await running.service.core.queries.requests.pending(communityId(1), {}, { order: 'deadline' });
     const path = `/console/bookings/${pending[0]?.bookingId}`;
     const page = await browser.open(path);
     endSession(browser);

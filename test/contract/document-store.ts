@@ -263,6 +263,11 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       [{ where: { age: { exists: true } }, sort: byAgeDown, after: [5, 'Bob'] }, 'da'],
       [{ where: { kind: 'cat', age: { to: 9 } }, sort: byAge, after: [2, 'Zoe'] }, 'a'],
       [{ where: { age: 3 }, sort: byAge, after: [3, 'Ada'] }, 'd'],
+      [{ where: { age: { from: 5 } }, sort: byAge, after: [3, 'Ada'] }, 'bc'],
+      [{ where: { age: { above: 3 } }, sort: byAge, after: [3, 'Ada'] }, 'bc'],
+      [{ where: { age: { to: 5 } }, sort: byAge, after: [10, 'Ada'] }, ''],
+      [{ where: { age: { to: 5 } }, sort: byAgeDown, after: [10, 'Cid'] }, 'bda'],
+      [{ where: { age: { from: 3 }, name: { from: 'B' } }, sort: byAge, after: [3, 'Aaa'] }, 'dbc'],
     ])('continues %j after the values of the last page', async (query, keys) => {
       expect((await keysOf(query)).join('')).toBe(keys);
     });

@@ -43,6 +43,7 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     const collection = () => ({
       get: (key: string) => documents.get(key),
       find: (query: Query<BookingDocument>) => documents.find(query),
+      count: (query: Query<BookingDocument>) => documents.count(query),
     });
     page = createBookingPages({ readModels: { collection } as never }).page;
   });
@@ -61,16 +62,16 @@ describe.each(documentEngines)('pages of bookings on %s', (_, createDatabase) =>
     const forth: number[][] = [];
     const back: number[][] = [];
     const idsOf = ({ bookings: shown }: BookingPart) => shown.map((one) => Number(one.bookingId));
-    let part = await page(account, { list, direction, limit: LIMIT });
+    let part = await page(account, { lists: [list], direction, limit: LIMIT });
     expect(part.previous).toBeUndefined();
     forth.push(idsOf(part));
     while (part.next !== undefined) {
       await between?.(forth.length);
-      part = await page(account, { list, direction, limit: LIMIT, after: part.next });
+      part = await page(account, { lists: [list], direction, limit: LIMIT, after: part.next });
       forth.push(idsOf(part));
     }
     while (part.previous !== undefined) {
-      part = await page(account, { list, direction, limit: LIMIT, before: part.previous });
+      part = await page(account, { lists: [list], direction, limit: LIMIT, before: part.previous });
       back.push(idsOf(part));
     }
     return { forth, back };

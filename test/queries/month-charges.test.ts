@@ -3,12 +3,13 @@ import { type BookingDocument, bookings, pendingBooking } from '../../projection
 import type { Collection, Documents, Query } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { bookingId, cents, communityId, timestamp } from '../../src/domain/ids.ts';
-import { createMonthCharges } from '../../src/queries/month-charges.ts';
+import { createMonthCharges, type MadePage } from '../../src/queries/month-charges.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { day, requested } from '../domain/bookings.fixture.ts';
 
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
-const DECEMBER = { startDate: day('2026-12-01'), endDate: day('2026-12-31') };
+const BRAND: Account = { kind: 'Brand', id: requested().data.brandId };
+const DECEMBER = '2026-12';
 
 describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) => {
   let database: TestDatabase;
@@ -22,6 +23,7 @@ describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) =
     const collection = () => ({
       get: (key: string) => documents.get(key),
       find: (query: Query<BookingDocument>) => documents.find(query),
+      groups: (...asked: Parameters<typeof documents.groups>) => documents.groups(...asked),
     });
     charges = createMonthCharges({ readModels: { collection } as never });
   });
@@ -45,15 +47,58 @@ describe.each(documentEngines)('charges of a month on %s', (_, createDatabase) =
     await insert(6, { ...charged, date: day('2027-01-01') });
     await insert(7, { ...charged, date: day('2026-11-30') });
     await insert(8, { ...charged, date: day('2026-12-15'), communityId: communityId(2) });
-    expect(await charges.totals(COMMUNITY, DECEMBER)).toEqual([
-      { currency: 'USD', charged: 345, refunded: 115, earned: 200, paid: 230 },
-      { currency: 'EUR', charged: 115, refunded: 0, earned: 100, paid: 115 },
+    const { totals, page } = charges.ofEvents;
+    expect(await totals(COMMUNITY, DECEMBER)).toEqual([
+      { currency: 'EUR', charged: 115, refunded: 0, earned: 100 },
+      { currency: 'USD', charged: 345, refunded: 115, earned: 200 },
     ]);
-    const query = { ...DECEMBER, direction: 'ascending', limit: 3 } as const;
-    const first = await charges.page(COMMUNITY, query);
+    const query = { direction: 'ascending', limit: 3 } as const;
+    const first = await page(COMMUNITY, DECEMBER, query);
     expect(first.bookings.map((one) => one.bookingId)).toEqual([1, 4, 2]);
-    const second = await charges.page(COMMUNITY, { ...query, ...(first.next && { after: first.next }) });
+    const second = await page(COMMUNITY, DECEMBER, { ...query, ...(first.next && { after: first.next }) });
     expect([second.bookings.map((one) => one.bookingId), second.next]).toEqual([[3], undefined]);
-    expect(await charges.totals({ kind: 'Community', id: communityId(3) }, DECEMBER)).toEqual([]);
+    expect(await totals({ kind: 'Community', id: communityId(3) }, DECEMBER)).toEqual([]);
+  });
+
+  it('cover what was charged and refunded in the month by the clock of each space', async () => {
+    const made = (id: number, zone: string, approvedAt: string, cancelledAt?: string) =>
+      insert(id, {
+        ...{ charge: cents(115), eventFee: cents(100), timeZone: zone, date: day('2027-02-01'), wasApproved: 'yes' },
+        ...{ status: 'Approved', approvedAt: timestamp(approvedAt), changedAt: timestamp(approvedAt) },
+        ...(cancelledAt && { status: 'Cancelled', changedAt: timestamp(cancelledAt), refund: cents(115) }),
+      });
+    // December in Kiritimati begins at 10:00 and ends at 09:59 UTC, in Pago Pago at 11:00 and 10:59.
+    await made(1, 'Pacific/Kiritimati', '2026-11-30T10:00:00.000Z');
+    await made(2, 'Pacific/Kiritimati', '2026-11-30T09:59:59.999Z', '2026-12-31T09:59:59.999Z');
+    await made(3, 'Pacific/Pago_Pago', '2026-12-01T10:59:59.999Z', '2026-12-01T11:00:00.000Z');
+    await made(4, 'Pacific/Pago_Pago', '2027-01-01T10:59:59.999Z', '2027-01-01T11:00:00.000Z');
+    await made(5, 'UTC', '2026-12-10T12:00:00.000Z', '2026-12-10T12:00:00.000Z');
+    // Declined.
+    await insert(6, { status: 'Cancelled', changedAt: timestamp('2026-12-10T12:00:00.000Z'), refund: cents(0) });
+    const { totals, page } = charges.made;
+    for (const account of [COMMUNITY, BRAND]) {
+      expect(await totals(account, DECEMBER)).toEqual([{ currency: 'USD', charged: 345, refunded: 345, earned: 0 }]);
+      const expected = ['1 charge', '3 refund', '5 charge', '5 refund', '2 refund', '4 charge'];
+      for (const limit of [1, 2, 4, 6]) {
+        const forth: string[][] = [];
+        const listed = ({ made: some }: MadePage) => some.map(({ booking, kind }) => `${booking.bookingId} ${kind}`);
+        let part = await page(account, DECEMBER, { limit });
+        expect(part.previous).toBeUndefined();
+        forth.push(listed(part));
+        while (part.next !== undefined) {
+          part = await page(account, DECEMBER, { limit, after: part.next });
+          forth.push(listed(part));
+        }
+        expect(forth.flat()).toEqual(expected);
+        const back: string[][] = [];
+        while (part.previous !== undefined) {
+          part = await page(account, DECEMBER, { limit, before: part.previous });
+          back.push(listed(part));
+        }
+        expect(back.reverse()).toEqual(forth.slice(0, -1));
+      }
+    }
+    expect(await totals(BRAND, '2026-11')).toEqual([{ currency: 'USD', charged: 230, refunded: 0, earned: 200 }]);
+    expect((await page(COMMUNITY, '2026-10', { limit: 2 })).made).toEqual([]);
   });
 });

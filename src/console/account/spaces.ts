@@ -32,7 +32,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   community.get(PATH, async (visit) => spaceList(visit, await queries.spaces.list(visit.account)));
 
   community.get(`${PATH}/new`, async (visit) => {
-    const isFirst = (await queries.spaces.list(visit.account)).length === 0;
+    const isFirst = (await queries.spaces.count(visit.account)) === 0;
     const typed = visit.restored ? typedIn(visit.restored) : typedOf(undefined);
     return newPage(visit, typed, {}, isFirst);
   });

@@ -25,7 +25,7 @@ async function exampleCall(deps: CallDeps, permissions: number): Promise<Call | 
 
 async function readReviews({ queries, account }: CallDeps): Promise<Call | undefined> {
   if (account.kind === 'Community') return { path: `/communities/${account.id}/reviews` };
-  const completed = { status: 'Completed', direction: 'descending', limit: 1 } as const;
+  const completed = { list: { status: 'Completed' }, direction: 'descending', limit: 1 } as const;
   const [booking] = (await queries.bookings.page(account, completed)).bookings;
   return booking && { path: `/communities/${booking.communityId}/reviews` };
 }

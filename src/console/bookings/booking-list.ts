@@ -1,4 +1,4 @@
-import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
@@ -11,9 +11,9 @@ import {
   bookingPager,
   bookingTable,
   cursorsOf,
+  listIn,
   STATES,
   stateOf,
-  statusIn,
 } from '../parts/booking-views.ts';
 import { capitalised, counted, shortDate } from '../parts/formats.ts';
 import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
@@ -26,8 +26,6 @@ import type { Visit } from '../parts/visit.ts';
 
 const PATH = '/console/bookings';
 const PER_PAGE = 30;
-/** Results of a search are counted up to this number. */
-const MOST_COUNTED = 200;
 /** A search may be as long as a name. */
 const TEXT = { min: 0, max: NAME.max };
 
@@ -71,11 +69,8 @@ ${!isWrong && filterTabs(asked)}
     const part = {
       ...readRange(typed).dates,
       ...(when !== 'all' && { period: { is: when, now, ...defined({ zone }) } }),
-      ...(state !== undefined && {
-        status: statusIn(state),
-        holds: (booking: BookingDocument) => stateOf(booking) === state,
-      }),
-      ...(isSearch(asked) && { countUpTo: MOST_COUNTED + 1 }),
+      ...(state !== undefined && { list: listIn(state) }),
+      isCounted: isSearch(asked),
       direction: isLatestFirst(asked) ? 'descending' : 'ascending',
       limit: PER_PAGE,
       ...cursorsOf(query),
@@ -91,7 +86,7 @@ ${!isWrong && filterTabs(asked)}
     if (shown.length === 0)
       return isSearch(asked) ? nothingFound(account, asked, numbered?.booking, isName) : empty(account, asked);
     const summary = isSearch(asked)
-      ? html`<p class="muted">${count !== undefined && `${countText(count + (numbered?.isAsked ? 1 : 0))}. `}${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
+      ? html`<p class="muted">${count !== undefined && `${counted(count + (numbered?.isAsked ? 1 : 0), 'booking')}. `}${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
       : html`<p class="muted on-paper">${resultsText(asked)}</p>`;
     const caption = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}, in each space’s local time`;
     return html`${summary}${bookingTable(shown, account, caption)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
@@ -164,9 +159,6 @@ function datesOf({ typed: { from, to } }: Asked): string {
 }
 
 const orderOf = (asked: Asked): string => (isLatestFirst(asked) ? 'latest first' : 'earliest first');
-
-const countText = (count: number): string =>
-  count > MOST_COUNTED ? `More than ${MOST_COUNTED} bookings` : counted(count, 'booking');
 
 /** The filter in words. */
 function resultsText(asked: Asked): Html {

@@ -53,7 +53,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       history({}),
       asOf === undefined ? undefined : history({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
-      isCommunity && status === 'Pending' ? factsFor(account, booking) : undefined,
+      isCommunity && status === 'Pending' ? factsFor(booking) : undefined,
       queries.spaces.community(communityId),
     ]);
     return {
@@ -77,12 +77,12 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
     };
   }
 
-  async function factsFor(account: Account, booking: ReadableBooking): Promise<Facts> {
-    const [record, onDay] = await Promise.all([
+  async function factsFor(booking: ReadableBooking): Promise<Facts> {
+    const [record, sameDay] = await Promise.all([
       queries.bookings.record(booking),
-      queries.bookings.between(account, booking.date, booking.date, booking.spaceId),
+      queries.requests.othersOnDay(booking),
     ]);
-    return { record, sameDay: onDay.filter(({ bookingId }) => bookingId !== booking.bookingId) };
+    return { record, sameDay };
   }
 }
 

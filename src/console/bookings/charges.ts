@@ -1,49 +1,111 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { isMonth, localMonth, monthsLater, toPlainDate } from '../../domain/calendar.ts';
-import { cents, type PlainDate } from '../../domain/ids.ts';
+import type { Account } from '../../domain/account.ts';
+import { isMonth, localMonth, monthsLater } from '../../domain/calendar.ts';
+import { defined } from '../../domain/defined.ts';
+import { cents } from '../../domain/ids.ts';
+import { CHARGE_BASES, type ChargeBasis } from '../../domain/payment.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import type { ChargeTotals } from '../../queries/month-charges.ts';
+import { type ChargeTotals, type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
 import { bookingPager, cursorsOf, onlyZone, statusBadge, whenOf, zoneNote } from '../parts/booking-views.ts';
-import { amount, monthName } from '../parts/formats.ts';
+import { amount, momentIn, monthName } from '../parts/formats.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, neighbours, noticeOf } from '../parts/links.ts';
+import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
-import { dataTable } from '../parts/tables.ts';
+import { type Column, dataTable } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
+import type { Form } from '../parts/typed-form.ts';
 
 const PATH = '/console/charges';
 const PER_PAGE = 30;
 
-/** The charges and refunds for the events of a month: the earnings of a community, the charges of a brand. */
+/** A month on a basis, as the address has it. */
+type Asked = { readonly month: string; readonly by: ChargeBasis };
+
+const fieldsOf = ({ month, by }: Asked): Fields => ({ month, by: by === 'event' ? undefined : by });
+
+/** The charges and refunds of a month, on either basis: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async ({ account, query, accountZone, now, settings }) => {
     const isCommunity = account.kind === 'Community';
-    const asked = query.text('month');
-    const month = isMonth(asked) ? asked : localMonth(now, accountZone);
-    const range = { startDate: firstOf(month), endDate: lastOf(month) };
-    const [totals, { bookings, ...pages }] = await Promise.all([
-      queries.monthCharges.totals(account, range),
-      queries.monthCharges.page(account, { ...range, direction: 'ascending', limit: PER_PAGE, ...cursorsOf(query) }),
-    ]);
+    const typed = query.text('month');
+    const asked: Asked = {
+      month: isMonth(typed) ? typed : localMonth(now, accountZone),
+      by: CHARGE_BASES.find((one) => one === query.text('by')) ?? 'event',
+    };
+    const { month, by } = asked;
+    const [totals, list] = await (by === 'event' ? ofEvents(account, asked, query) : made(account, asked, query));
     const heading = isCommunity ? 'Earnings' : 'Charges';
-    const monthLink = (to: string) => isMonth(to) && { href: addressOf(PATH, { month: to }), label: monthName(to) };
+    const monthLink = (to: string) =>
+      isMonth(to) && { href: addressOf(PATH, fieldsOf({ ...asked, month: to })), label: monthName(to) };
     return {
       title: `${heading}, ${monthName(month)}`,
       heading,
-      lead: `Events of ${monthName(month)}. ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}`,
+      lead: `${BASES[by].of(monthName(month))} ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}`,
       actions: neighbours('Month', monthLink(monthsLater(month, -1)), monthLink(monthsLater(month, 1))),
-      problems: monthProblem(asked, month),
-      flash: noticeOf(query, cursorsOf(query)),
-      main: html`<div class="stack full" id="charges" data-live-region>${
-        bookings.length === 0
+      problems: monthProblem(typed, month),
+      flash: noticeOf(query, by === 'event' ? cursorsOf(query) : madeCursorsOf(query)),
+      main: html`${tabs(
+        'What the month counts',
+        CHARGE_BASES.map((one) => ({
+          label: BASES[one].label,
+          href: addressOf(PATH, fieldsOf({ month, by: one })),
+          current: one === by,
+        })),
+      )}
+<div class="stack full" id="charges" data-live-region>${
+        list === undefined
           ? empty(isCommunity, month)
           : html`${figures(totals, isCommunity, settings.currency)}
-<p class="muted small">Totals of the whole month.</p>
-${chargeTable(bookings, isCommunity, `${heading} for ${monthName(month)}, earliest event first`)}${bookingPager(PATH, { month }, pages)}`
+<p class="muted small">Totals of the whole month, ${BASES[by].short}.</p>
+${list}`
       }</div>`,
     };
   });
+
+  type Listed = Promise<readonly [totals: readonly ChargeTotals[], list: Html | undefined]>;
+
+  async function ofEvents(account: Account, asked: Asked, query: Form): Listed {
+    const { month } = asked;
+    const { totals, page } = queries.monthCharges.ofEvents;
+    const part = { direction: 'ascending', limit: PER_PAGE, ...cursorsOf(query) } as const;
+    const [sums, { bookings, ...pages }] = await Promise.all([totals(account, month), page(account, month, part)]);
+    if (bookings.length === 0) return [sums, undefined];
+    const caption = `Charges for the events of ${monthName(month)}, earliest event first`;
+    return [sums, html`${eventTable(bookings, account, caption)}${bookingPager(PATH, fieldsOf(asked), pages)}`];
+  }
+
+  async function made(account: Account, asked: Asked, query: Form): Listed {
+    const { month } = asked;
+    const { totals, page } = queries.monthCharges.made;
+    const part = { limit: PER_PAGE, ...madeCursorsOf(query) };
+    const [sums, { made: list, previous, next }] = await Promise.all([
+      totals(account, month),
+      page(account, month, part),
+    ]);
+    if (list.length === 0) return [sums, undefined];
+    const pages = { previous: previous && madeCursorText(previous), next: next && madeCursorText(next) };
+    const caption = `Charges and refunds made in ${monthName(month)}, oldest first`;
+    return [sums, html`${madeTable(list, account, caption)}${cursorPager(PATH, fieldsOf(asked), pages, 'after')}`];
+  }
 }
+
+const BASES: {
+  readonly [B in ChargeBasis]: { readonly label: string; readonly short: string; of(month: string): string };
+} = {
+  event: {
+    label: 'By event',
+    short: 'by the dates of the events',
+    of: (month) => `Events of ${month}, whenever they were charged.`,
+  },
+  approval: {
+    label: 'By approval',
+    short: 'by the days of the approvals and cancellations',
+    of: (month) => `Charges and refunds made in ${month}, whenever the events are.`,
+  },
+};
+
+const madeCursorsOf = (query: Form) =>
+  defined({ after: madeCursorIn(query.text('after')), before: madeCursorIn(query.text('before')) });
 
 function empty(isCommunity: boolean, month: string): Html {
   const [what, text, href, label] = isCommunity
@@ -53,51 +115,88 @@ function empty(isCommunity: boolean, month: string): Html {
 }
 
 function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {
-  const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0), paid: cents(0) };
+  const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0) };
   const shown = totals.length === 0 ? [nothing] : totals;
   const figure = (label: string, value: (of: ChargeTotals) => number) =>
     html`<div><dt>${label}</dt>${shown.map((of) => html`<dd>${amount(value(of), of.currency)}</dd>`)}</div>`;
   return html`<dl class="figures">${figure('Charged', ({ charged }) => charged)}${figure('Refunded', ({ refunded }) => refunded)}${
-    isCommunity ? figure('Earnings', ({ earned }) => earned) : figure('You paid', ({ paid }) => paid)
+    isCommunity
+      ? figure('Earnings', ({ earned }) => earned)
+      : figure('You paid', ({ charged, refunded }) => charged - refunded)
   }</dl>`;
 }
 
-function chargeTable(bookings: readonly BookingDocument[], isCommunity: boolean, caption: string): Html {
+/** A row for each booking, with what it was charged and refunded. */
+function eventTable(bookings: readonly BookingDocument[], account: Account, caption: string): Html {
   const zone = onlyZone(bookings);
-  const kept = ({ eventFee, serviceFee }: BookingDocument) => (isCommunity ? eventFee : serviceFee);
-  const money = (label: string, classes: string, cents: (booking: BookingDocument) => number | undefined) => ({
-    label,
-    classes: `number ${classes}`,
-    isLabelled: true,
-    cell: (booking: BookingDocument) => amountOrDash(cents(booking), booking.currency),
-  });
   return html`${zoneNote(zone)}${dataTable(
     caption,
     bookings,
     [
-      {
-        label: 'Event',
-        classes: 'when',
-        cell: (booking) =>
-          html`<a class="whole" href="/console/bookings/${booking.bookingId}">${whenOf(booking, zone)}</a>`,
-      },
-      { label: 'Space', classes: `long ${isCommunity ? 'space' : 'who'}`, cell: ({ spaceName }) => named(spaceName) },
-      isCommunity && { label: 'Brand', classes: 'long who', cell: ({ brandName }) => named(brandName) },
+      ...bookingColumns<BookingDocument>(account, zone, (booking) => booking),
       { label: 'Status', classes: 'state', cell: statusBadge },
-      money('Charged', 'total', ({ charge = 0 }) => charge),
-      money('Refunded', 'refund', ({ refund = 0 }) => (refund > 0 ? refund : undefined)),
-      money(isCommunity ? 'Earnings' : 'Service fee', 'kept', (booking) =>
-        booking.refund ? undefined : kept(booking),
+      money('Charged', 'total', ({ charge = 0, currency }) => amount(charge, currency)),
+      money('Refunded', 'refund', ({ refund = 0, currency }) => (refund > 0 ? amount(refund, currency) : NONE)),
+      money(keptLabel(account), 'kept', (booking) =>
+        booking.refund ? NONE : amount(keptOf(account, booking), booking.currency),
       ),
     ],
     'charges',
   )}`;
 }
 
-const amountOrDash = (cents: number | undefined, currency: string): Html | string =>
-  cents === undefined ? html`<span class="nothing">–</span>` : amount(cents, currency);
+/** A row for each charge and each refund. */
+function madeTable(list: readonly Made[], account: Account, caption: string): Html {
+  const zone = onlyZone(list.map(({ booking }) => booking));
+  const signed = ({ kind, booking }: Made, value: number) =>
+    amount(kind === 'charge' ? value : -value, booking.currency);
+  return html`${zoneNote(zone)}${dataTable(
+    caption,
+    list,
+    [
+      ...bookingColumns<Made>(account, zone, ({ booking }) => booking),
+      {
+        label: 'Made',
+        classes: 'state',
+        cell: ({ kind, at, booking }) =>
+          html`${kind === 'charge' ? 'Charged' : 'Refunded'} <span class="nowrap">${momentIn(booking.timeZone, at)}</span>`,
+      },
+      money('Amount', 'total', (made) => signed(made, made.booking.charge ?? 0)),
+      money(keptLabel(account), 'kept', (made) => signed(made, keptOf(account, made.booking))),
+    ],
+    'charges',
+  )}`;
+}
 
-const firstOf = (month: string): PlainDate => toPlainDate(Temporal.PlainYearMonth.from(month).toPlainDate({ day: 1 }));
+const bookingColumns = <T>(
+  { kind }: Account,
+  zone: string | undefined,
+  bookingOf: (row: T) => BookingDocument,
+): readonly (Column<T> | false)[] => [
+  {
+    label: 'Event',
+    classes: 'when',
+    cell: (row) =>
+      html`<a class="whole" href="/console/bookings/${bookingOf(row).bookingId}">${whenOf(bookingOf(row), zone)}</a>`,
+  },
+  {
+    label: 'Space',
+    classes: `long ${kind === 'Community' ? 'space' : 'who'}`,
+    cell: (row) => named(bookingOf(row).spaceName),
+  },
+  kind === 'Community' && { label: 'Brand', classes: 'long who', cell: (row) => named(bookingOf(row).brandName) },
+];
 
-const lastOf = (month: string): PlainDate =>
-  toPlainDate(Temporal.PlainYearMonth.from(month).add({ months: 1 }).toPlainDate({ day: 1 }).subtract({ days: 1 }));
+const money = <T>(label: string, classes: string, cell: (row: T) => Html | string): Column<T> => ({
+  label,
+  classes: `number ${classes}`,
+  isLabelled: true,
+  cell,
+});
+
+const keptLabel = ({ kind }: Account): string => (kind === 'Community' ? 'Earnings' : 'Service fee');
+
+const keptOf = ({ kind }: Account, { eventFee, serviceFee }: BookingDocument): number =>
+  kind === 'Community' ? eventFee : serviceFee;
+
+const NONE = html`<span class="nothing">–</span>`;

@@ -1,9 +1,9 @@
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
+import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import type { ReviewOverview } from '../../queries/reviews.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
 import { select } from '../parts/forms.ts';
@@ -16,7 +16,7 @@ import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-fo
 const PATH = '/console/reviews';
 const PER_PAGE = 20;
 /** How many completed bookings are checked for a missing review. */
-const CHECKED = 50;
+const CHECKED = 30;
 
 /** A community's reviews; for a brand, the reviews it wrote and the bookings it has yet to review. */
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
@@ -25,8 +25,11 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     const cursors = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
     const spaces = isCommunity ? await queries.spaces.list(account) : [];
     const { filter, problems } = isCommunity ? filterOf(query, spaces) : NO_FILTER;
-    const overview = await queries.reviews.overview(account, { ...cursors, ...filter, limit: PER_PAGE });
-    const { reviews, previous, next } = overview;
+    const [{ reviews, previous, next }, byRating] = await Promise.all([
+      queries.reviews.pageOf(account, { ...cursors, ...filter, limit: PER_PAGE }),
+      isCommunity ? queries.reviews.byRating(account.id, filter.spaceId) : undefined,
+    ]);
+    const isFiltered = Object.keys(filter).length > 0;
     const zones = new Map<number, string>();
     for (const id of new Set(reviews.map(({ communityId }) => communityId)))
       zones.set(id, (await queries.spaces.community(id))?.timeZone ?? zone);
@@ -35,8 +38,8 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       lead: isCommunity ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.',
       problems,
       flash: noticeOf(query, cursors),
-      main: html`${!isCommunity && (await awaitingReview(account, overview))}
-<div class="stack full" id="reviews" data-live-region>${isCommunity && overview.reviewed.size > 0 && html`${summary(overview)}${filterForm(filter, spaces, problems)}`}${
+      main: html`${!isCommunity && (await awaitingReview(account))}
+<div class="stack full" id="reviews" data-live-region>${byRating && (isFiltered || byRating.size > 0) && html`${summary(byRating)}${filterForm(filter, spaces, problems)}`}${
         reviews.length === 0
           ? empty(account, filter)
           : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
@@ -44,9 +47,10 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     };
   });
 
-  async function awaitingReview(account: Account, { reviewed }: ReviewOverview): Promise<Html | undefined> {
-    const completed = { status: 'Completed', direction: 'descending', limit: CHECKED } as const;
+  async function awaitingReview(account: Account): Promise<Html | undefined> {
+    const completed = { list: { status: 'Completed' }, direction: 'descending', limit: CHECKED } as const;
     const { bookings } = await queries.bookings.page(account, completed);
+    const reviewed = await queries.reviews.reviewedAmong(bookings.map(({ bookingId }) => bookingId));
     const unreviewed = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
     if (unreviewed.length === 0) return undefined;
     return html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(
@@ -63,14 +67,15 @@ const reviewCard = (review: ReadableReview, zone: string): Html =>
   html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review, zone)}</article>`;
 
 /** Which reviews a community wants to see. */
-type Filter = { readonly spaceId?: number; readonly rating?: number };
+type Filter = { readonly spaceId?: SpaceId; readonly rating?: number };
 
-const NO_FILTER = { filter: {}, problems: {} };
+const NO_FILTER: ReturnType<typeof filterOf> = { filter: {}, problems: {} };
 
 function filterOf(query: Form, spaces: readonly Space[]): { readonly filter: Filter; readonly problems: Problems } {
-  const spaceId = idOf(query.text('space'));
+  const id = idOf(query.text('space'));
   const rating = RATINGS.find((known) => query.text('rating') === String(known));
-  const isKnown = query.text('space') === '' || spaces.some((space) => space.spaceId === spaceId);
+  const spaceId = spaces.find((space) => space.spaceId === id)?.spaceId;
+  const isKnown = query.text('space') === '' || spaceId !== undefined;
   return { filter: defined({ spaceId, rating }), problems: isKnown ? {} : { space: NO_SUCH_SPACE } };
 }
 
@@ -88,7 +93,7 @@ ${select({ name: 'rating', label: 'Rating', value: rating ?? '', options: [{ val
 
 const RATINGS = [5, 4, 3, 2, 1] as const;
 
-function summary({ byRating }: ReviewOverview): Html | undefined {
+function summary(byRating: ReadonlyMap<number, number>): Html | undefined {
   const of = (rating: number) => byRating.get(rating) ?? 0;
   const count = RATINGS.reduce((sum, rating) => sum + of(rating), 0);
   if (count === 0) return undefined;

@@ -1,7 +1,9 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { maxOf, minOf } from '../../domain/extremes.ts';
+import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import { type HeldCounts, NOTHING_HELD } from '../../queries/calendar.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock, hours, longDate } from '../parts/formats.ts';
 import { pager, tabs } from '../parts/links.ts';
@@ -10,22 +12,33 @@ import { entry } from './calendar-month.ts';
 /** Bookings that fit a page of 60 kB. The column of a space counts as one more. */
 const AT_ONCE = 150;
 
-/** Spaces that are shown together, and their bookings. */
-export type Group = { readonly spaces: readonly Space[]; readonly bookings: readonly BookingDocument[] };
+/** Spaces that are shown together, and the number of their bookings. */
+export type Group = { readonly spaces: readonly Space[]; readonly counts: HeldCounts };
+
+type BySpace = ReadonlyMap<SpaceId, HeldCounts>;
+
+export const groupOf = (spaces: readonly Space[], bySpace: BySpace): Group => {
+  const counts = spaces.map(({ spaceId }) => bySpace.get(spaceId) ?? NOTHING_HELD);
+  const sum = (field: keyof HeldCounts) => counts.reduce((total, one) => total + one[field], 0);
+  return { spaces, counts: { pending: sum('pending'), booked: sum('booked') } };
+};
 
 /** Divides the spaces, in their order, into groups of about the same size that each fit a page. Usually there is one group. */
-export function groupsOf(spaces: readonly Space[], bookings: readonly BookingDocument[]): readonly Group[] {
-  const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
-  const own = (space: Space) => bySpace.get(space.spaceId) ?? [];
-  const size = spaces.reduce((sum, space) => sum + 1 + own(space).length, 0);
+export function groupsOf(spaces: readonly Space[], bySpace: BySpace): readonly Group[] {
+  const sizeOf = (some: readonly Space[]) => {
+    const { pending, booked } = groupOf(some, bySpace).counts;
+    return some.length + pending + booked;
+  };
+  const size = sizeOf(spaces);
   const count = Math.ceil(size / AT_ONCE);
   let before = 0;
-  const groupOf = (space: Space) => {
-    const middle = before + (1 + own(space).length) / 2;
-    before += 1 + own(space).length;
+  const numberOf = (space: Space) => {
+    const own = sizeOf([space]);
+    const middle = before + own / 2;
+    before += own;
     return Math.floor((middle * count) / size);
   };
-  return [...Map.groupBy(spaces, groupOf).values()].map((group) => ({ spaces: group, bookings: group.flatMap(own) }));
+  return [...Map.groupBy(spaces, numberOf).values()].map((some) => groupOf(some, bySpace));
 }
 
 /** The spaces shown, and links to the others. */
@@ -36,10 +49,8 @@ export function groupTabs(
   href: (group: number | 'all') => string,
 ): Html | undefined {
   if (groups.length < 2) return undefined;
-  const label = (index: number, { bookings }: Group) => {
-    const pending = bookings.filter(({ status }) => status === 'Pending').length;
-    return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${pending > 0 && html`<span class="small"> · ${pending} pending</span>`}`;
-  };
+  const label = (index: number, { counts: { pending } }: Group) =>
+    html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${pending > 0 && html`<span class="small"> · ${pending} pending</span>`}`;
   return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time. <a class="on-screen" href="${href('all')}">Show all, to print them</a></p>${tabs(
     'Groups of spaces',
     groups.map((group, index) => ({
@@ -83,7 +94,8 @@ function numbersOf(groups: readonly Group[], index: number): string {
  * @param spaceHref the link of a heading: the day of that space alone
  */
 export function dayTable(
-  { spaces, bookings }: Group,
+  spaces: readonly Space[],
+  bookings: readonly BookingDocument[],
   date: string,
   hourNow: number | undefined,
   spaceHref: ((space: Space) => string) | undefined,
@@ -147,13 +159,14 @@ const rowspan = (rows: number): Html | undefined => (rows > 1 ? html` rowspan="$
 const bookingCell = (booking: BookingDocument, rows: number): Html =>
   html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}"><a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} <span class="time">${hours(booking.startHour, booking.freeFrom)}</span> <span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span></a></td>`;
 
-/** The declined, withdrawn, cancelled and expired bookings of the day, up to a number; the list of bookings has the rest. */
-export function cancelledList(cancelled: readonly BookingDocument[], date: string, limit: number): Html | undefined {
-  if (cancelled.length === 0) return undefined;
-  const more = cancelled.length - limit;
-  return html`<section class="stack tight"><h2>No longer booked</h2><ul class="entries">${cancelled
-    .slice(0, limit)
-    .map(
-      (booking) => html`<li>${entry(booking, true)}</li>`,
-    )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}">${more} more: see all bookings of this day</a></p>`}</section>`;
+/** The declined, withdrawn, cancelled and expired bookings of the day: the first ones. The list of bookings has the rest. */
+export function cancelledList(
+  { first, count }: { readonly first: readonly BookingDocument[]; readonly count: number },
+  date: string,
+): Html | undefined {
+  if (count === 0) return undefined;
+  const more = count - first.length;
+  return html`<section class="stack tight"><h2>No longer booked</h2><ul class="entries">${first.map(
+    (booking) => html`<li>${entry(booking, true)}</li>`,
+  )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}">${more} more: see all bookings of this day</a></p>`}</section>`;
 }

@@ -3,57 +3,55 @@ import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import { type HeldCounts, NOTHING_HELD } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, longDate, monthName } from '../parts/formats.ts';
 
 /** Bookings shown per day; the rest are counted. */
-const PER_DAY = 3;
+export const PER_DAY = 3;
+/** The bookings of a day: how many, and the first of them. For days of the neighbouring months only counts are shown. */
+export type DayOfMonth = { readonly counts: HeldCounts; readonly first: readonly BookingDocument[] };
+
+const NOTHING: DayOfMonth = { counts: NOTHING_HELD, first: [] };
+
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** The weeks of a month; on a phone a list of the days that have bookings (`calendar.css`). */
 export const monthTable = (
   month: string,
   today: string,
-  byDay: ReadonlyMap<string, readonly BookingDocument[]>,
+  byDay: ReadonlyMap<string, DayOfMonth>,
   space: Space | undefined,
 ): Html => html`<table class="month"><caption class="visually-hidden">Bookings in ${monthName(month)}</caption>
 <thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
-<tbody>${weeksOf(daysOf(month)).map((week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? [], space))}</tr>`)}</tbody></table>`;
+<tbody>${weeksOf(daysOf(month)).map((week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, space))}</tr>`)}</tbody></table>`;
 
 function dayCell(
   day: PlainDate,
   month: string,
   today: string,
-  bookings: readonly BookingDocument[],
+  { counts, first }: DayOfMonth,
   space: Space | undefined,
 ): Html {
   // The calendar ends with the year 9999, in the middle of a week.
   if (!isPlainDate(day)) return html`<td class="outside free"></td>`;
   const href = `/console/calendar/${day}${space ? `?space=${space.spaceId}` : ''}`;
   const isInMonth = day.startsWith(month);
+  const total = counts.pending + counts.booked;
   const classes = [
     ...(isInMonth ? [] : ['outside']),
     ...(day === today ? ['today'] : []),
-    ...(bookings.length === 0 ? ['free'] : []),
+    ...(total === 0 ? ['free'] : []),
   ].join(' ');
-  const more = bookings.length - PER_DAY;
-  return html`<td class="${classes}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
-    // For days of the neighbouring months only counts are shown.
+  const more = total - first.length;
+  return html`<td class="${classes}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${total > 0 && html` <span class="counts">${countsText(counts)}</span>`}</a>${
     isInMonth &&
-    bookings.length > 0 &&
-    html`<ul class="entries">${pendingFirst(bookings)
-      .slice(0, PER_DAY)
-      .map(
-        (booking) => html`<li>${entry(booking, space === undefined)}</li>`,
-      )}</ul>${more > 0 && html`<a class="more" href="${href}">${more} more<span class="visually-hidden"> on ${dayAndMonth(day)}</span></a>`}`
+    total > 0 &&
+    html`<ul class="entries">${first.map(
+      (booking) => html`<li>${entry(booking, space === undefined)}</li>`,
+    )}</ul>${more > 0 && html`<a class="more" href="${href}">${more} more<span class="visually-hidden"> on ${dayAndMonth(day)}</span></a>`}`
   }</td>`;
 }
-
-/** Pending requests first, then by hour. */
-const pendingFirst = (bookings: readonly BookingDocument[]): BookingDocument[] =>
-  bookings.toSorted(
-    (a, b) => Number(b.status === 'Pending') - Number(a.status === 'Pending') || a.startHour - b.startHour,
-  );
 
 /** Every day of the weeks (starting on Monday) that a month touches. */
 export function daysOf(month: string): PlainDate[] {
@@ -73,10 +71,8 @@ const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>
 export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
   html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}">${booking.status === 'Cancelled' ? `${stateOf(booking)}, ` : html`<span class="visually-hidden">${booking.status}, </span>`}${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`}</span></a>`;
 
-/** `9 booked · 2 pending`; undefined if there are no bookings. Cancelled ones do not count. */
-export function countsOf(bookings: readonly BookingDocument[]): Html | undefined {
-  const pending = bookings.filter(({ status }) => status === 'Pending').length;
-  const booked = bookings.filter(({ status }) => status === 'Approved' || status === 'Completed').length;
+/** `9 booked · 2 pending`; undefined if there are no bookings. */
+export function countsText({ pending, booked }: HeldCounts): Html | undefined {
   if (pending + booked === 0) return undefined;
   return html`${booked > 0 && `${booked} booked`}${booked > 0 && pending > 0 && ' · '}${pending > 0 && html`<span class="waiting">${pending} pending</span>`}`;
 }

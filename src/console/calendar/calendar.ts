@@ -1,7 +1,10 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../domain/calendar.ts';
+import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import type { HeldCounts } from '../../queries/calendar.ts';
+import type { Queries } from '../../queries/queries.ts';
 import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
@@ -11,8 +14,9 @@ import { addressOf, type Fields, neighbours, tabs } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
-import { cancelledList, dayTable, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
-import { countsOf, daysOf, monthTable } from './calendar-month.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import { cancelledList, dayTable, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
+import { countsText, type DayOfMonth, daysOf, monthTable, PER_DAY } from './calendar-month.ts';
 
 const PATH = '/console/calendar';
 
@@ -33,8 +37,18 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     const days = daysOf(month).filter(isPlainDate);
     const [startDate, endDate] = [days[0], days.at(-1)];
     if (startDate === undefined || endDate === undefined) return missing('month');
-    const bookings = await queries.bookings.between(account, startDate, endDate, spaceId);
-    const byDay = Map.groupBy(bookings.filter(isHeld), ({ date }) => date);
+    const counts = await queries.calendar.byDate(account.id, startDate, endDate, spaceId);
+    const byDay = new Map(
+      await Promise.all(
+        Array.from(counts, async ([date, ofDay]): Promise<[string, DayOfMonth]> => {
+          const limit = date.startsWith(month) ? PER_DAY : 0;
+          return [
+            date,
+            { counts: ofDay, first: await queries.calendar.firstOn(account.id, date, ofDay, { limit, spaceId }) },
+          ];
+        }),
+      ),
+    );
     const href = (of: string) => addressOf(PATH, { month: of, space: spaceId?.toString() });
     const monthLink = (word: string, of: string) =>
       isMonth(of) && { href: href(of), label: neighbour(`${word} month`, monthName(of).split(' ')[0]) };
@@ -59,7 +73,12 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     if (!isPlainDate(date)) return missing('day');
     const spaces = await queries.spaces.list(account);
     const chosen = chosenOf(spaces, query);
-    const bookings = await queries.bookings.between(account, date, date, chosen.space?.spaceId);
+    const { day, counts } = await dayOf(
+      account,
+      date,
+      chosen.space === undefined ? spaces : [chosen.space],
+      query.text('group'),
+    );
     const space = chosen.space?.spaceId.toString();
     const href = (day: string) => addressOf(`${PATH}/${day}`, { space });
     const dayLink = (word: string, day: string) =>
@@ -68,21 +87,38 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     const month = date.slice(0, 7);
     return {
       title: longDate(date),
-      lead: html`${!isWrong && html`${countsOf(bookings) ?? 'No bookings'}, `}${zoneName(zone)}`,
+      lead: html`${!isWrong && html`${countsText(counts) ?? 'No bookings'}, `}${zoneName(zone)}`,
       back: { href: addressOf(PATH, { month, space }), label: monthName(month) },
       actions: neighbours('Day', dayLink('Previous', daysLater(date, -1)), dayLink('Next', daysLater(date, 1))),
       problems: chosen.problems,
       main: html`${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend}</div>`}
-${
-  isWrong
-    ? noSuchSpace(href(date))
-    : schedule(date, spaces, chosen.space, bookings, query.text('group'), hourOn(date, now, zone))
-}`,
+${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, hourOn(date, now, zone))}`,
     };
   });
-}
 
-const isHeld = ({ status }: BookingDocument): boolean => status !== 'Cancelled';
+  /**
+   * Reads a day of some spaces.
+   * @param asked the number of a group, from 1, or `all`
+   */
+  async function dayOf(
+    { id }: CommunityVisit['account'],
+    date: PlainDate,
+    spaces: readonly Space[],
+    asked: string,
+  ): Promise<{ readonly day: ShownDay | undefined; readonly counts: HeldCounts }> {
+    const bySpace = await queries.calendar.bySpace(id, date);
+    const groups = asked === 'all' ? [groupOf(spaces, bySpace)] : groupsOf(spaces, bySpace);
+    const counts = groupOf(spaces, bySpace).counts;
+    const current = asked === 'all' ? 0 : Math.min(idOf(asked) ?? 1, groups.length) - 1;
+    const shown = groups[current]?.spaces.map(({ spaceId }) => spaceId);
+    if (shown === undefined) return { day: undefined, counts };
+    const [held, cancelled] = await Promise.all([
+      queries.calendar.heldOn(id, date, shown),
+      queries.calendar.cancelledOn(id, date, shown, MOST_CANCELLED),
+    ]);
+    return { day: { groups, current, held, cancelled }, counts };
+  }
+}
 
 /** The label of a link to a month or day beside this one. */
 const neighbour = (word: string, name: string | undefined): Html =>
@@ -94,36 +130,34 @@ function hourOn(date: string, now: number, zone: string): number | undefined {
   return local.toPlainDate().toString() === date ? local.hour : undefined;
 }
 
-/**
- * The schedule of a day, of one group of spaces at a time if there is too much for a page.
- * @param only the space that alone is shown
- * @param asked the number of a group, from 1, or `all`
- */
+/** The groups of spaces of a day, and the bookings of the one that is shown. Undefined without spaces. */
+type ShownDay = {
+  readonly groups: readonly Group[];
+  readonly current: number;
+  readonly held: readonly BookingDocument[];
+  readonly cancelled: Awaited<ReturnType<Queries['calendar']['cancelledOn']>>;
+};
+
+/** The schedule of a day, of one group of spaces at a time if there is too much for a page. @param only the space that alone is shown */
 function schedule(
   date: string,
   spaces: readonly Space[],
   only: Space | undefined,
-  bookings: readonly BookingDocument[],
-  asked: string,
+  day: ShownDay | undefined,
   hourNow: number | undefined,
 ): Html {
-  const whole = only === undefined ? spaces : [only];
-  const held = bookings.filter(isHeld);
-  const groups = asked === 'all' ? [{ spaces: whole, bookings: held }] : groupsOf(whole, held);
-  const current = asked === 'all' ? 0 : Math.min(idOf(asked) ?? 1, groups.length) - 1;
-  const group = groups[current];
-  if (group === undefined) {
+  const group = day?.groups[day.current];
+  if (day === undefined || group === undefined) {
     const add = buttonLink('/console/spaces/new', 'Add a space');
     return emptyState('space', 'No spaces yet', 'Add your first space, and brands can find it right away.', add);
   }
-  const shown = new Set(group.spaces.map(({ spaceId }) => spaceId));
-  const cancelled = bookings.filter((booking) => !isHeld(booking) && shown.has(booking.spaceId));
+  const { groups, current, held, cancelled } = day;
   const href = (group: number | 'all') => addressOf(`${PATH}/${date}`, { group: String(group) });
   const spaceHref = only === undefined ? ({ spaceId }: Space) => `?space=${spaceId}` : undefined;
   return html`${groupTabs(groups, current, spaces.length, href)}
-${dayTable(group, date, hourNow, spaceHref)}
+${dayTable(group.spaces, held, date, hourNow, spaceHref)}
 ${groupPager(groups, current, href)}
-<div id="day-cancelled" data-live-region>${cancelledList(cancelled, date, MOST_CANCELLED)}</div>`;
+<div id="day-cancelled" data-live-region>${cancelledList(cancelled, date)}</div>`;
 }
 
 /** The only space to show, or undefined for all of them. */

@@ -39,8 +39,6 @@ type Candidate = {
   readonly space: Space;
   readonly total: number;
   readonly openHours: readonly number[];
-  /** Undefined if it has no reviews that the brand may read. */
-  readonly rating: Rating | undefined;
 };
 
 /** The search for spaces: by date, start time, community, price and name. */
@@ -69,17 +67,22 @@ ${
   async function results(search: Search, spaces: readonly Space[]): Promise<Html> {
     const all = await openOn(search, spaces);
     const found = all.filter((one) => matches(one, search.filter)).sort(byPrice);
-    return found.length === 0 ? nothingFound(search, all) : resultList(found, search, currency);
+    if (found.length === 0) return nothingFound(search, all);
+    const page = pageOf(found, search.filter.page);
+    const ratings = await queries.spaceRatings.list(
+      search.account,
+      page.shown.map(({ space }) => space),
+    );
+    return resultList(found, page, ratings, search, currency);
   }
 
-  /** Adds to each space its price, its rating and the hours at which an event can start on the date. */
+  /** Adds to each space its price and the hours at which an event can start on the date. */
   async function openOn(
     { account, filter: { date } }: Search,
     spaces: readonly Space[],
   ): Promise<readonly Candidate[]> {
     const hours = new Map<number, readonly number[]>();
-    const rated = queries.spaceRatings.list(account, spaces);
-    const wanted = { account, from: date, to: date, limit: spaces.length + 1 };
+    const wanted = { account, spaces, from: date, to: date, limit: spaces.length + 1 };
     let after: Parameters<typeof queries.openDays>[0]['after'];
     do {
       const page = await queries.openDays({ ...wanted, ...defined({ after }) });
@@ -87,10 +90,8 @@ ${
       for (const { space, openHours } of page.days) hours.set(space.spaceId, openHours);
       after = page.next;
     } while (after !== undefined);
-    const ratings = await rated;
     return spaces.map((space) => ({
       space,
-      rating: ratings.get(space.spaceId),
       total: priceOf(space.eventFee, serviceFeePercent).totalPrice,
       openHours: hours.get(space.spaceId) ?? [],
     }));
@@ -160,17 +161,29 @@ ${field({ ...control('name', 'Name contains'), attributes: { autocomplete: 'off'
 </div><div class="row"><button class="button">Find spaces</button>${narrowed(filter) > 0 && buttonLink(findPath({ date: filter.date, page: 1 }), 'Clear filters', 'quiet')}</div></form>`;
 }
 
-function resultList(found: readonly Candidate[], { filter, communities }: Search, currency: string): Html {
-  const free = found.filter(({ openHours }) => openHours.length > 0).length;
+/** A page of the results. */
+type ResultPage = { readonly page: number; readonly last: number; readonly shown: readonly Candidate[] };
+
+function pageOf(found: readonly Candidate[], asked: number): ResultPage {
   const last = Math.ceil(found.length / PER_PAGE);
-  const page = Math.min(filter.page, last);
-  const shown = found.slice((page - 1) * PER_PAGE, page * PER_PAGE);
+  const page = Math.min(asked, last);
+  return { page, last, shown: found.slice((page - 1) * PER_PAGE, page * PER_PAGE) };
+}
+
+function resultList(
+  found: readonly Candidate[],
+  { page, last, shown }: ResultPage,
+  ratings: ReadonlyMap<number, Rating>,
+  { filter, communities }: Search,
+  currency: string,
+): Html {
+  const free = found.filter(({ openHours }) => openHours.length > 0).length;
   const byId = new Map(communities.map((one) => [one.communityId, one]));
   const to = (wanted: number) => findPath({ ...filter, page: wanted });
   const pageZone = onlyZone(shown.map(({ space }) => space));
   const at = filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`;
   return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first, by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
-<ul class="finds">${shown.map((one) => row(one, byId.get(one.space.communityId), filter, { currency, pageZone }))}</ul>
+<ul class="finds">${shown.map((one) => row(one, ratings.get(one.space.spaceId), byId.get(one.space.communityId), filter, { currency, pageZone }))}</ul>
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
@@ -179,11 +192,12 @@ ${pager(
 
 function row(
   found: Candidate,
+  rating: Rating | undefined,
   community: Community | undefined,
   filter: FindFilter,
   { currency, pageZone }: { readonly currency: string; readonly pageZone: string | undefined },
 ): Html {
-  const { space, total, openHours, rating } = found;
+  const { space, total, openHours } = found;
   const to = (start: number | undefined) => spacePath(space.spaceId, { date: filter.date, start });
   return html`<li class="find${openHours.length === 0 && ' none'}">${initialOf(space)}
 <div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2><p class="muted small">${community && named(community.name)}${space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`}${rating && html` · ${ratingText(rating)}`}</p>

@@ -1,10 +1,17 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
-import type { BookingStatus } from '../../domain/space-day.ts';
+import { keysOf } from '../../domain/keys-of.ts';
+import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
-import { type BookingCursor, type BookingPart, cursorIn, cursorText } from '../../queries/booking-pages.ts';
+import {
+  type BookingCursor,
+  type BookingList,
+  type BookingPart,
+  cursorIn,
+  cursorText,
+} from '../../queries/booking-pages.ts';
 import { amount, hours, shortDate, shortened, zoneName } from './formats.ts';
 import { cursorPager, type Fields } from './links.ts';
 import { dataTable } from './tables.ts';
@@ -23,9 +30,13 @@ const ENDED_BY = { Community: 'Declined', Brand: 'Withdrawn', System: 'Expired' 
 export const stateOf = ({ status, cancelledBy, charge }: StatusFacts): BookingState =>
   status === 'Cancelled' && charge === undefined && cancelledBy !== undefined ? ENDED_BY[cancelledBy] : status;
 
-/** The status of bookings in a state. */
-export const statusIn = (state: BookingState): BookingStatus =>
-  state === 'Declined' || state === 'Withdrawn' || state === 'Expired' ? 'Cancelled' : state;
+/** The bookings in a state. */
+export function listIn(state: BookingState): BookingList {
+  const cancelledBy = keysOf(ENDED_BY).find((by) => ENDED_BY[by] === state);
+  if (cancelledBy !== undefined) return { status: 'Cancelled', cancelledBy, charge: { exists: false } };
+  const status = BOOKING_STATUSES.find((one) => one === state) ?? 'Cancelled';
+  return status === 'Cancelled' ? { status, charge: { exists: true } } : { status };
+}
 
 const ICON: Readonly<Record<BookingState, IconName>> = {
   Pending: 'pending',

@@ -1,6 +1,6 @@
 import { type Html, html, type Interpolated } from '../../html/html.ts';
 
-type Column<T> = {
+export type Column<T> = {
   readonly label: Interpolated;
   /** Classes of its cells. */
   readonly classes?: string;

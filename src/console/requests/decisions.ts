@@ -15,8 +15,8 @@ import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { listField, listFieldsOf, needsConfirmation, reasonField } from './decision-forms.ts';
-import { pendingIn } from './inbox-reads.ts';
-import { following, inboxPath, listOfForm, type RequestList } from './request-list.ts';
+import { firstOf, following } from './inbox-reads.ts';
+import { inboxPath, listOfForm, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
@@ -190,11 +190,10 @@ async function nextRequestPath(
 ): Promise<string> {
   // An open page finds the next request itself.
   if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
-  const ordered = await pendingIn(queries, account, list);
   // The request that follows the answered one moves up to the same page. After the last one, the list begins again.
-  const later = following(list, ordered, answered);
+  const later = await following(queries, account, list, answered);
   const page = later === undefined ? { ...list, after: undefined } : list;
-  const next = later ?? ordered[0];
+  const next = later ?? (await firstOf(queries, account, list));
   if (next === undefined) return inboxPath(page);
   // Keeps the selection.
   const picked = form.all('id').filter((id) => id !== String(answered.bookingId));

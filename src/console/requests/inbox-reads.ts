@@ -1,36 +1,110 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
 import { ERASED } from '../../domain/personal-text.ts';
 import type { Queries } from '../../queries/queries.ts';
+import { placeIn } from '../../queries/requests.ts';
 import type { AccountOf } from '../parts/visit.ts';
-import { inOrder, type RequestList } from './request-list.ts';
+import { type Cursor, MAX_SHOWN, type RequestList } from './request-list.ts';
 
 /** The reads of the inbox. */
 
 type Community = AccountOf<'Community'>;
+type Requests = Pick<Queries, 'requests'>;
 
+/** Requests on one page. With the longest names and messages the page is still less than 60 kB. */
+const PER_PAGE = 12;
 /** How many of the community's latest cancellations are searched for reasons. */
-const MAX_SEARCHED = 40;
+const MAX_SEARCHED = 24;
 /** Longer reasons are left out, because they were written for one case. */
 const MAX_SUGGESTED = { reasons: 6, characters: 120 };
+/** A request this much older than a page may be new to it, because read models may lag behind the log. */
+const LAG_MS = 5_000;
 
-/** Every pending request of a list, in its order. */
-export const pendingIn = async (
-  { requests }: Pick<Queries, 'requests'>,
+export type ListPage = {
+  readonly rows: readonly BookingDocument[];
+  readonly previous: Neighbour | undefined;
+  readonly next: Neighbour | undefined;
+};
+
+/** A page beside this one: its cursor (undefined: the beginning of the list), and its first request. */
+export type Neighbour = { readonly after: Cursor | undefined; readonly first: number };
+
+/** The first requests of a list after a place, by default its beginning. */
+const requestsAfter = (
+  { requests }: Requests,
   { id }: Community,
-  list: RequestList,
-): Promise<BookingDocument[]> => inOrder(list, await requests.pending(id, list));
+  { filter, sort }: RequestList,
+  after: Cursor | undefined,
+  limit: number,
+): Promise<BookingDocument[]> => requests.pending(id, filter, { order: sort, after, limit });
+
+/** The first request of a list. */
+export const firstOf = async (queries: Requests, account: Community, list: RequestList) =>
+  (await requestsAfter(queries, account, list, undefined, 1))[0];
+
+/** The request that follows one that was answered. */
+export const following = async (queries: Requests, account: Community, list: RequestList, answered: BookingDocument) =>
+  (await requestsAfter(queries, account, list, placeIn(list.sort, answered), 1))[0];
+
+/** The page of a list that its cursor names. */
+export async function pageOf(queries: Requests, account: Community, list: RequestList): Promise<ListPage> {
+  const found = await requestsAfter(queries, account, list, list.after, PER_PAGE + 1);
+  const rows = found.slice(0, PER_PAGE);
+  const [first, last, onNext] = [rows[0], rows.at(-1), found[PER_PAGE]];
+  return {
+    rows,
+    previous: list.after && first && (await pageBefore(queries, account, list, first)),
+    next: onNext && last && { after: placeIn(list.sort, last), first: onNext.bookingId },
+  };
+}
+
+/** The page that ends before a request. Undefined if the list begins with it. */
+async function pageBefore(
+  { requests }: Requests,
+  { id }: Community,
+  { filter, sort }: RequestList,
+  request: BookingDocument,
+): Promise<Neighbour | undefined> {
+  const after = placeIn(sort, request);
+  const before = await requests.pending(id, filter, {
+    order: sort,
+    direction: 'descending',
+    after,
+    limit: PER_PAGE + 1,
+  });
+  const [first, beforeFirst] = [before.slice(0, PER_PAGE).at(-1), before[PER_PAGE]];
+  return first && { after: beforeFirst && placeIn(sort, beforeFirst), first: first.bookingId };
+}
+
+/** Requests that are new to an open page: how many, and the first ones. */
+export type Added = { readonly count: number; readonly first: readonly BookingDocument[] };
+
+/** The requests of a list that have arrived since an open page was made. @param shown the rows of the page */
+export async function addedTo(
+  { requests }: Requests,
+  { id }: Community,
+  { filter, sort, since }: RequestList,
+  shown: readonly BookingDocument[],
+): Promise<Added> {
+  if (since === undefined) return { count: 0, first: [] };
+  const arrived = { ...filter, madeSince: toTimestamp(since - LAG_MS) };
+  // Enough for all of them, or for more than the page has room for.
+  const limit = MAX_SHOWN + shown.length + 1;
+  const found = await requests.pending(id, arrived, { order: sort, limit });
+  const isNew = ({ bookingId }: BookingDocument) => !shown.some((row) => row.bookingId === bookingId);
+  const first = found.filter(isNew);
+  if (found.length < limit) return { count: first.length, first };
+  const known = shown.filter(({ status, createdAt }) => status === 'Pending' && createdAt >= arrived.madeSince);
+  return { count: (await requests.count(id, arrived)) - known.length, first };
+}
 
 /** The latest short reasons that the community gave when it declined or cancelled, each once. */
 export async function recentReasons(
   { bookings }: Pick<Queries, 'bookings'>,
   account: Community,
 ): Promise<readonly string[]> {
-  const recent = await bookings.page(account, {
-    status: 'Cancelled',
-    direction: 'descending',
-    limit: MAX_SEARCHED,
-    holds: ({ cancelledBy }) => cancelledBy === 'Community',
-  });
+  const list = { status: 'Cancelled', cancelledBy: 'Community' } as const;
+  const recent = await bookings.page(account, { list, direction: 'descending', limit: MAX_SEARCHED });
   const reasons = recent.bookings.flatMap(({ reason }) => (reason === undefined || reason === ERASED ? [] : [reason]));
   const short = reasons.filter((reason) => reason.length <= MAX_SUGGESTED.characters && !reason.includes('\n'));
   return [...new Set(short)].slice(0, MAX_SUGGESTED.reasons);

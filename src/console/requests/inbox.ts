@@ -3,6 +3,7 @@ import { furtherDetails } from '../../contract/booking.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import type { Space } from '../../domain/space.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
+import type { Beside } from '../../queries/requests.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import {
   amount,
@@ -30,16 +31,13 @@ import {
   reasonSuggestions,
   requestName,
 } from './decision-forms.ts';
-import { pendingIn, recentReasons } from './inbox-reads.ts';
+import { type Added, addedTo, firstOf, type ListPage, type Neighbour, pageOf, recentReasons } from './inbox-reads.ts';
 import {
-  addedTo,
   cursorBefore,
   hasRoomFor,
   inboxPath,
   inboxQuery,
   isFiltered,
-  type ListPage,
-  pageOf,
   problemsAmong,
   type RequestList,
   requestList,
@@ -54,8 +52,7 @@ const NAME_SHOWN = 80;
 /** A request in the list. */
 type Row = {
   readonly request: ReadableBooking;
-  /** The other bookings and requests of the space on that day. */
-  readonly sameDay: readonly BookingDocument[];
+  readonly beside: Beside;
   /** The last step of a request that has been answered. */
   readonly answered: LastStep | undefined;
 };
@@ -82,41 +79,45 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
   });
 
   async function requestsPage(visit: CommunityVisit, list: RequestList): Promise<Html | undefined> {
+    const { account } = visit;
     const isOpen = list.shown.length > 0 || list.since !== undefined;
-    const ordered = await pendingIn(queries, visit.account, list);
-    const page = pageOf(list, ordered);
-    if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
-    const rows = await rowsOf(visit, isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows);
+    const [count, page, opened] = await Promise.all([
+      queries.requests.count(account.id, list.filter),
+      isOpen ? undefined : pageOf(queries, account, list),
+      queries.requests.some(account, list.shown),
+    ]);
+    if (page?.rows.length === 0 && count > 0) return undefined;
+    const [rows, added, first, reasons] = await Promise.all([
+      rowsOf(visit, page?.rows ?? opened),
+      addedTo(queries, account, list, opened),
+      isOpen ? firstOf(queries, account, list) : undefined,
+      recentReasons(queries, account),
+    ]);
     const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    const reasons = await recentReasons(queries, visit.account);
-    return html`<p class="muted" id="request-count" data-live-region>${counted(ordered.length, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
-${bar(visit, list, rows, addedTo(list, ordered))}${
+    return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
+${bar(visit, list, rows, added)}${
   rows.length === 0
-    ? nothing(visit, list, ordered.length)
+    ? nothing(visit, list, count)
     : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
         (row) => html`<li>${rowView(visit, row, formPage, picked.has(String(row.request.bookingId)))}</li>`,
-      )}</ol>${reasonSuggestions(reasons)}${isOpen ? pendingLink(list, ordered[0]) : pagesBeside(list, page)}`
+      )}</ol>${reasonSuggestions(reasons)}${page === undefined ? pendingLink(list, first) : pagesBeside(list, page)}`
 }`;
   }
 
   async function rowsOf(visit: Visit, found: readonly BookingDocument[]): Promise<Row[]> {
-    const [requests, days] = await Promise.all([
-      queries.requests.readable(found),
-      queries.requests.onDaysOf(visit.account, found),
-    ]);
+    const [requests, besides] = await Promise.all([queries.requests.readable(found), queries.requests.beside(found)]);
     return Promise.all(
-      requests.map(async (request) => ({
+      requests.map(async (request, index) => ({
         request,
-        sameDay: days.filter((other) => isBeside(request, other)),
+        beside: besides[index] ?? NOTHING_BESIDE,
         answered: request.status === 'Pending' ? undefined : await lastStepOf(queries, visit, request),
       })),
     );
   }
 }
 
-const isBeside = (request: BookingDocument, { bookingId, spaceId, date, status }: BookingDocument): boolean =>
-  bookingId !== request.bookingId && spaceId === request.spaceId && date === request.date && status !== 'Cancelled';
+const NOTHING_BESIDE: Beside = { first: undefined, count: 0 };
 
 /**
  * The bar above the rows, which stays in sight: the number of new requests, and the buttons for the selected ones. It is the form of the
@@ -126,16 +127,16 @@ function bar(
   visit: Visit,
   list: RequestList,
   rows: readonly { readonly request: BookingDocument }[],
-  added: readonly BookingDocument[],
+  added: Added,
 ): Html {
   const shown = rows.map(({ request }) => request.bookingId);
-  const [first] = added;
-  const ids = [...shown, ...added.map(({ bookingId }) => bookingId)];
-  const href = hasRoomFor(shown, added.length)
+  const [first] = added.first;
+  const ids = [...shown, ...added.first.map(({ bookingId }) => bookingId)];
+  const href = hasRoomFor(shown, added.count)
     ? inboxPath(list, { shown: ids })
     : inboxPath({ ...list, after: first && cursorBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
-  const news = html`<a data-does="show new requests" href="${href}#request-${first?.bookingId ?? ''}">${counted(added.length, 'new request')} – show</a>`;
+  const news = html`<a data-does="show new requests" href="${href}#request-${first?.bookingId ?? ''}">${counted(added.count, 'new request')} – show</a>`;
   return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(inboxQuery(list))}
 ${rows.length > 0 && html`<button class="button" data-selected="Approve">Approve selected</button><button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
 <p id="request-news" data-live-region>${first !== undefined && news}</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
@@ -168,7 +169,7 @@ function nothing({ now }: Visit, list: RequestList, pending: number): Html {
   }
 }
 
-function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: FormPage, isPicked: boolean): Html {
+function rowView(visit: Visit, { request, beside, answered }: Row, formPage: FormPage, isPicked: boolean): Html {
   const { bookingId, timeZone, currency } = request;
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
@@ -180,7 +181,7 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, formPage: Fo
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
 <div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${detailViews(request)}</div>
-<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
+<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${warnings(request, beside)}</div>
 <div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
     isPending &&
     html`<p class="small">${expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'} <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
@@ -213,22 +214,21 @@ function messageView(message: string): Html {
 const doneBy = ({ verb, by }: LastStep): string => `${capitalised(verb)}${by && ` ${by}`}`;
 
 /** Warnings: too little time, and other bookings that day. */
-function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]): Html | undefined {
+function warnings(request: ReadableBooking, { first, count }: Beside): Html | undefined {
   const { usageHours, durationHours } = request;
-  const [other, ...more] = sameDay;
-  if (usageHours === undefined && other === undefined) return undefined;
+  if (usageHours === undefined && first === undefined) return undefined;
   return html`<p class="small muted">${
     usageHours !== undefined && `Usable for only ${duration(usageHours)} of ${duration(durationHours)}. `
   }${
-    other !== undefined &&
-    html`That day: ${hours(other.startHour, other.freeFrom)} ${named(shortened(other.brandName))} (${other.status.toLowerCase()})${more.length > 0 && ` and ${more.length} more`}`
+    first !== undefined &&
+    html`That day: ${hours(first.startHour, first.freeFrom)} ${named(shortened(first.brandName))} (${first.status.toLowerCase()})${count > 1 && ` and ${count - 1} more`}`
   }</p>`;
 }
 
-const pathTo = (list: RequestList, { after, first }: NonNullable<ListPage<unknown>['next']>): string =>
+const pathTo = (list: RequestList, { after, first }: Neighbour): string =>
   `${inboxPath({ ...list, after })}#request-${first}`;
 
-const pagesBeside = (list: RequestList, { previous, next }: ListPage<unknown>): Html | undefined =>
+const pagesBeside = (list: RequestList, { previous, next }: ListPage): Html | undefined =>
   pager({ previous: previous && pathTo(list, previous), next: next && pathTo(list, next) });
 
 /** The link from a page that stays open to the requests that are still pending. */

@@ -1,31 +1,27 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import type { DateRange } from '../../domain/date-range.ts';
 import { defined } from '../../domain/defined.ts';
-import { type Cents, type SpaceId, spaceId } from '../../domain/ids.ts';
+import { bookingId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
+import { placeIn, type RequestFilter, type RequestOrder } from '../../queries/requests.ts';
 import { addressOf, type Fields, queryOf } from '../parts/links.ts';
 import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
-/** Requests on one page of the inbox. With the longest names and messages the page is still less than 60 kB. */
-const PER_PAGE = 12;
 /** Rows that an open page can keep. */
-const MAX_SHOWN = 24;
+export const MAX_SHOWN = 24;
 
 const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
 type FieldName = (typeof FIELDS)[number];
 
 /** Which requests the inbox shows, in which order. Its address and its forms carry this. */
-export type RequestList = DateRange & {
+export type RequestList = {
   /** The fields as they were typed. */
   readonly typed: Readonly<Record<FieldName, string>>;
   readonly problems: Problems;
-  readonly spaceId?: SpaceId;
-  readonly min?: Cents;
-  readonly max?: Cents;
-  readonly sort: 'date' | 'deadline';
-  /** The page begins after this request. */
+  readonly filter: RequestFilter;
+  readonly sort: RequestOrder;
+  /** The page begins after this place. */
   readonly after: Cursor | undefined;
   /** When the open page was made, in milliseconds since the epoch. Later requests are new to it. */
   readonly since: number | undefined;
@@ -33,8 +29,8 @@ export type RequestList = DateRange & {
   readonly shown: readonly number[];
 };
 
-/** Identifies a request in the list: the moment that it is sorted by, in milliseconds since the epoch, and the booking. */
-type Cursor = { readonly at: number; readonly bookingId: number };
+/** A place in the order of the list (`placeIn`). */
+export type Cursor = readonly (string | number)[];
 
 /** Reads the address of the inbox. */
 export function requestList(query: Form): RequestList {
@@ -50,16 +46,15 @@ export function requestList(query: Form): RequestList {
   const [min, max] = [amount('min'), amount('max')];
   if (min !== undefined && max !== undefined && min > max) problems.max = 'The maximum is less than the minimum.';
   const space = idOf(typed.space);
-  const [, at, id] = /^(\d{1,15}):(\d{1,15})$/.exec(query.text('after')) ?? [];
+  // By default the request that expires first comes first.
+  const sort = typed.sort === 'date' ? 'date' : 'deadline';
   const since = query.integer('since');
   return {
     typed,
     problems,
-    ...range.dates,
-    ...defined({ spaceId: space === undefined ? undefined : spaceId(space), min, max }),
-    // By default the request that expires first comes first.
-    sort: typed.sort === 'date' ? 'date' : 'deadline',
-    after: isMoment(Number(at)) ? { at: Number(at), bookingId: Number(id) } : undefined,
+    filter: { ...range.dates, ...defined({ spaceId: space === undefined ? undefined : spaceId(space), min, max }) },
+    sort,
+    after: cursorIn(query.text('after'), sort),
     since: isMoment(since) ? since : undefined,
     shown: idsIn(query.text('shown')),
   };
@@ -67,7 +62,7 @@ export function requestList(query: Form): RequestList {
 
 /** The problems of a list, including a space that is not one of these. */
 export const problemsAmong = (list: RequestList, spaces: readonly Pick<Space, 'spaceId'>[]): Problems =>
-  list.typed.space === '' || spaces.some(({ spaceId: id }) => id === list.spaceId)
+  list.typed.space === '' || spaces.some(({ spaceId: id }) => id === list.filter.spaceId)
     ? list.problems
     : { space: NO_SUCH_SPACE, ...list.problems };
 
@@ -87,7 +82,7 @@ const idsIn = (text: string): readonly number[] =>
 
 type Listed = Pick<RequestList, 'typed' | 'after'>;
 
-const fieldsOf = ({ typed, after }: Listed): Fields => ({ ...typed, after: after && `${after.at}:${after.bookingId}` });
+const fieldsOf = ({ typed, after }: Listed): Fields => ({ ...typed, after: after?.join(SEPARATOR) });
 
 /** The filter and the page as the query of an address. Empty for the first page of the unfiltered list. */
 export const inboxQuery = (list: Listed): string => queryOf(fieldsOf(list));
@@ -115,83 +110,22 @@ export const inboxPath = (
 export const isFiltered = ({ typed }: RequestList): boolean =>
   FIELDS.some((name) => name !== 'sort' && typed[name] !== '');
 
-type Request = Pick<BookingDocument, 'bookingId' | 'startsAt' | 'expiresAt'>;
-
-const cursorOf = ({ sort }: Pick<RequestList, 'sort'>, { bookingId, startsAt, expiresAt }: Request): Cursor => ({
-  at: Date.parse(sort === 'deadline' ? expiresAt : startsAt),
-  bookingId,
-});
-
 /** The cursor of a page that begins with a request. */
-export const cursorBefore = (list: RequestList, request: Request): Cursor => {
-  const { at, bookingId } = cursorOf(list, request);
-  return { at, bookingId: bookingId - 1 };
+export const cursorBefore = ({ sort }: RequestList, request: BookingDocument): Cursor =>
+  placeIn(sort, { ...request, bookingId: bookingId(request.bookingId - 1) });
+
+const SEPARATOR = '_';
+
+/** The values of the fields that each order sorts by: `2026-11-20T09:00:00.000Z_17`, `2026-11-20_9_17`. */
+const CURSORS: { readonly [O in RequestOrder]: RegExp } = {
+  deadline: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z_\d{1,15}$/,
+  date: /^\d{4}-\d\d-\d\d_\d{1,2}_\d{1,15}$/,
 };
 
-const comesAfter = (one: Cursor, other: Cursor): boolean =>
-  one.at > other.at || (one.at === other.at && one.bookingId > other.bookingId);
-
-/** The requests that match the amounts of the list, in its order. */
-export function inOrder<R extends Request & Pick<BookingDocument, 'totalPrice'>>(
-  list: RequestList,
-  requests: readonly R[],
-): R[] {
-  const { min = 0, max = Number.POSITIVE_INFINITY } = list;
-  return requests
-    .filter(({ totalPrice }) => totalPrice >= min && totalPrice <= max)
-    .map((request) => ({ request, cursor: cursorOf(list, request) }))
-    .sort((a, b) => (comesAfter(a.cursor, b.cursor) ? 1 : -1))
-    .map(({ request }) => request);
-}
-
-export type ListPage<R> = {
-  readonly rows: readonly R[];
-  readonly previous: Neighbour | undefined;
-  readonly next: Neighbour | undefined;
-};
-
-/** A page beside this one: its cursor (undefined: the beginning of the list), and its first request. */
-type Neighbour = { readonly after: Cursor | undefined; readonly first: Request['bookingId'] };
-
-/** A request this much older than a page may be new to it, because read models may lag behind the log. */
-const LAG_MS = 5_000;
-
-/** The requests that have arrived since the open page of a list was made. */
-export const addedTo = <R extends Request & Pick<BookingDocument, 'createdAt'>>(
-  { since, shown }: RequestList,
-  ordered: readonly R[],
-): R[] =>
-  since === undefined
-    ? []
-    : ordered.filter(
-        ({ bookingId, createdAt }) => Date.parse(createdAt) >= since - LAG_MS && !shown.includes(bookingId),
-      );
-
-/** One page of requests that are in order. */
-export function pageOf<R extends Request>(list: RequestList, ordered: readonly R[]): ListPage<R> {
-  const { after } = list;
-  const found = after === undefined ? 0 : ordered.findIndex((request) => comesAfter(cursorOf(list, request), after));
-  const from = found === -1 ? ordered.length : found;
-  const rows = ordered.slice(from, from + PER_PAGE);
-  const beginningAt = (index: number): Neighbour | undefined => {
-    const [first, before] = [ordered[index], ordered[index - 1]];
-    return first && { after: before && cursorOf(list, before), first: first.bookingId };
-  };
-  return {
-    rows,
-    previous: from === 0 ? undefined : beginningAt(Math.max(0, from - PER_PAGE)),
-    next: beginningAt(from + rows.length),
-  };
-}
-
-/** The request that follows one that was answered. */
-export function following<R extends Request>(
-  list: RequestList,
-  ordered: readonly R[],
-  answered: Request,
-): R | undefined {
-  const cursor = cursorOf(list, answered);
-  return ordered.find((request) => comesAfter(cursorOf(list, request), cursor));
+function cursorIn(text: string, sort: RequestOrder): Cursor | undefined {
+  if (!CURSORS[sort].test(text)) return undefined;
+  const [at = '', ...numbers] = text.split(SEPARATOR);
+  return [at, ...numbers.map(Number)];
 }
 
 /** Whether an open page has room for more rows. */

@@ -74,9 +74,11 @@ export function indexesOf<D extends object>({ indexes, ttl }: Collection<D>): In
   return ttl === undefined ? descriptions : [...descriptions, { key: { [EXPIRES]: 1 }, expireAfterSeconds: 0 }];
 }
 
-function indexOf<D extends object>({ fields, unique = false, where }: Index<D>): IndexDescription {
-  const key = Object.fromEntries(fields.map((field): [string, 1] => [fieldPath(field), 1]));
-  if (!unique) return { key: { ...key, _id: 1 }, ...(where && { partialFilterExpression: filterOf<D>(where) }) };
+function indexOf<D extends object>({ fields, holds = [], unique = false, where }: Index<D>): IndexDescription {
+  const keyOf = (of: readonly string[]) => Object.fromEntries(of.map((field): [string, 1] => [fieldPath(field), 1]));
+  const key = keyOf(fields);
+  if (!unique)
+    return { key: { ...key, _id: 1, ...keyOf(holds) }, ...(where && { partialFilterExpression: filterOf<D>(where) }) };
   // Documents that lack one of the fields do not conflict, and neither do tombstones.
   const present = Object.fromEntries(fields.map((field) => [fieldPath(field), { $exists: true }]));
   return { key, unique: true, partialFilterExpression: present };

@@ -13,23 +13,31 @@ export function equals(field: string, value: string): string {
 }
 
 /** The name of an index, quoted for SQL. It encodes the whole definition. */
-export function indexNameOf<D extends object>(table: string, { fields, unique = false, where }: Index<D>): string {
+export function indexNameOf<D extends object>(
+  table: string,
+  { fields, holds = [], unique = false, where }: Index<D>,
+): string {
   const restrictions = restrictionsOf(where).map(([field, value]) => `?${field}=${value}`);
-  return `"${JSON.parse(table)}#${fields.join(',')}${unique ? '!' : ''}${restrictions.join('')}"`;
+  const held = holds.map((field) => `+${field}`);
+  return `"${JSON.parse(table)}#${fields.join(',')}${held.join('')}${unique ? '!' : ''}${restrictions.join('')}"`;
 }
 
 /** The part of `CREATE INDEX` after the name. */
-export function indexedBy<D extends object>(table: string, { fields, unique = false, where }: Index<D>): string {
+export function indexedBy<D extends object>(
+  table: string,
+  { fields, holds = [], unique = false, where }: Index<D>,
+): string {
   const columns = fields.map(columnOf);
   const restrictions = restrictionsOf(where).map(([field, value]) => equals(field, value));
   // The key breaks ties, and pages start after a key.
-  const on = `ON ${table} (${(unique ? columns : [...columns, 'key']).join(', ')})`;
+  const on = `ON ${table} (${(unique ? columns : [...columns, 'key', ...holds.map(columnOf)]).join(', ')})`;
   return restrictions.length === 0 ? on : `${on} WHERE ${restrictions.join(' AND ')}`;
 }
 
 /** The fields that an index needs columns for. */
-export const fieldsOf = <D extends object>({ fields, where }: Index<D>): readonly string[] => [
+export const fieldsOf = <D extends object>({ fields, holds = [], where }: Index<D>): readonly string[] => [
   ...fields,
+  ...holds,
   ...restrictionsOf(where).map(([field]) => field),
 ];
 

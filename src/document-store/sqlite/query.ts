@@ -66,21 +66,20 @@ export function rangesAfter(
 
 /** Where a query begins: at the start of its order, or after some values of its sort fields. */
 export function firstRanges<D extends object>(
-  { sort = [], after }: Find<D>,
+  { where, sort = [], after }: Find<D>,
   order: readonly Term[],
 ): readonly KeysetRange[] {
   const whole = { prefix: [] };
   if (after === undefined) return [whole];
   // Fields with an equality condition are not in the order.
-  const values = new Map(sort.map(({ field }, index): [string, unknown] => [field, after[index]]));
-  const [, ...later] = rangesAfter(
-    whole,
-    order,
-    order.map(({ field }) => toValue(values.get(field))),
-    '',
+  const given = new Map(sort.map(({ field }, index): [string, unknown] => [field, after[index]]));
+  const values = order.map(({ field }) => toValue(given.get(field)));
+  const [, ...later] = rangesAfter(whole, order, values, '');
+  const conditions = new Map(conditionsOf(where));
+  // Every document has the sort fields, so the ranges of absent values are empty. So are those of values that the query excludes.
+  return later.filter(({ prefix }) =>
+    prefix.every((value, index) => value !== null && isMet(conditions.get(order[index]?.field ?? ''), value)),
   );
-  // Every document has the sort fields, so the ranges of absent values are empty.
-  return later.filter(({ prefix }) => !prefix.includes(null));
 }
 
 export function selectRange<D extends object>(
@@ -111,10 +110,10 @@ export function selectRange<D extends object>(
     .filter(([field]) => !fixed.has(field))
     .map(([field, condition]): [string, Condition] =>
       field === next?.field && after !== undefined && after !== null
-        ? [field, withoutBound(condition, next.descending)]
+        ? [field, withoutBound(condition, next.descending, after)]
         : [field, condition],
     );
-  const given = conditionsSql(source, conditions);
+  const given = conditionsSql(source, conditions, next?.field);
   const orderBy = [
     ...order
       .slice(prefix.length)
@@ -171,17 +170,36 @@ export const toValue = (scalar: unknown): Value => {
   return typeof scalar === 'string' || typeof scalar === 'number' ? scalar : null;
 };
 
-function withoutBound(condition: Condition, descending: boolean): Condition {
+/** Leaves out the bounds that hold for every value after `value`. */
+function withoutBound(condition: Condition, descending: boolean, value: string | number): Condition {
   if (typeof condition !== 'object' || 'in' in condition || 'exists' in condition) return condition;
-  const { from, above, to, below }: Range = condition;
-  return descending
-    ? { ...(from === undefined ? {} : { from }), ...(above === undefined ? {} : { above }) }
-    : { ...(to === undefined ? {} : { to }), ...(below === undefined ? {} : { below }) };
+  const implied = descending ? (['to', 'below'] as const) : (['from', 'above'] as const);
+  const kept = Object.entries(condition).filter(
+    ([bound, limit]) => !implied.some((one) => one === bound) || (descending ? value > limit : value < limit),
+  );
+  return Object.fromEntries(kept);
 }
 
+/** Whether a value meets a condition, given the values that it may have in the order of a query. */
+function isMet(condition: Condition | undefined, value: Value): boolean {
+  if (condition === undefined || value === null) return true;
+  if (typeof condition !== 'object') return toValue(condition) === value;
+  if ('in' in condition) return condition.in.some((one) => toValue(one) === value);
+  if ('exists' in condition) return condition.exists;
+  const { from, above, to, below } = condition;
+  return (
+    (from === undefined || value >= from) &&
+    (above === undefined || value > above) &&
+    (to === undefined || value <= to) &&
+    (below === undefined || value < below)
+  );
+}
+
+/** @param orderedBy the field of the order that an index is to seek by. Without one, the planner chooses. */
 function conditionsSql(
   source: Source,
   conditions: readonly [string, Condition][],
+  orderedBy?: string,
 ): { predicates: string[]; values: Value[] } {
   const predicates: string[] = [];
   const values: Value[] = [];
@@ -199,10 +217,12 @@ function conditionsSql(
       predicates.push(`${expression} IN (SELECT value FROM json_each(?))`);
       values.push(JSON.stringify(condition.in));
     } else {
+      // The planner uses no index for an expression. It might prefer one to the index with the order.
+      const compared = orderedBy === undefined || field === orderedBy ? expression : `+${expression}`;
       for (const [bound, operator] of RANGE_OPERATORS) {
         const limit = condition[bound];
         if (limit === undefined) continue;
-        predicates.push(`${expression} ${operator} ?`);
+        predicates.push(`${compared} ${operator} ?`);
         values.push(toValue(limit));
       }
     }
