@@ -114,7 +114,7 @@ export const MAY_IMPORT = {
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
     ...['console/parts', 'auth', 'html', 'domain', 'document-store', 'secrets', 'runtime'],
-    ...['authorization-server/console-client.ts', 'authorization-server/paths.ts'],
+    ...['attempt-counts.ts', 'console-client.ts', 'paths.ts'].map((file) => `authorization-server/${file}`),
   ],
   // The live feed follows the log until the read models show it.
   'console/live': ['console/sessions', 'html', 'domain', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
@@ -139,7 +139,7 @@ export const MAY_IMPORT = {
       'read-models',
       'secrets',
     ],
-    ...['runtime', 'authorization-server/authorization-server.ts'],
+    ...['runtime', 'authorization-server/authorization-server.ts', 'authorization-server/attempt-counts.ts'],
   ],
   // Makes everything as an operator would; remembers in a record what it has made.
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],

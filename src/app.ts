@@ -20,6 +20,7 @@ import {
   sendNotFound,
 } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
+import { refuseUnusableTexts } from './api/outside-texts.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
@@ -99,6 +100,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   });
   readForwardedFor(app, logger);
   refuseEncodedBodies(app);
+  refuseUnusableTexts(app);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // This also covers a form posted to an unknown path, whose body is not read.
     request.is404 && asksForPage(request) ? sendNotFoundPage(reply) : handleError(error, request, reply),

@@ -93,10 +93,14 @@ export async function runService(
 }
 
 /** The same at a URL of its own. Nothing is answered there before `listen`, which may be called once all is set up. */
-export async function runServiceAt(hostname: '127.0.0.1' | 'localhost' = '127.0.0.1') {
+export async function runServiceAt(
+  hostname: '127.0.0.1' | 'localhost' = '127.0.0.1',
+  settings: Readonly<Record<string, string>> = {},
+  logger?: Parameters<typeof runService>[1],
+) {
   const port = await freePort();
   const url = `http://${hostname}:${port}`;
-  const service = await runService({ PORT: String(port), PUBLIC_URL: url });
+  const service = await runService({ PORT: String(port), PUBLIC_URL: url, ...settings }, logger);
   return { url, service, listen: () => service.app.listen({ host: '127.0.0.1', port }) };
 }
 

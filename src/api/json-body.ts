@@ -1,18 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { textProblem } from '../domain/unicode.ts';
 
 /** An unusable body. Its message goes to the client (docs/decisions/rest-api.md). */
 class InvalidBody extends Error {
   readonly statusCode = 400;
 }
 
-/** Matches the escapes of a surrogate and of U+0000. In valid JSON in UTF-8, neither can be written in another way. */
-const ESCAPED = /\\u(?:[dD][89a-fA-F]|0000)/;
-
 /**
- * Accepts JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. An unpaired
- * surrogate or U+0000 is refused anywhere in the body, because not every store can hold it.
+ * Accepts JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none.
  */
 export function acceptJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
@@ -29,8 +24,6 @@ export function acceptJson(app: FastifyInstance): void {
     parseJson(request, text, (error, body) => {
       if (error !== null && isJson(text))
         return done(new InvalidBody('The body has a property that is not allowed: __proto__ or constructor.'));
-      const problem = error === null && ESCAPED.test(text) ? textProblem(body, 'The body') : undefined;
-      if (problem !== undefined) return done(new InvalidBody(`${problem}.`));
       done(error, body);
     });
   });

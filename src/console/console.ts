@@ -1,6 +1,8 @@
 import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
+import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
+import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type AccountKind, accountKey } from '../domain/account.ts';
@@ -44,7 +46,9 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const sessions = await createSessions({ documents, users, clock, secretKey });
   const submitOnce = await openSubmittedForms({ documents, clock });
   const cookies = createCookies({ publicUrl, secretKey });
-  const session: SessionDeps = { sessions, cookies, publicUrl };
+  const counts = await openAttemptCounts({ documents, secretKey, clock });
+  const countRefusal = await refusalsOf(app);
+  const session: SessionDeps = { sessions, cookies, publicUrl, countRefusal };
   deps.onSignOut(async (header) => {
     const id = cookies.inHeader(header, SESSION_COOKIE);
     if (id !== undefined) await sessions.end(id);
@@ -71,12 +75,24 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
     scope.setErrorHandler(showError);
-    signInRoutes(scope, { ...session, users });
+    signInRoutes(scope, { ...session, users, counts });
     registerPages(routesOf(scope, handle), deps);
     registerLiveFeed(scope, feed, session);
     registerSessionForms(scope, session, { signedIn, endSession });
   });
   return sessions;
+}
+
+/** Forms without a valid session per network and minute. Each costs the parsing of its body, and a page. */
+const REFUSALS = { max: 60, timeWindow: '1 minute' };
+
+async function refusalsOf(app: FastifyInstance): Promise<SessionDeps['countRefusal']> {
+  await app.register(rateLimit, { global: false });
+  const count = app.createRateLimit(REFUSALS);
+  return async (request) => {
+    const counted = await count(request);
+    return !counted.isAllowed && counted.isExceeded ? counted.ttlInSeconds : undefined;
+  };
 }
 
 function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../domain/account.ts';
+import { UNUSABLE_TEXT } from '../domain/unicode.ts';
 import { html } from '../html/html.ts';
 import { problemPage, sendPage } from '../html/layout.ts';
 import {
@@ -58,6 +59,8 @@ export function showError(error: FastifyError, request: FastifyRequest, reply: F
   const { statusCode = 500 } = error;
   const send = (status: number, title: string, text: string) =>
     sendPage(reply, status, problemPage(title, text, TO_CONSOLE));
+  if (statusCode === 429) return send(429, 'Too many requests', 'Try again in a minute.');
+  if (error.code === UNUSABLE_TEXT) return send(statusCode, 'Bad request', error.message);
   if (statusCode >= 400 && statusCode < 500)
     return send(statusCode, 'Bad request', 'Your browser sent a request that the console does not understand.');
   if (isUnavailable(error)) return send(503, UNAVAILABLE, unavailableText(error, request, reply));

@@ -14,6 +14,8 @@ export type NumberLimit = { readonly min: number; readonly max: number; readonly
 
 /** The name of a community, a brand, a space, or an app that registers itself. */
 export const NAME: TextLimit = { min: 1, max: 200 };
+/** Text that names are searched for. */
+export const SEARCH: TextLimit = { min: 0, max: NAME.max };
 /** The label of an API key, or the name of an account's own OAuth client. */
 export const LABEL: TextLimit = { min: 1, max: 100 };
 /** The note that comes with a booking request (docs/guides/rest-api.md#limits). */

@@ -29,8 +29,8 @@ export const folded = (text: string): string =>
     .toLowerCase()
     .replace(/[øłđðħŧþæœς]/g, (letter) => PLAIN[letter] ?? letter);
 
-/** The words that are searched for, folded. None if the text has nothing to compare. */
-export const wordsOf = (text: string): readonly string[] => folded(text).split(/\s+/).filter(Boolean);
+/** The words that are searched for, folded, each once. None if the text has nothing to compare. */
+export const wordsOf = (text: string): readonly string[] => [...new Set(folded(text).split(/\s+/).filter(Boolean))];
 
 /** Whether every word is in one of the names, all folded. False without words. */
 export const isCalled = (names: readonly string[], words: readonly string[]): boolean =>

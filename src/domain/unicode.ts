@@ -10,8 +10,17 @@ export function textRule(text: string): string | undefined {
 }
 
 /**
- * Finds text in a JSON value that breaks {@link textRule}: a sentence without a full stop that names the field; undefined if there is none.
- * Field names count too, and wrong ones are not repeated.
+ * The longest text that is read at all, in UTF-16 code units; no field takes more. Patterns and searches meet no longer text, so it is enough
+ * that they are linear (docs/decisions/rest-api.md#texts-from-outside).
+ */
+const LONGEST_TEXT = 10_000;
+
+const outsideTextRule = (text: string): string | undefined =>
+  text.length > LONGEST_TEXT ? `must have at most ${LONGEST_TEXT} characters` : textRule(text);
+
+/**
+ * Finds text in a value from outside that is too long for any field or breaks {@link textRule}: a sentence without a full stop that names the
+ * field; undefined if there is none. Field names count too, and wrong ones are not repeated.
  * @param field the name of the value; of a list, that of the list
  */
 export function textProblem(value: unknown, field: string): string | undefined {
@@ -19,14 +28,23 @@ export function textProblem(value: unknown, field: string): string | undefined {
   const pending: [field: string, value: unknown][] = [[field, value]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [name, held] = next;
-    const broken = typeof held === 'string' ? textRule(held) : undefined;
+    const broken = typeof held === 'string' ? outsideTextRule(held) : undefined;
     if (broken !== undefined) return `${name} ${broken}`;
     if (typeof held !== 'object' || held === null) continue;
     for (const [key, inside] of Object.entries(held)) {
-      const brokenName = textRule(key);
+      const brokenName = outsideTextRule(key);
       if (brokenName !== undefined) return `A name in ${name} ${brokenName}`;
       pending.push([Array.isArray(held) ? name : key, inside]);
     }
   }
   return undefined;
+}
+
+/** The code of {@link UnusableText}. */
+export const UNUSABLE_TEXT = 'UNUSABLE_TEXT';
+
+/** A request with a text that no field takes. Its message goes to the client. */
+export class UnusableText extends Error {
+  readonly code = UNUSABLE_TEXT;
+  readonly statusCode = 400;
 }

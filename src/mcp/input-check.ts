@@ -26,11 +26,14 @@ export function inputCheck<I extends TObject>(tool: string, schema: I): (input: 
   const hasCursor = 'cursor' in schema.properties;
 
   return (sent) => {
+    const unusable = textProblem(sent, 'The input');
+    if (unusable !== undefined) return refuse('ValidationError', `${unusable}.`);
     const meant = meantInput(sent, schema);
     const input = hasCursor && typeof meant === 'object' && meant !== null ? withCursorFilters({ ...meant }) : meant;
     if (isRefusal(input)) return input;
-    const notText = textProblem(input, 'The input');
-    if (notText !== undefined) return refuse('ValidationError', `${notText}.`);
+    // Again, because JSON within a text may escape what no text may have.
+    const hidden = textProblem(input, 'The input');
+    if (hidden !== undefined) return refuse('ValidationError', `${hidden}.`);
     const checked = check(input);
     if ('value' in checked) return checked.value;
     const problems = new Set(checked.violations.map(problemOf));

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TYPED_FIELDS } from '../../src/console/sessions/rejected-form.ts';
 import { cents, communityId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -163,4 +164,26 @@ test('a form submitted by another site is not stored', async () => {
   expect((await browser.request(target, { method: 'POST', body, headers })).text).not.toContain('Planted');
   expect(browser.cookie('console_form')).toBeUndefined();
   expect((await browser.open(`/console/find/${hall}`)).text).not.toContain('Planted');
+});
+
+test('the page for a lost form shows every field of the console that people type into', async () => {
+  const [community, brand] = [await signedIn(manager), await signedIn(planner)];
+  const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+  const hook = { owner: { credential: 'user:test', account }, url: 'https://receiver.example/', events: 1 } as const;
+  const own = accepted(await running.service.core.commands.webhooks.register(hook, CONTEXT));
+  const typed = new Set<string>();
+  const pages: readonly (readonly [Browser, string])[] = [
+    ...['inbox', 'spaces/new', 'spaces/1', 'keys', 'webhooks', 'webhooks/deliveries', 'apps', 'clients']
+      .concat(`webhooks/${own.webhookId}`)
+      .map((path) => [community, path] as const),
+    ...[`find/${hall}`, 'bookings/3', 'bookings/3/cancel'].map((path) => [brand, path] as const),
+  ];
+  for (const [browser, path] of pages) {
+    const { text } = await browser.open(`/console/${path}`);
+    for (const [form] of text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs))
+      for (const [tag] of form.matchAll(/<(?:input|textarea|select)\b[^>]*>/g))
+        if (!/type="(?:hidden|checkbox|range)"/.test(tag)) typed.add(/ name="(\w+)"/.exec(tag)?.[1] ?? tag);
+  }
+  expect([...typed].filter((name) => !Object.hasOwn(TYPED_FIELDS, name))).toEqual([]);
+  expect(typed.size).toBeGreaterThan(8);
 });

@@ -1,4 +1,4 @@
-import { hasLength, NAME } from '../../domain/limits.ts';
+import { hasLength, SEARCH } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
@@ -65,7 +65,6 @@ export const openOrClose = (
 
 /** More spaces than these are shown as a table with a search. */
 const MAX_CARDS = 8;
-const TEXT = { min: 0, max: NAME.max };
 
 /** A community's spaces with their terms. */
 export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
@@ -86,7 +85,7 @@ export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
     };
 
   const asked = visit.query.text('q');
-  const problems = hasLength(asked, TEXT) ? {} : { q: `Search for at most ${TEXT.max} characters.` };
+  const problems = hasLength(asked, SEARCH) ? {} : { q: `Search for at most ${SEARCH.max} characters.` };
   const search = searchForm(asked, problems);
   return {
     ...page,

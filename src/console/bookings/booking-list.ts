@@ -2,7 +2,7 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
-import { hasLength, NAME } from '../../domain/limits.ts';
+import { hasLength, SEARCH } from '../../domain/limits.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
@@ -27,7 +27,6 @@ import type { Visit } from '../parts/visit.ts';
 const PATH = '/console/bookings';
 const PER_PAGE = 30;
 /** A search may be as long as a name. */
-const TEXT = { min: 0, max: NAME.max };
 
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
 type When = keyof typeof WHEN;
@@ -125,7 +124,7 @@ const isSearch = ({ typed }: Pick<Asked, 'typed'>): boolean => Object.values(typ
 const isLatestFirst = ({ when, typed }: Asked): boolean => when === 'past' || (when === 'all' && typed.from === '');
 
 const problemsIn = ({ typed }: Asked): Problems => ({
-  ...defined({ q: hasLength(typed.q, TEXT) ? undefined : `Search for at most ${TEXT.max} characters.` }),
+  ...defined({ q: hasLength(typed.q, SEARCH) ? undefined : `Search for at most ${SEARCH.max} characters.` }),
   ...readRange(typed).problems,
 });
 

@@ -2,7 +2,7 @@ import { daysLater, LAST_ZONE, localDate } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
-import { HOUR } from '../../domain/limits.ts';
+import { HOUR, hasLength, SEARCH } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { addressOf } from '../parts/links.ts';
 import { readDate } from '../parts/typed-dates.ts';
@@ -48,6 +48,8 @@ export function readFilter(
     problems.community = 'There is no such community any more. Choose another one, or all of them.';
   const most = text('max') === '' ? undefined : parseAmount(text('max'));
   if (text('max') !== '' && most === undefined) problems.max = `“Maximum price” ${AMOUNT_RULE}.`;
+
+  if (!hasLength(text('name'), SEARCH)) problems.name = `Search for at most ${SEARCH.max} characters.`;
 
   const page = query.integer('page');
   return {

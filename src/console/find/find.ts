@@ -66,7 +66,7 @@ ${
 
   async function results(search: Search, spaces: readonly Space[]): Promise<Html> {
     const all = await openOn(search, spaces);
-    const found = all.filter((one) => matches(one, search.filter)).sort(byPrice);
+    const found = all.filter(matching(search.filter)).sort(byPrice);
     if (found.length === 0) return nothingFound(search, all);
     const page = pageOf(found, search.filter.page);
     const ratings = await queries.spaceRatings.list(
@@ -110,7 +110,7 @@ ${
     ].flatMap((change) => {
       if (change === false) return [];
       const wide = { ...filter, ...Object.fromEntries(change.without.map((field) => [field, undefined])) };
-      const count = all.filter((one) => matches(one, wide)).length;
+      const count = all.filter(matching(wide)).length;
       const href = findPath({ ...wide, page: 1 });
       return count === 0 ? [] : [html`<li><a href="${href}">${change.label}: ${counted(count, 'space')}</a></li>`];
     });
@@ -136,7 +136,7 @@ ${
   /** The next day on which a space that matches the rest of the filter is free at the hour. */
   async function nextDay({ account, filter }: Search, all: readonly Candidate[], hour: number) {
     const { hour: _, ...rest } = filter;
-    const spaceIds = all.filter((one) => matches(one, rest)).map(({ space }) => space.spaceId);
+    const spaceIds = all.filter(matching(rest)).map(({ space }) => space.spaceId);
     if (spaceIds.length === 0) return undefined;
     return nextFreeDay(queries, { account, spaceIds, startHour: hour }, filter.date, LOOK_AHEAD_DAYS);
   }
@@ -231,16 +231,14 @@ function initialOf({ name, communityId }: Space): Html {
 const narrowed = ({ hour, communityId, most, name }: FindFilter): number =>
   [hour, communityId, most, name].filter((one) => one !== undefined).length;
 
-function matches(
-  { space, total, openHours }: Candidate,
-  { hour, communityId, most, name }: Partial<FindFilter>,
-): boolean {
-  return (
+/** Whether a space is wanted. Words are folded once, not for each space. */
+function matching({ hour, communityId, most, name }: Partial<FindFilter>): (candidate: Candidate) => boolean {
+  const words = name === undefined ? [] : wordsOf(name);
+  return ({ space, total, openHours }) =>
     (hour === undefined || openHours.includes(hour)) &&
     (communityId === undefined || space.communityId === communityId) &&
     (most === undefined || total <= most) &&
-    (name === undefined || isCalled([folded(space.name)], wordsOf(name)))
-  );
+    (name === undefined || isCalled([folded(space.name)], words));
 }
 
 const byPrice = (a: Candidate, b: Candidate): number =>

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from '../../html/html.ts';
-import { type Flash, page, sendPage } from '../../html/layout.ts';
+import { type Flash, page, problemPage, sendPage } from '../../html/layout.ts';
 import type { Link } from '../parts/answer.ts';
-import { capitalised } from '../parts/formats.ts';
 import { Form } from '../parts/typed-form.ts';
 import type { Cookies } from './cookies.ts';
 import { isRestorable, saveForm } from './restored-form.ts';
@@ -26,18 +25,26 @@ const SIGN_IN_SECONDS = 600;
 const MAX_BYTES = 2_200;
 
 /** Dependencies of the checks of forms and sessions. */
-export type SessionDeps = { readonly sessions: Sessions; readonly cookies: Cookies; readonly publicUrl: string };
+export type SessionDeps = {
+  readonly sessions: Sessions;
+  readonly cookies: Cookies;
+  readonly publicUrl: string;
+  /** Counts one more refused form of a network. @returns the seconds to wait if there were too many */
+  readonly countRefusal: (request: FastifyRequest) => Promise<number | undefined>;
+};
 
 /**
  * Answers a form that had no effect: says so, shows the input, and links back to its page.
  * @param signInUrl if its session has ended; otherwise the form is of another session or account, or from another site
  */
-export function rejectForm(
-  { cookies, sessions, publicUrl }: SessionDeps,
+export async function rejectForm(
+  { cookies, sessions, publicUrl, countRefusal }: SessionDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   signInUrl?: (to: string) => string,
-): FastifyReply {
+): Promise<FastifyReply> {
+  const waitSeconds = await countRefusal(request);
+  if (waitSeconds !== undefined) return sendTooMany(reply, waitSeconds);
   const form = rejectedForm(request, publicUrl);
   const owner = sessions.ownerOf(new Form(request.body).text('csrf'));
   if (form.isRestorable) saveForm(cookies, request, reply, owner);
@@ -51,6 +58,17 @@ export function rejectForm(
   const label = form.back === '/console' ? 'Go to the console' : 'Open the page again';
   return sendPage(reply, 403, rejectionPage(form, why, { href: form.back, label }));
 }
+
+/** Costs as little as possible, because it may be an attack. */
+const sendTooMany = (reply: FastifyReply, seconds: number): FastifyReply =>
+  sendPage(
+    reply.header('retry-after', seconds),
+    429,
+    problemPage('Too many forms', `Nothing was done. Try again in ${seconds} seconds.`, {
+      href: '/console',
+      label: 'Go to the console',
+    }),
+  );
 
 function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm {
   const { origin, referer = '' } = request.headers;
@@ -67,20 +85,35 @@ function rejectedForm(request: FastifyRequest, publicUrl: string): RejectedForm 
   };
 }
 
-/** Fields that people do not type, and those that must not be shown. */
-const NOT_TYPED =
-  /^(?:csrf|once|requestKey|list|shown|confirmed|id|was|picked|account|seen|price|again|via|zone|to|booking|.*password.*)$/i;
+/**
+ * The fields of our forms that people type into, with their labels. Nothing else of a form is shown: names and texts that no form of ours
+ * has may come from anywhere.
+ */
+export const TYPED_FIELDS = {
+  name: 'Name',
+  windowStart: 'Window start',
+  windowEnd: 'Window end',
+  durationHours: 'Duration hours',
+  eventFee: 'Event fee',
+  answerHours: 'Answer hours',
+  date: 'Date',
+  startHour: 'Start hour',
+  message: 'Message',
+  reason: 'Reason',
+  rating: 'Rating',
+  title: 'Title',
+  content: 'Content',
+  label: 'Label',
+  url: 'URL',
+  since: 'Since',
+} as const;
 
 function typedIn(body: unknown): RejectedForm['typed'] {
   const form = new Form(body);
-  return Object.keys(Object(body))
-    .filter((name) => !NOT_TYPED.test(name) && form.text(name) !== '')
-    .map((name) => ({ field: labelOf(name), text: form.text(name) }));
+  return Object.entries(TYPED_FIELDS)
+    .map(([name, field]) => ({ field, text: form.text(name) }))
+    .filter(({ text }) => text !== '');
 }
-
-/** `startHour` → `Start hour` */
-const labelOf = (name: string): string =>
-  capitalised(name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`));
 
 const rejectionPage = ({ action, typed }: RejectedForm, why: string, next: Link): string =>
   page({

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CustomFetch } from 'openid-client';
 import type { Users } from '../../auth/users.ts';
+import type { AttemptCounts } from '../../authorization-server/attempt-counts.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../../authorization-server/console-client.ts';
 import { PATHS } from '../../authorization-server/paths.ts';
 import { problemPage, sendPage } from '../../html/layout.ts';
@@ -9,12 +10,16 @@ import { loadOnce } from '../../runtime/load-once.ts';
 import type { SessionDeps } from './rejected-form.ts';
 
 /** The console as a client of the service's own authorization server: authorization code with PKCE. */
-export type SignIn = SessionDeps & { readonly users: Pick<Users, 'get'> };
+export type SignIn = SessionDeps & { readonly users: Pick<Users, 'get'>; readonly counts: AttemptCounts };
 
 /** The page shown after signing out. */
 export const SIGNED_OUT_PATH = '/console/signed-out';
 
 export const SESSION_COOKIE = 'console';
+/** Callbacks per network and minute, as for the authorization endpoint that sends browsers there. */
+const CALLBACKS = { rateLimit: { max: 300, timeWindow: '1 minute' } };
+
+const NOT_VERIFIED = 'The sign-in could not be verified.';
 
 /**
  * A sign-in in progress. Each tab has its own: a cookie, named after its id, that keeps its PKCE verifier between the redirect and the
@@ -30,17 +35,17 @@ const STATE = /^([\w-]{22})(\/.*)$/;
 type PendingSignIn = { readonly id: string; readonly state: string; readonly verifier: string };
 
 export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
-  const { publicUrl, cookies, sessions, users } = deps;
+  const { publicUrl, cookies, sessions, users, counts } = deps;
   const callbackUrl = `${publicUrl}${CONSOLE_CALLBACK_PATH}`;
   const openIdClient = loadOnce(() => loadOpenIdClient(app, publicUrl));
 
   app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
-    const { client, configuration } = await openIdClient();
+    const { client, configurationFor } = await openIdClient();
     const id = randomBytes(ID_BYTES).toString('base64url');
     const verifier = client.randomPKCECodeVerifier();
     for (const name of cookies.names(request, PENDING).slice(0, 1 - MAX_PENDING)) cookies.clear(reply, name);
     cookies.set(reply, `${PENDING}${id}`, verifier, PENDING_SECONDS);
-    const url = client.buildAuthorizationUrl(configuration, {
+    const url = client.buildAuthorizationUrl(configurationFor(request), {
       redirect_uri: callbackUrl,
       scope: 'openid',
       resource: 'api',
@@ -54,6 +59,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
 
   app.get<{ Querystring: { code?: string; state?: string; error?: string } }>(
     CONSOLE_CALLBACK_PATH,
+    { config: CALLBACKS },
     async (request, reply) => {
       const { code, state = '', error } = request.query;
       const [, id = '', path] = STATE.exec(state) ?? [];
@@ -63,13 +69,14 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       if (verifier === undefined)
         return refuse(reply, to, 'This sign-in was not started in this browser, or it took longer than ten minutes.');
       cookies.clear(reply, `${PENDING}${id}`);
+      if (!(await isFirstUse(id))) return refuse(reply, to, NOT_VERIFIED);
       if (error === 'access_denied') return sendPage(reply, 200, cancelledPage(to));
       if (error !== undefined || code === undefined) return refuse(reply, to, 'The sign-in could not be completed.');
 
-      const userId = await verify(request.url, { id, state, verifier });
+      const userId = await verify(request, { id, state, verifier });
       const user = userId === undefined ? undefined : await users.get(userId);
       const account = user?.accounts[0];
-      if (user === undefined || account === undefined) return refuse(reply, to, 'The sign-in could not be verified.');
+      if (user === undefined || account === undefined) return refuse(reply, to, NOT_VERIFIED);
 
       const previous = cookies.get(request, SESSION_COOKIE);
       if (previous !== undefined) await sessions.end(previous);
@@ -87,17 +94,24 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
     );
   });
 
+  /** Whether no callback has used this sign-in yet, in any process. Otherwise one cookie could be sent any number of times. */
+  async function isFirstUse(id: string): Promise<boolean> {
+    return (await counts.add(['console sign-in', id], { max: 1, windowMs: PENDING_SECONDS * 1_000 })) === 0;
+  }
+
   /** Exchanges the authorization code for the id of the user; undefined if any check fails. */
-  async function verify(url: string, { id, state, verifier }: PendingSignIn): Promise<string | undefined> {
-    const { client, configuration } = await openIdClient();
+  async function verify(request: FastifyRequest, { id, state, verifier }: PendingSignIn): Promise<string | undefined> {
+    const { client, configurationFor } = await openIdClient();
     const callback = new URL(callbackUrl);
-    callback.search = new URL(url, publicUrl).search;
+    callback.search = new URL(request.url, publicUrl).search;
     const checks = { expectedState: state, expectedNonce: id, pkceCodeVerifier: verifier };
     try {
+      const configuration = configurationFor(request);
       const tokens = await client.authorizationCodeGrant(configuration, callback, checks, { resource: 'api' });
       return tokens.claims()?.sub;
     } catch (error) {
-      app.log.warn({ err: error }, 'a sign-in could not be verified');
+      // Anyone can cause it, with any code.
+      app.log.debug({ err: error, reqId: request.id }, 'a sign-in could not be verified');
       return undefined;
     }
   }
@@ -116,17 +130,20 @@ async function loadOpenIdClient(app: FastifyInstance, publicUrl: string) {
     token_endpoint: `${publicUrl}${PATHS.token}`,
     authorization_response_iss_parameter_supported: true,
   };
-  const configuration = new client.Configuration(server, CONSOLE_CLIENT_ID, undefined, client.None());
-  if (publicUrl.startsWith('http:')) client.allowInsecureRequests(configuration);
-  configuration[client.customFetch] = inProcess(app);
-  return { client, configuration };
+  const configurationFor = ({ ip }: FastifyRequest) => {
+    const configuration = new client.Configuration(server, CONSOLE_CLIENT_ID, undefined, client.None());
+    if (publicUrl.startsWith('http:')) client.allowInsecureRequests(configuration);
+    configuration[client.customFetch] = inProcess(app, ip);
+    return configuration;
+  };
+  return { client, configurationFor };
 }
 
-/** Sends requests of openid-client, which are only for the token endpoint, to this process. */
+/** Sends requests of openid-client, which are only for the token endpoint, to this process. They count for the caller's network. */
 const inProcess =
-  (app: FastifyInstance): CustomFetch =>
+  (app: FastifyInstance, remoteAddress: string): CustomFetch =>
   async (url, { headers, body }) => {
-    const response = await app.inject({ method: 'POST', url, headers, payload: String(body) });
+    const response = await app.inject({ method: 'POST', url, headers, remoteAddress, payload: String(body) });
     return new Response(response.body, {
       status: response.statusCode,
       headers: { 'content-type': String(response.headers['content-type']) },
