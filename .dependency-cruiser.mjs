@@ -76,6 +76,8 @@ export const MAY_IMPORT = {
       'secrets',
       'runtime',
     ],
+    // What a copy has too much of to remember.
+    'sqlite/text-counts.ts',
     // Where fan-out stands, and which deliveries are of events that are gone.
     'webhooks/fan-out/positions.ts',
     'webhooks/inspect/lost-deliveries.ts',

@@ -1,7 +1,7 @@
-import { DatabaseSync } from 'node:sqlite';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from '../domain/streams.ts';
 import { checkEvents } from '../event-store/check-event.ts';
 import type { EventToLoad } from '../event-store/event-store.ts';
+import { TextCounts } from '../sqlite/text-counts.ts';
 
 /** In characters. */
 const LONGEST_NAME = 1_000;
@@ -22,40 +22,18 @@ export const isCollectionName = (text: string): boolean => isName(text) && !RESE
  * event and record, in the order of the copy. The problems are phrases that quote nothing but checked names.
  */
 export class CopyCheck {
-  /** A temporary file of SQLite: a store may have more events than fit into memory. */
-  readonly #seen = new DatabaseSync('');
-  readonly #addEvent;
-  readonly #findEvent;
-  readonly #addRevision;
-  readonly #addRecord;
+  readonly #seen = new TextCounts();
   /** The names of the collections by their lower case: SQLite does not distinguish them. */
   readonly #collections = new Map<string, string>();
   /** The first stream of a kind that this service does not have. EventStoreDB may hold such streams of others, so it does not read them. */
   foreignStream: string | undefined;
 
-  constructor() {
-    this.#seen.exec(`
-      PRAGMA journal_mode = OFF;
-      PRAGMA synchronous = OFF;
-      CREATE TABLE events (id TEXT PRIMARY KEY) WITHOUT ROWID;
-      CREATE TABLE streams (name TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID;
-      CREATE TABLE records (collection TEXT, key TEXT, PRIMARY KEY (collection, key)) WITHOUT ROWID;
-      BEGIN;
-    `);
-    this.#addEvent = this.#seen.prepare('INSERT OR IGNORE INTO events VALUES (?)');
-    this.#findEvent = this.#seen.prepare('SELECT 1 FROM events WHERE id = ?');
-    this.#addRevision = this.#seen.prepare(
-      'INSERT INTO streams VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET events = events + 1 RETURNING events',
-    );
-    this.#addRecord = this.#seen.prepare('INSERT OR IGNORE INTO records VALUES (?, ?)');
-  }
-
   /** @returns the problem of an event, if it has one */
   event({ id, stream, revision, type, data, metadata }: EventToLoad): string | undefined {
     if (!isStorable({ id, type, data, metadata })) return 'an event that no engine can store unchanged';
     if (!isEventName(stream) || !isEventName(type)) return `a stream or type that event ${id} cannot have`;
-    if (this.#addEvent.run(id).changes === 0) return `the event ${id} twice`;
-    const expected = Number(this.#addRevision.get(stream)?.events) - 1;
+    if (this.#seen.add('event', id) > 0) return `the event ${id} twice`;
+    const expected = this.#seen.add('stream', stream);
     if (revision !== expected) return `revision ${revision} of ${stream} instead of ${expected}`;
     const [kind = ''] = stream.split('-', 1);
     if (!STREAM_KINDS.includes(kind) && !LATER_STREAM_KINDS.test(kind)) this.foreignStream ??= stream;
@@ -64,7 +42,7 @@ export class CopyCheck {
 
   /** Whether the copy holds an event that something in it refers to. */
   hasEvent(id: string): boolean {
-    return this.#findEvent.get(id) !== undefined;
+    return this.#seen.has('event', id);
   }
 
   /** @returns the problem of a record, if it has one */
@@ -75,7 +53,7 @@ export class CopyCheck {
     this.#collections.set(collection.toLowerCase(), collection);
     if (this.#collections.size > MOST_COLLECTIONS) return `more than ${MOST_COLLECTIONS} collections`;
     if (!key.isWellFormed()) return `a key in ${collection} that is not Unicode`;
-    if (this.#addRecord.run(collection, key).changes === 0) return `a record of ${collection} twice`;
+    if (this.#seen.add(`record of ${collection}`, key) > 0) return `a record of ${collection} twice`;
     return undefined;
   }
 
