@@ -61,8 +61,11 @@ test('each of two tabs signs in and returns to the page that it wanted', async (
   const browser = new Browser(running.url);
   const spaces = await browser.open('/console/spaces');
   const reviews = await browser.open('/console/reviews');
-  expect((await browser.send(spaces, /sign-in$/, community().user)).title).toContain('Spaces');
+  const first = await browser.send(spaces, /sign-in$/, community().user);
+  expect(first.title).toContain('Spaces');
   expect((await browser.send(reviews, /sign-in$/, community().user)).title).toContain('Reviews');
+  // The forms of the first tab are still valid.
+  expect((await browser.send(first, '/sign-out')).title).toContain('You are signed out');
   expect(browser.cookieNames('console_sign_in')).toEqual([]);
 });
 

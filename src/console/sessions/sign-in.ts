@@ -79,6 +79,8 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       if (user === undefined || account === undefined) return refuse(reply, to, NOT_VERIFIED);
 
       const previous = cookies.get(request, SESSION_COOKIE);
+      // Another tab has signed the same user in. A new session would make the forms that are open there invalid.
+      if ((await sessions.current(previous))?.user.id === user.id) return reply.redirect(to, 303);
       if (previous !== undefined) await sessions.end(previous);
       cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account));
       return reply.redirect(to, 303);
