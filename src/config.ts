@@ -7,7 +7,7 @@ import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { ConfigError } from './runtime/config-error.ts';
 import { makeFolder } from './runtime/make-folder.ts';
-import { writePrivate } from './runtime/private-file.ts';
+import { FOLDER_OWNER_ONLY, writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 
 const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
@@ -264,7 +264,7 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
   if (!embedded)
     throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {
-    makeFolder(dataDir);
+    makeFolder(dataDir, FOLDER_OWNER_ONLY);
     const file = join(dataDir, SECRET_KEY_FILE);
     try {
       if (!existsSync(file)) writePrivate(file, randomBytes(32).toString('base64'), 'new');

@@ -11,6 +11,7 @@ import type { OperatedEventStore } from './event-store/event-store.ts';
 import type { SqliteEventStoreOptions } from './event-store/sqlite/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
 import { isThisMachine } from './runtime/machine.ts';
+import { FOLDER_OWNER_ONLY } from './runtime/private-file.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import type { StoreLocations } from './store-identity/store-check.ts';
@@ -137,7 +138,7 @@ export async function openStores(
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
   { withWriter = false, isAlone, ...expiry }: Expiry & StoresOptions = {},
 ): Promise<Stores> {
-  mkdirSync(config.dataDir, { recursive: true });
+  mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_OWNER_ONLY });
   const writer = withWriter && isEmbedded(config) ? await createWriterOf(config, logger) : undefined;
   const elsewhere = defined({ elsewhere: writer });
   const events = await openEvents(config, logger, { ...elsewhere, ...defined({ isAlone }) });

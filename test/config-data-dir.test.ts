@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { closeStores, openStores } from '../src/engines.ts';
 import { ConfigError } from '../src/runtime/config-error.ts';
 
 function dataDir(): string {
@@ -48,6 +50,16 @@ test('the secret key is created once and readable by its owner only', () => {
   expect(secretKey).toHaveLength(32);
   expect(readConfig({ DATA_DIR: folder }).secretKey).toEqual(secretKey);
   expect(statSync(join(folder, 'secret.key')).mode & 0o777).toBe(0o600);
+});
+
+test('DATA_DIR is created for its owner only, with or without a key in it', async () => {
+  const logger = pino({ level: 'silent' });
+  const folders = [join(dataDir(), 'made', 'by the key'), join(dataDir(), 'made by the engines')];
+  const [byKey = '', byEngines = ''] = folders;
+  readConfig({ DATA_DIR: byKey });
+  const config = readConfig({ DATA_DIR: byEngines, SECRET_KEY: 'a'.repeat(64) });
+  await closeStores(await openStores(config, logger));
+  expect(folders.map((folder) => statSync(folder).mode & 0o777)).toEqual([0o700, 0o700]);
 });
 
 test.each(['/dev/null/nowhere', '/proc/nowhere/data'])('a DATA_DIR %s is refused with a one-line message', (folder) => {

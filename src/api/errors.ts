@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -109,6 +110,6 @@ export const sendLacksOneHost = (reply: FastifyReply): FastifyReply =>
 /** Answers on a connection without a Fastify reply, and closes it. */
 function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
   const body = JSON.stringify(answer);
-  const head = `HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  const head = `HTTP/1.1 ${status}\r\nX-Request-Id: ${randomUUID()}\r\nContent-Length: ${Buffer.byteLength(body)}`;
   socket.end(`${head}\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n\r\n${body}`);
 }

@@ -34,19 +34,20 @@ export async function openDocumentCopies(deps: { readonly documents: DocumentSto
   const copies = await deps.documents.open(COLLECTION);
   const lastFetched = createLruCache<string, string>(CACHED_DOCUMENTS);
 
-  async function store(url: string, text: string | undefined, stored: Stored<Copy> | undefined): Promise<void> {
+  async function store(url: string, text: string | undefined): Promise<void> {
     const now = clock();
     const copy = { ...defined({ text }), fetchedAt: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
-    await copies.update(keyOf(url), () => copy, { stored });
+    await copies.update(keyOf(url), () => copy);
   }
 
-  async function current(url: string): Promise<Copy | undefined> {
-    const copy = (await copies.get(keyOf(url)))?.document;
-    return copy !== undefined && Date.parse(copy.expiresAt) > clock() ? copy : undefined;
+  /** Not one that has expired and only waits to be removed. */
+  async function current(url: string): Promise<Stored<Copy> | undefined> {
+    const stored = await copies.get(keyOf(url));
+    return stored !== undefined && Date.parse(stored.document.expiresAt) > clock() ? stored : undefined;
   }
 
   return {
-    get: async (url: string): Promise<string | undefined> => (await current(url))?.text,
+    get: async (url: string): Promise<string | undefined> => (await current(url))?.document.text,
 
     /** Whether a user has allowed the client. */
     isAllowed: async (url: string): Promise<boolean> => (await current(url)) !== undefined,
@@ -54,10 +55,10 @@ export async function openDocumentCopies(deps: { readonly documents: DocumentSto
     /** Caches a document. It is stored once a user has allowed its client. */
     async fetched(url: string, text: string): Promise<void> {
       lastFetched.set(url, text);
-      const stored = await copies.get(keyOf(url));
+      const stored = await current(url);
       if (stored === undefined) return;
       const isOld = Math.abs(clock() - Date.parse(stored.document.fetchedAt)) > STORED_AGAIN_AFTER_MS;
-      if (isOld || stored.document.text !== text) await store(url, text, stored);
+      if (isOld || stored.document.text !== text) await store(url, text);
     },
 
     /**
@@ -66,8 +67,8 @@ export async function openDocumentCopies(deps: { readonly documents: DocumentSto
      */
     async keep(url: string): Promise<void> {
       const text = lastFetched.get(url);
-      const stored = await copies.get(keyOf(url));
-      if (text !== undefined || (stored === undefined && URL.canParse(url))) await store(url, text, stored);
+      const isNew = (await current(url)) === undefined;
+      if (text !== undefined || (isNew && URL.canParse(url))) await store(url, text);
     },
   };
 }

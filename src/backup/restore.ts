@@ -14,6 +14,8 @@ type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
   readonly manifest: Manifest;
   /** The names of the parts of the store in messages. */
   readonly locations: { readonly log: string; readonly records: string };
+  /** Called once the store is marked as being restored: from then on the restore is not refused. */
+  readonly begun?: () => void;
 };
 
 /**
@@ -29,6 +31,7 @@ export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   const standstill = { kind: 'restore', copy: `${logId} ${startedAt}` } as const;
   const refusal = `There are records in ${locations.records} already. To replace them, add --overwrite`;
   await beginFilling(documents, { logId, probe, standstill }, refusal);
+  deps.begun?.();
   const wanted = [...Object.values(manifest.groups), ...(await positionsInRecords(folder, manifest))];
   const positions = createMovedPositions<Position>(wanted, LOG_START);
   await fillLog({

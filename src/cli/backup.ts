@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Fork } from '../audit/fork.ts';
 import { readRetainedCheckpoints, UnusableCheckpoints } from '../audit/retained-checkpoints.ts';
@@ -25,7 +25,6 @@ import {
 } from '../engines.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import { ConfigError } from '../runtime/config-error.ts';
-import { makeFolder } from '../runtime/make-folder.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
@@ -143,8 +142,8 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
   const { overwrite, skipIds } = options;
   const manifest = readManifest(dir);
   await verifyFiles(dir, manifest);
-  provideSecretKey(dir, manifest);
-  const config = operatorConfig();
+  const key = secretKeyIn(dir, manifest);
+  const config = operatorConfig(key && { SECRET_KEY: key.text });
   checkEngines(dir, manifest, config);
   if (!isKeyOf(manifest, config.secretKey))
     throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${dir} are sealed with`);
@@ -155,8 +154,9 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
   const locations = locationsOf(config);
   const fork = await onStores(config, async (stores, deps) => {
     await checkFillable(fillingOf(config, dir, manifest, stores.events));
+    const begun = () => key && writePrivate(key.file, key.text, 'new');
     const groups = await withProgressBar(command, (onProgress) =>
-      restore({ ...stores, folder: dir, manifest, locations, onProgress }),
+      restore({ ...stores, folder: dir, manifest, locations, begun, onProgress }),
     );
     return finish({ ...stores, ...deps, ...finishingOf(config, options) }, groups);
   });
@@ -218,10 +218,10 @@ async function checkCheckpoint(dir: string, { records }: Manifest, { checkpoint 
   }
 }
 
-/** Installs the key of the backup before the configuration creates a new one. */
-function provideSecretKey(dir: string, manifest: Manifest): void {
+/** The key of the backup and the file for it, unless the store has a key already. */
+function secretKeyIn(dir: string, manifest: Manifest): { readonly file: string; readonly text: string } | undefined {
   const file = secretKeyFile(process.env);
-  if (file === undefined || existsSync(file)) return;
+  if (file === undefined || existsSync(file)) return undefined;
   if (!manifest.secretKey)
     throw new ConfigError('SECRET_KEY', `is needed, or ${file} with the secret.key of the store that was backed up`);
   const copy = join(dir, SECRET_KEY_FILE);
@@ -229,8 +229,7 @@ function provideSecretKey(dir: string, manifest: Manifest): void {
   const text = found?.isFile() === true && found.size < LONGEST_KEY ? readFileSync(copy, 'utf8') : '';
   if (!isKeyOf(manifest, Buffer.from(text, 'base64')))
     throw new UnusableCopy(`${copy} does not hold the key that the secrets in ${dir} are sealed with`);
-  makeFolder(dirname(file));
-  writePrivate(file, text, 'new');
+  return { file, text };
 }
 
 /** In bytes. A key has 44. */

@@ -65,10 +65,13 @@ export type Invoked = {
   configureOutput(): { readonly writeOut?: (text: string) => void; readonly writeErr?: (text: string) => void };
 };
 
-/** The configuration of the service, except that nothing is logged unless `LOG_LEVEL` is set. */
-export function operatorConfig(): Config {
+/**
+ * The configuration of the service, except that nothing is logged unless `LOG_LEVEL` is set.
+ * @param settings instead of those in the environment
+ */
+export function operatorConfig(settings: { readonly SECRET_KEY?: string } = {}): Config {
   const { LOG_LEVEL = '', ...environment } = process.env;
-  return readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
+  return readConfig({ ...environment, ...settings, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
 }
 
 /** Whether the caller wants JSON. */

@@ -50,7 +50,8 @@ export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
       const claim = { release: () => release(id) };
       if (await documents.insert(id, first)) return claim;
       const { stored } = await documents.update(id, (used) => {
-        if (used === undefined || used.requests === 0) return first;
+        // One that has expired only waits to be removed.
+        if (used === undefined || used.requests === 0 || Date.parse(used.expiresAt) <= clock()) return first;
         if (used.fingerprint !== fingerprint || used.requests === undefined) return undefined;
         return { ...used, requests: used.requests + 1 };
       });

@@ -8,6 +8,9 @@ import type { NodeStatus } from '../read-models/node-status.ts';
 const CHECK_EVERY_MS = 60_000;
 /** How long after a drop to check whether a late write has recreated the collection. */
 const LATE_WRITE_MS = 1_000;
+/** The pause after a failed drop. It doubles with each failure in a row. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 600_000;
 
 type CleanupDeps = {
   readonly documents: Pick<DocumentStoreOperations, 'drop' | 'names'>;
@@ -26,6 +29,9 @@ export class CollectionCleanup {
   /** When this process first saw each collection retiring (monotonic). */
   readonly #retiringSince = new Map<string, number>();
   #dropping: Promise<void> | undefined;
+  #failuresInARow = 0;
+  /** When the next drop may begin (monotonic). */
+  #dropAt = Number.NEGATIVE_INFINITY;
   #lookedAt = performance.now();
   /** When to check for recreated collections (monotonic). */
   #sweepAt = Number.POSITIVE_INFINITY;
@@ -84,22 +90,42 @@ export class CollectionCleanup {
     if (dropping.length > 0) logger.info({ collections: dropping }, 'Dropping unused collections');
   }
 
-  /** Drops collections in the background. */
+  /** Drops collections in the background. One that fails does not keep the others. */
   #drop(collections: readonly string[]): void {
-    if (collections.length === 0) return;
+    if (collections.length === 0 || performance.now() < this.#dropAt) return;
+    this.#dropping ??= this.#dropEach(collections).finally(() => {
+      this.#dropping = undefined;
+    });
+  }
+
+  async #dropEach(collections: readonly string[]): Promise<void> {
     const { documents, apply, logger } = this.#deps;
     const { signal } = this.#stopping;
-    this.#dropping ??= (async () => {
-      for (const collection of collections) await documents.drop(collection, signal);
-      await apply({ type: 'Dropped', collections });
-      this.#sweepAt = performance.now() + LATE_WRITE_MS;
-    })()
-      .catch((error: unknown) => {
+    const dropped: string[] = [];
+    let failure: { readonly collection: string; readonly err: unknown } | undefined;
+    for (const collection of collections) {
+      try {
+        await documents.drop(collection, signal);
+        dropped.push(collection);
+      } catch (err) {
         // After a stop, another process drops the rest.
-        if (!signal.aborted) logger.warn({ err: error }, 'Old collections could not be dropped; retrying');
-      })
-      .finally(() => {
-        this.#dropping = undefined;
-      });
+        if (signal.aborted) return;
+        failure = { collection, err };
+      }
+    }
+    try {
+      if (dropped.length > 0) await apply({ type: 'Dropped', collections: dropped });
+      this.#sweepAt = performance.now() + LATE_WRITE_MS;
+    } catch (err) {
+      failure = { collection: dropped.join(', '), err };
+    }
+    if (failure === undefined) {
+      this.#failuresInARow = 0;
+      return;
+    }
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failuresInARow, LONGEST_PAUSE_MS);
+    this.#failuresInARow += 1;
+    this.#dropAt = performance.now() + pauseMs;
+    logger.warn({ ...failure, pauseMs }, 'An old collection could not be dropped; trying again');
   }
 }

@@ -4,6 +4,8 @@ import { dirname } from 'node:path';
 
 /** Files in `DATA_DIR` hold keys, password hashes and the messages of brands (docs/decisions/stores.md). */
 export const OWNER_ONLY = 0o600;
+/** The same for the folder itself. */
+export const FOLDER_OWNER_ONLY = 0o700;
 
 /**
  * Restricts a SQLite database to its owner. Call it before the first write: SQLite creates its side files with the mode of

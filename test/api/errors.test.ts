@@ -178,6 +178,7 @@ describe('every error has the same shape', () => {
     });
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/\r\ncontent-type: application\/json; charset=utf-8\r\n/i);
+    expect(answer).toMatch(/\r\nx-request-id: [\w-]+\r\n/i);
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toEqual(
       shape({ 400: 'ValidationError', 401: 'InvalidApiKey', 404: 'ResourceNotFound' }[status] ?? ''),
     );

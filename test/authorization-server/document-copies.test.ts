@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.remove());
 
-const processOf = async () => openDocumentCopies({ documents: await database.open(), clock: Date.now });
+const processOf = async (clock = Date.now) => openDocumentCopies({ documents: await database.open(), clock });
 
 test('the process that handles the consent stores a copy of the document at its next fetch', async () => {
   const [fetching, allowing] = await Promise.all([processOf(), processOf()]);
@@ -30,4 +30,18 @@ test('stores no copy for a client without a document or without consent', async 
   await copies.fetched('AWkONUIYk5EREFmWVcOHxt', '{}');
   await copies.fetched(URL_OF_CLIENT, '{}');
   for (const id of ['AWkONUIYk5EREFmWVcOHxt', URL_OF_CLIENT]) expect(await copies.get(id)).toBeUndefined();
+});
+
+test('a copy that has expired counts as none, even before it is removed', async () => {
+  const before = await processOf();
+  await before.fetched(URL_OF_CLIENT, '{}');
+  await before.keep(URL_OF_CLIENT);
+  const later = await processOf(() => Date.now() + 32 * 24 * 3_600_000);
+  // No user has allowed the client since.
+  await later.fetched(URL_OF_CLIENT, '{"new":1}');
+  expect(await later.isAllowed(URL_OF_CLIENT)).toBe(false);
+  // A user allows it in a process that has not fetched the document.
+  const allowing = await processOf(() => Date.now() + 32 * 24 * 3_600_000);
+  await allowing.keep(URL_OF_CLIENT);
+  expect(await later.isAllowed(URL_OF_CLIENT)).toBe(true);
 });

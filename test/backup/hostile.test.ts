@@ -121,6 +121,7 @@ test.each<[string, (of: Altered) => void]>([
   ['groups that are a list', field(whole, 'groups', ['x'])],
   ['groups at no position', field(whole, 'groups', { 'webhook-deliveries-ReviewPosted': -1 })],
   ['engines that are missing', field(whole, 'engines', undefined)],
+  ['other engines than this store', field(whole, 'engines', { log: 'embedded', documents: 'MongoDB' })],
   ['engines with control characters', field(whole, 'engines', { log: '\u001b[2J', documents: 'embedded' })],
   ['a log id that is an object', field(whole, 'logId', {})],
   ['a probe that is a number', field(whole, 'probe', 7)],

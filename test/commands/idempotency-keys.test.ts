@@ -22,6 +22,13 @@ async function twoProcesses() {
 const records = async () =>
   (await database.open()).open<{ requests?: number }>({ name: 'idempotencyKeys', kind: 'record', indexes: [] });
 
+test('a key that has expired is free, even before it is removed', async () => {
+  const at = async (time: string) => openIdempotencyKeys(await database.open(), () => Date.parse(time));
+  expect(await (await at('2026-12-01T12:00:00Z')).claim('brand-1', 'key', 'a')).toBeDefined();
+  expect(await (await at('2026-12-30T12:00:00Z')).claim('brand-1', 'key', 'b')).toBeUndefined();
+  expect(await (await at('2026-12-31T12:00:01Z')).claim('brand-1', 'key', 'b')).toBeDefined();
+});
+
 describe('a claim', () => {
   test('lasts while one of its requests is in progress or was accepted, in any process', async () => {
     const { claim, claimElsewhere } = await twoProcesses();

@@ -55,6 +55,15 @@ test('a POST arrives unchanged, and the response is recorded', async () => {
   ]);
 });
 
+test('a character that is split between two chunks of the answer is whole, and one that is cut off is left out', async () => {
+  const receiver = await receive((_, response) => {
+    response.write(Buffer.from([0x47, 0xc3]));
+    setTimeout(() => response.end(Buffer.concat([Buffer.from([0xbc]), Buffer.from('ü'.repeat(1_000))])), 50);
+  });
+  const { answer } = await sender().post(post(receiver.url));
+  expect(answer).toBe(`G${'ü'.repeat(511)}`);
+});
+
 test('sequential posts share a connection', async () => {
   const receiver = await receive();
   const { post: send } = sender();

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import { beginLoopTurn } from '../../runtime/loop-turn.ts';
+import { FOLDER_OWNER_ONLY } from '../../runtime/private-file.ts';
 import { inRounds } from '../../runtime/rounds.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
@@ -52,7 +53,7 @@ export async function openSqliteDocumentStore({
   readonly isClockTrusted?: () => Promise<boolean>;
   readonly elsewhere?: DocumentsElsewhere | undefined;
 }): Promise<OperatedDocumentStore> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
   const options = { checkpoint: elsewhere?.checkpoint };
   const files = await openSqliteFiles(folder, options);
   const both = [files.readModel, files.record];

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { FOLDER_OWNER_ONLY } from '../../runtime/private-file.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { openDatabase, transaction } from '../../sqlite/database.ts';
 
@@ -52,7 +53,7 @@ const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 
  * @throws {UnusableStore} if the file is damaged, is not an event log, or was written by a newer version of the service
  */
 export async function openLogFile(path: string, checkpoint?: (path: string) => void): Promise<DatabaseSync> {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: FOLDER_OWNER_ONLY });
   const check = (database: DatabaseSync) => schemaVersion(database, path);
   const database = await openDatabase({
     path,

@@ -74,6 +74,8 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
       let status: number | undefined;
       let retryAfter: string | undefined;
       let answer = '';
+      // A character may be split between two chunks. One that is cut off at the end is left out.
+      const text = new TextDecoder('utf-8', { ignoreBOM: true });
       let read = 0;
       let settled = false;
 
@@ -108,7 +110,8 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
           if (typeof header === 'string') retryAfter = header;
         },
         onResponseData(_, chunk) {
-          if (read < KEPT_RESPONSE_BYTES) answer += chunk.toString('utf8', 0, KEPT_RESPONSE_BYTES - read);
+          if (read < KEPT_RESPONSE_BYTES)
+            answer += text.decode(chunk.subarray(0, KEPT_RESPONSE_BYTES - read), { stream: true });
           read += chunk.length;
           if (read > MAX_RESPONSE_BYTES) settle(undefined, false);
         },
