@@ -3,7 +3,7 @@ import { accountChange, type Topic } from '../src/domain/account-change.ts';
 import type {
   ApiKeyEvent,
   BrandAdded,
-  CommunityAdded,
+  CommunityEvent,
   MembershipEvent,
   Recorded,
   SpaceEvent,
@@ -27,7 +27,7 @@ export type AccountHistoryDocument = {
 
 /** The events of an account except bookings and reviews, which are many and have lists of their own. */
 type Changing =
-  | CommunityAdded
+  | CommunityEvent
   | BrandAdded
   | SpaceEvent
   | ApiKeyEvent
@@ -51,7 +51,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 1,
+  version: 2,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -60,6 +60,7 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
   key: ({ id }) => id,
   on: {
     CommunityAdded: entryOf,
+    CommunityChanged: entryOf,
     BrandAdded: entryOf,
     SpaceAdded: entryOf,
     SpaceChanged: entryOf,

@@ -1,12 +1,12 @@
-import type { Community } from '../src/domain/community.ts';
-import type { CommunityAdded } from '../src/domain/events.ts';
+import { type Community, evolveCommunity } from '../src/domain/community.ts';
+import type { CommunityEvent } from '../src/domain/events.ts';
 import { projection } from './projection.ts';
 
-/** Every community with its time zone. */
-export const communities = projection<Community, CommunityAdded>({
+/** Every community with its name and time zone. */
+export const communities = projection<Community, CommunityEvent>({
   name: 'communities',
-  version: 2,
+  version: 3,
   indexes: [{ fields: ['communityId'] }],
   key: (event) => String(event.data.communityId),
-  on: { CommunityAdded: (_, event) => event.data },
+  on: { CommunityAdded: evolveCommunity, CommunityChanged: evolveCommunity },
 });

@@ -1,8 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorCommunity } from '../contract/account.ts';
-import { operate } from './operation.ts';
+import type { Community } from '../domain/community.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { wholeNumber } from './arguments.ts';
+import { type Answer, operate } from './operation.ts';
 import { fields, table } from './print.ts';
-import { answer, subcommand } from './subcommand.ts';
+import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
 export function communityCommands(venue: Command): void {
   const community = venue.command('community').description('manage communities, which own spaces');
@@ -12,12 +16,29 @@ export function communityCommands(venue: Command): void {
     .requiredOption('--time-zone <zone>', 'IANA time zone of its spaces, such as Europe/Berlin')
     .action((options, command) =>
       operate(command, async ({ commands }, context) => {
-        return answer(await commands.catalogue.addCommunity(options, context), (added) => {
-          const json = toOperatorCommunity(added);
-          return { json, text: fields({ Community: json.id, Name: json.name, 'Time zone': json.timeZone }) };
-        });
+        return answer(await commands.catalogue.addCommunity(options, context), shown);
       }),
     );
+
+  subcommand(
+    community,
+    'change',
+    'change the name or the time zone of a community; bookings keep their date and hour, by the new clock',
+    'community change 1 --name "Harbour Lofts West" --time-zone Europe/London',
+  )
+    .argument('<id>', 'id of the community', wholeNumber)
+    .option('--name <name>', 'name of the community')
+    .option('--time-zone <zone>', 'IANA time zone of its spaces')
+    .action((id, { name, timeZone }, command) => {
+      const facts = defined({ name, timeZone });
+      if (Object.keys(facts).length === 0) throw wrongUsage('nothing to change: use at least one option');
+      return operate(command, async ({ commands }, context) => {
+        const outcome = await commands.catalogue.changeCommunity({ communityId: id, facts }, context);
+        if (isRefusal(outcome)) return outcome;
+        if (outcome.state === undefined) throw new Error(`Community ${id} was changed and is not there`);
+        return shown(outcome.state);
+      });
+    });
 
   subcommand(community, 'list', 'list all communities', 'community list').action((_, command) =>
     operate(command, async ({ queries }) => {
@@ -26,4 +47,9 @@ export function communityCommands(venue: Command): void {
       return { json: all, text: table(rows) };
     }),
   );
+}
+
+function shown(community: Community): Answer {
+  const json = toOperatorCommunity(community);
+  return { json, text: fields({ Community: json.id, Name: json.name, 'Time zone': json.timeZone }) };
 }

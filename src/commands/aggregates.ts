@@ -5,7 +5,7 @@ import type {
   ApiKeyEvent,
   BookingEvent,
   BrandAdded,
-  CommunityAdded,
+  CommunityEvent,
   MembershipEvent,
   ProjectionEventSkipped,
   ReviewPosted,
@@ -27,7 +27,7 @@ export const spaceDay: Aggregate<SpaceDay, BookingEvent> = {
   evolve: evolveSpaceDay,
   sizeOf: ({ open, ended }) => open.size + ended.size,
 };
-export const community: Aggregate<Community | undefined, CommunityAdded> = {
+export const community: Aggregate<Community | undefined, CommunityEvent> = {
   initial: undefined,
   evolve: evolveCommunity,
 };

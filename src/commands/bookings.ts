@@ -16,6 +16,7 @@ import { subjectOf, withTexts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import {
   approveBooking,
+  byClockOf,
   type CancelBooking,
   cancelBooking,
   completeBooking,
@@ -74,8 +75,10 @@ export function createBookingCommands(deps: {
   ): Outcome {
     const found = await readModels.collection(bookings).get(String(id));
     if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-    const stream = streamOf.spaceDay(found.document.spaceId, found.document.date);
-    return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
+    const { spaceId, date, timeZone } = found.document;
+    const zone = (await readModels.collection(spaces).get(String(spaceId)))?.document.timeZone ?? timeZone;
+    const stream = streamOf.spaceDay(spaceId, date);
+    return handler.execute(stream, spaceDay, context, (day) => decide(byClockOf(day, zone), bookingId(id)));
   }
 
   /** Undefined if no detail must be hidden from readers of the log, or the details are refused anyway. */

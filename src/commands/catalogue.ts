@@ -1,10 +1,13 @@
 import { communities } from '../../projections/communities.ts';
+import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import { addBrand, type Brand } from '../domain/brand.ts';
-import { addCommunity, type Community } from '../domain/community.ts';
+import { addCommunity, type Community, changeCommunity } from '../domain/community.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import type { SpaceEvent, SpaceTerms } from '../domain/events.ts';
-import { brandId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
-import { addSpace, changeSpace, closeSpace, openSpace, type Space } from '../domain/space.ts';
+import type { CommunityChanged, CommunityFacts, SpaceEvent, SpaceTerms } from '../domain/events.ts';
+import { brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
+import { addSpace, changeSpace, closeSpace, moveSpace, openSpace, type Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { brand, community, space } from './aggregates.ts';
@@ -13,12 +16,30 @@ import type { Sequence } from './sequence.ts';
 
 type SpaceOutcome = Promise<Accepted<Space | undefined, SpaceEvent> | Refusal>;
 
+const spacesOf = declareQuery(
+  spaces,
+  (owner: CommunityId): Find<SpaceDocument> => ({ where: { communityId: owner }, sort: [{ field: 'spaceId' }] }),
+  [communityId(1)],
+);
+
 /** Communities, their spaces, and brands. */
 export type CatalogueCommands = {
   addCommunity(
     command: { readonly name: string; readonly timeZone: string },
     context: CommandContext,
   ): Promise<Community | Refusal>;
+  /**
+   * Changes the name or the zone of a community, and the zone of its spaces. Repeating it finishes what a process that died had begun.
+   * @param command `seen`: what the saved page showed; refused if it has changed since
+   */
+  changeCommunity(
+    command: {
+      readonly communityId: number;
+      readonly facts: Partial<CommunityFacts>;
+      readonly seen?: CommunityFacts;
+    },
+    context: CommandContext,
+  ): Promise<Accepted<Community | undefined, CommunityChanged> | Refusal>;
   addBrand(command: { readonly name: string }, context: CommandContext): Promise<Brand | Refusal>;
   addSpace(command: SpaceTerms & { readonly communityId: number }, context: CommandContext): Promise<SpaceId | Refusal>;
   /** @param command `seen`: the terms that the saved page showed; refused if they have changed since */
@@ -41,7 +62,23 @@ export function createCatalogueCommands(deps: {
       const added = { ...command, communityId: communityId(await ids.communities.next()) };
       const stream = streamOf.community(added.communityId);
       const outcome = await handler.execute(stream, community, context, (existing) => addCommunity(existing, added));
-      return isRefusal(outcome) ? outcome : added;
+      return isRefusal(outcome) ? outcome : (outcome.state ?? added);
+    },
+
+    async changeCommunity({ communityId: id, ...change }, context) {
+      const outcome = await handler.execute(streamOf.community(id), community, context, (state) =>
+        changeCommunity(state, { ...change, communityId: communityId(id) }),
+      );
+      if (isRefusal(outcome) || outcome.state === undefined) return outcome;
+      const { timeZone } = outcome.state;
+      const owned = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(communityId(id))));
+      const moved = owned
+        .filter(({ document }) => document.timeZone !== timeZone)
+        .map(({ document: { spaceId } }) =>
+          handler.execute(streamOf.space(spaceId), space, context, (state) => moveSpace(state, { spaceId, timeZone })),
+        );
+      await Promise.all(moved);
+      return outcome;
     },
 
     async addBrand(command, context) {

@@ -1,4 +1,5 @@
 import { apiKeyPages } from './account/api-keys.ts';
+import { communityPages } from './account/community.ts';
 import { connectionPages } from './account/connections.ts';
 import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
@@ -28,6 +29,7 @@ const PAGES = [
   findPages,
   requestPages,
   spacePages,
+  communityPages,
   reviewPages,
   chargePages,
   historyPages,

@@ -25,9 +25,9 @@ export const toOperatorAccountChange = (change: NamedChange) => {
 
 type Fields = { readonly [field: string]: string | number | undefined };
 
-/** The changes of an event, under public names and in public units. For a space also the previous values. */
+/** The changes of an event, under public names and in public units. For a space or a community also the previous values. */
 export const changesOf = ({ event, before }: Pick<NamedChange, 'event' | 'before'>): Changes =>
-  changedFields(fieldsOf(event), before === undefined ? {} : termsOf(before));
+  changedFields(fieldsOf(event), before === undefined ? {} : { ...termsOf(before), timeZone: before.timeZone });
 
 function fieldsOf(event: Readable<Recorded>): Fields {
   switch (event.type) {
@@ -41,13 +41,14 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { bookingId, spaceName, brandName, rating, title, content };
     }
     case 'CommunityAdded':
+    case 'CommunityChanged':
       return { name: event.data.name, timeZone: event.data.timeZone };
     case 'BrandAdded':
       return { name: event.data.name };
     case 'SpaceAdded':
       return { status: 'open', ...termsOf(event.data) };
     case 'SpaceChanged':
-      return termsOf(event.data);
+      return { ...termsOf(event.data), timeZone: event.data.timeZone };
     case 'SpaceClosed':
       return { status: 'closed' };
     case 'SpaceOpened':

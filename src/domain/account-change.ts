@@ -1,4 +1,5 @@
 import { type Account, accountOfKey } from './account.ts';
+import type { Community } from './community.ts';
 import { type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
 import { keysOf } from './keys-of.ts';
 import type { Readable, Subject } from './personal-text.ts';
@@ -41,8 +42,8 @@ export type NamedChange = AccountChange & {
   readonly by: NamedActor;
   /** The name of a space, key or app, the URL of a webhook or the e-mail address of a member. Absent if it is no longer known. */
   readonly name?: string;
-  /** For a change of a space: its previous terms. */
-  readonly before?: Space;
+  /** For a change of a space or a community: what it was before. */
+  readonly before?: Space | Community;
 };
 
 /** The change of an event and the accounts concerned; undefined for internal events. */
@@ -60,6 +61,7 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       return { topic: 'reviews', accounts: partiesOf(event.data), of: { kind: 'review', id: String(reviewId) } };
     }
     case 'CommunityAdded':
+    case 'CommunityChanged':
       return ofAccount({ kind: 'Community', id: event.data.communityId });
     case 'BrandAdded':
       return ofAccount({ kind: 'Brand', id: event.data.brandId });

@@ -1,17 +1,56 @@
 import { canonicalZone, isTimeZone } from './calendar.ts';
-import { type Decision, refuse } from './decision.ts';
-import type { CommunityAdded } from './events.ts';
+import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
+import { defined } from './defined.ts';
+import type { CommunityAdded, CommunityChanged, CommunityEvent, CommunityFacts } from './events.ts';
+import type { CommunityId } from './ids.ts';
 import { NAME, wrongText } from './limits.ts';
 
 export type Community = CommunityAdded['data'];
 
-export const evolveCommunity = (_: Community | undefined, event: CommunityAdded): Community => event.data;
+export function evolveCommunity(community: Community | undefined, event: CommunityEvent): Community | undefined {
+  if (event.type === 'CommunityAdded') return event.data;
+  return community && { ...community, ...event.data };
+}
 
 export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
   if (existing !== undefined) return refuse('ValidationError', `Community ${command.communityId} already exists.`);
-  const wrongName = wrongText('name', command.name, NAME);
-  if (wrongName !== undefined) return wrongName;
-  if (!isTimeZone(command.timeZone))
-    return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, got "${command.timeZone}".`);
-  return [{ type: 'CommunityAdded', data: { ...command, timeZone: canonicalZone(command.timeZone) } }];
+  const wrong = refuseFor(wrongFacts(command));
+  return wrong ?? [{ type: 'CommunityAdded', data: { ...command, timeZone: canonicalZone(command.timeZone) } }];
 }
+
+/**
+ * Changes the name or the zone. No event if nothing differs. Bookings keep their date and hour, by the new clock.
+ *
+ * A page that saves both sends those that it showed (`seen`). If one has changed since, the command is refused, because it would undo a
+ * change that the user has not seen.
+ */
+export function changeCommunity(
+  community: Community | undefined,
+  command: {
+    readonly communityId: CommunityId;
+    readonly facts: Partial<CommunityFacts>;
+    readonly seen?: CommunityFacts;
+  },
+): Decision<CommunityChanged> {
+  const { communityId, facts, seen } = command;
+  if (community === undefined) return refuse('ResourceNotFound', `There is no community ${communityId}.`);
+  const wrong = refuseFor(wrongFacts(facts));
+  if (wrong !== undefined) return wrong;
+  const { name, timeZone } = { ...community, ...facts };
+  const wanted = { name, timeZone: facts.timeZone === undefined ? timeZone : canonicalZone(timeZone) };
+  const changed = {
+    name: wanted.name === community.name ? undefined : wanted.name,
+    timeZone: wanted.timeZone === community.timeZone ? undefined : wanted.timeZone,
+  };
+  if (changed.name === undefined && changed.timeZone === undefined) return [];
+  if (seen !== undefined && (seen.name !== community.name || seen.timeZone !== community.timeZone))
+    return refuse('ValidationError', `Community ${communityId} was changed meanwhile. Look again.`);
+  return [{ type: 'CommunityChanged', data: { ...defined(changed), communityId } }];
+}
+
+const wrongFacts = ({ name, timeZone }: Partial<CommunityFacts>): readonly (Refusal | undefined)[] => [
+  name === undefined ? undefined : wrongText('name', name, NAME),
+  timeZone === undefined || isTimeZone(timeZone)
+    ? undefined
+    : refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, got "${timeZone}".`),
+];

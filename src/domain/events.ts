@@ -82,10 +82,14 @@ export type BookingCancelled = Event<
 export type BookingCompleted = Event<'BookingCompleted', BookingFacts>;
 export type BookingEvent = BookingRequested | BookingApproved | BookingCancelled | BookingCompleted;
 
-export type CommunityAdded = Event<
-  'CommunityAdded',
-  { readonly communityId: CommunityId; readonly name: string; readonly timeZone: string }
+/** What a community is called, and the IANA zone of its clock. */
+export type CommunityFacts = { readonly name: string; readonly timeZone: string };
+export type CommunityAdded = Event<'CommunityAdded', CommunityFacts & { readonly communityId: CommunityId }>;
+export type CommunityChanged = Event<
+  'CommunityChanged',
+  Partial<CommunityFacts> & { readonly communityId: CommunityId }
 >;
+export type CommunityEvent = CommunityAdded | CommunityChanged;
 export type BrandAdded = Event<'BrandAdded', { readonly brandId: BrandId; readonly name: string }>;
 
 /** The terms that a community sets for a space. Hours are on the 24-hour clock. */
@@ -104,7 +108,8 @@ export type SpaceAdded = Event<
 >;
 export type SpaceChanged = Event<
   'SpaceChanged',
-  Partial<SpaceTerms> & { readonly spaceId: SpaceId; readonly communityId: CommunityId }
+  // The zone follows that of the community.
+  Partial<SpaceTerms> & { readonly timeZone?: string; readonly spaceId: SpaceId; readonly communityId: CommunityId }
 >;
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
@@ -252,7 +257,7 @@ export type SubjectForgotten = Event<'SubjectForgotten', { readonly subject: Sub
 
 export type DomainEvent =
   | BookingEvent
-  | CommunityAdded
+  | CommunityEvent
   | BrandAdded
   | SpaceEvent
   | ReviewPosted
@@ -273,6 +278,7 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   BookingCancelled: true,
   BookingCompleted: true,
   CommunityAdded: true,
+  CommunityChanged: true,
   BrandAdded: true,
   SpaceAdded: true,
   SpaceChanged: true,

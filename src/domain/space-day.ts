@@ -78,6 +78,16 @@ export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay 
   return { ...day, open, ended: day.ended.with(bookingId, after) };
 }
 
+/**
+ * The day with its open bookings by the clock of this zone: that of the community may have changed since they were requested, and they keep
+ * their hour.
+ */
+export function byClockOf(day: SpaceDay, timeZone: string): SpaceDay {
+  if (Array.from(day.open.values()).every(({ request }) => request.timeZone === timeZone)) return day;
+  const open = Array.from(day.open, ([id, held]) => [id, { ...held, request: { ...held.request, timeZone } }] as const);
+  return { ...day, open: new Map(open) };
+}
+
 const isOpen = ({ status }: BookingState): boolean => status === 'Pending' || status === 'Approved';
 
 /** The state that an event leaves a booking in. */

@@ -69,6 +69,17 @@ export function changeSpace(
   );
 }
 
+/** Gives a space the zone of its community. No event if it has it. */
+export function moveSpace(
+  space: Space | undefined,
+  command: { readonly spaceId: SpaceId; readonly timeZone: string },
+): Decision<SpaceChanged> {
+  if (space === undefined) return unknownSpace(command.spaceId);
+  const { spaceId, communityId, timeZone } = space;
+  if (timeZone === command.timeZone) return [];
+  return [{ type: 'SpaceChanged', data: { timeZone: command.timeZone, spaceId, communityId } }];
+}
+
 /** The names of the terms that differ. */
 export const changedTerms = (before: SpaceTerms, now: SpaceTerms): readonly (keyof SpaceTerms)[] =>
   SPACE_TERMS.filter((term) => before[term] !== now[term]);

@@ -3,8 +3,9 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { type AccountChange, accountChange, type NamedChange, type Topic } from '../domain/account-change.ts';
+import { type Community, evolveCommunity } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
-import type { DomainEvent, EventType, Recorded, SpaceEvent } from '../domain/events.ts';
+import type { CommunityEvent, DomainEvent, EventType, Recorded, SpaceEvent } from '../domain/events.ts';
 import { apiKeyId } from '../domain/ids.ts';
 import { ownerOf, sealedTextsIn, withTexts } from '../domain/personal-text.ts';
 import type { NamedActor, Viewer } from '../domain/shown-actor.ts';
@@ -80,7 +81,7 @@ const changeAt = declareQuery(
 const BATCH = 200;
 const PROGRESS_EVERY = 50_000;
 
-type Found = AccountChange & { readonly event: Recorded; readonly before?: Space };
+type Found = AccountChange & { readonly event: Recorded; readonly before?: Space | Community };
 
 /** The changes of an account (docs/decisions/accounts.md). */
 export function createAccountHistory({ events, readModels, personalData, names }: QueryDeps) {
@@ -187,7 +188,7 @@ async function* auditedChanges(
   filter: AuditFilter,
   report: AuditReport,
 ): AsyncGenerator<Found> {
-  const states = createSpaceStates();
+  const states = createStates();
   let read = 0;
   for await (const stored of events.readAll()) {
     read += 1;
@@ -205,9 +206,9 @@ async function* auditedChanges(
   }
 }
 
-/** The events of a stream by revision; events of a space with its previous state. */
+/** The events of a stream by revision; events of a space or a community with its previous state. */
 async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): Promise<ReadonlyMap<number, Found>> {
-  const states = createSpaceStates();
+  const states = createStates();
   const found = new Map<number, Found>();
   for await (const stored of stream) {
     if (!isKnown(stored)) continue;
@@ -219,12 +220,18 @@ async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): 
   return found;
 }
 
-/** Folds the events of spaces. */
-function createSpaceStates() {
+/** Folds the events of spaces and communities. */
+function createStates() {
   const spaces = new Map<number, Space | undefined>();
+  const communities = new Map<number, Community | undefined>();
   return {
-    /** Folds an event. @returns the state of its space before it */
-    next(event: DomainEvent): Space | undefined {
+    /** Folds an event. @returns the state of its space or community before it */
+    next(event: DomainEvent): Space | Community | undefined {
+      if (isCommunityEvent(event)) {
+        const before = communities.get(event.data.communityId);
+        communities.set(event.data.communityId, evolveCommunity(before, event));
+        return before;
+      }
       if (!isSpaceEvent(event)) return undefined;
       const before = spaces.get(event.data.spaceId);
       spaces.set(event.data.spaceId, evolveSpace(before, event));
@@ -233,6 +240,7 @@ function createSpaceStates() {
   };
 }
 
+const isCommunityEvent = (event: DomainEvent): event is CommunityEvent => event.type.startsWith('Community');
 const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => event.type.startsWith('Space');
 
 /** The owner of the texts of an event. */

@@ -10,6 +10,7 @@ import type { CancelledBy } from '../domain/events.ts';
 import { type BookingId, brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { merged } from '../runtime/merged.ts';
+import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -177,12 +178,15 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     { direction, after, limit }: Position & { readonly limit: number },
   ): AsyncGenerator<BookingDocument> {
     const segments = segmentsOf(query);
+    const { inCurrentZone } = currentZones({ readModels });
     for (const segment of direction === 'ascending' ? segments : segments.toReversed()) {
       const found = listsOf(query).map((list) =>
         ofSegment(account, list, segment, { direction, limit, ...defined({ after }) }),
       );
-      for await (const booking of merged(found, (a, b) => compare(a, b, direction)))
+      for await (const stored of merged(found, (a, b) => compare(a, b, direction))) {
+        const booking = await inCurrentZone(stored);
         if (booking.bookingId !== query.except && isIn(query.period, booking)) yield booking;
+      }
     }
   }
 
@@ -191,7 +195,7 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
       listsOf(query).map(async (list) => {
         const asked = inOrder(account, list, segment, { direction: query.direction });
         if (!segment.isChecked) return documents.count(asked);
-        const found = await documentsOf(documents.find(asked));
+        const found = await currentZones({ readModels }).allInCurrentZone(await documentsOf(documents.find(asked)));
         return found.filter((booking) => isIn(query.period, booking)).length;
       }),
     );

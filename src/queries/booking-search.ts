@@ -14,6 +14,7 @@ import {
   isVisibleBooking,
 } from './booking-pages.ts';
 import type { PageQuery } from './bookings.ts';
+import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { communitiesById, spacesById } from './spaces.ts';
@@ -73,7 +74,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
     const number = numberIn(text);
     if (number === undefined) return undefined;
     const found = (await readModels.collection(bookings).get(number.digits))?.document;
-    return found && isVisibleBooking(account, found) ? found : undefined;
+    return found && isVisibleBooking(account, found) ? currentZones({ readModels }).inCurrentZone(found) : undefined;
   }
 
   return {

@@ -18,6 +18,7 @@ import {
   type PartQuery,
   rangeOf,
 } from './booking-pages.ts';
+import { currentZones } from './current-zones.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 export type BookingFilter = DateRange & { readonly status?: BookingStatus; readonly spaceId?: SpaceId };
@@ -95,14 +96,17 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
       const found = await readModels.collection(bookings).get(String(bookingId));
       if (found === undefined || !isVisibleBooking(account, found.document)) return undefined;
-      const [booking] = await personalData.openBookings([found.document]);
+      const [booking] = await personalData.openBookings([
+        await currentZones({ readModels }).inCurrentZone(found.document),
+      ]);
       return booking;
     },
 
     /** Every booking the account may see, in the order of lists, streamed, with its texts opened. */
     async *readableList(account: Account, filter: BookingFilter = {}): AsyncGenerator<ReadableBooking> {
+      const { allInCurrentZone } = currentZones({ readModels });
       for await (const page of inPages(this.list(account, filter), OPENED_TOGETHER))
-        yield* await personalData.openBookings(page);
+        yield* await personalData.openBookings(await allInCurrentZone(page));
     },
 
     /** The same with texts sealed, for callers that show none. */

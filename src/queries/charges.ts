@@ -1,6 +1,7 @@
 import { FIRST_ZONE, LAST_ZONE, localMonth, localTime } from '../domain/calendar.ts';
+import { type Community, evolveCommunity } from '../domain/community.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
-import type { BookingApproved, BookingCancelled, BrandAdded, CommunityAdded } from '../domain/events.ts';
+import type { BookingApproved, BookingCancelled, BrandAdded, CommunityEvent } from '../domain/events.ts';
 import type { BrandId } from '../domain/ids.ts';
 import { type ChargesOfMonth, type ListedPayment, PAYMENT_EVENTS, paymentOf } from '../domain/payment.ts';
 import { streamOf } from '../domain/streams.ts';
@@ -25,12 +26,14 @@ export function createCharges({ events, clock }: { readonly events: Reads; reado
     month: string,
     onProgress: Parameters<ChargesOfMonth['read']>[0],
   ): AsyncGenerator<ListedPayment> {
-    const communities = new Map<number, CommunityAdded['data']>();
+    const communities = new Map<number, Community>();
     let done = 0;
-    for await (const stored of events.readAll({ types: ['CommunityAdded', ...PAYMENT_EVENTS] })) {
-      const event = upcast<CommunityAdded | BookingApproved | BookingCancelled>(stored);
-      if (event.type === 'CommunityAdded') {
-        communities.set(event.data.communityId, event.data);
+    for await (const stored of events.readAll({ types: ['CommunityAdded', 'CommunityChanged', ...PAYMENT_EVENTS] })) {
+      const event = upcast<CommunityEvent | BookingApproved | BookingCancelled>(stored);
+      // A payment belongs to the month by the clock that the community had then.
+      if (event.type === 'CommunityAdded' || event.type === 'CommunityChanged') {
+        const community = evolveCommunity(communities.get(event.data.communityId), event);
+        if (community !== undefined) communities.set(event.data.communityId, community);
         continue;
       }
       done += 1;

@@ -12,6 +12,7 @@ import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { brandsById } from './accounts.ts';
+import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { spacesById } from './spaces.ts';
@@ -58,7 +59,9 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
 
     async booking(bookingId: number): Promise<ReadableBooking | undefined> {
       const found = await readModels.collection(bookings).get(String(bookingId));
-      const [booking] = await personalData.openBookings(found === undefined ? [] : [found.document]);
+      const [booking] = await personalData.openBookings(
+        found === undefined ? [] : [await currentZones({ readModels }).inCurrentZone(found.document)],
+      );
       return booking;
     },
 

@@ -17,6 +17,7 @@ import {
 } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Direction, isVisibleBooking, rangeOf } from './booking-pages.ts';
+import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -117,8 +118,10 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
 
   return {
     /** Some of the pending requests of a community, in an order. */
-    pending: (community: CommunityId, filter: RequestFilter, part: Part): Promise<BookingDocument[]> =>
-      documentsOf(documents.find(pendingOf(community, filter, part))),
+    pending: async (community: CommunityId, filter: RequestFilter, part: Part): Promise<BookingDocument[]> =>
+      currentZones({ readModels }).allInCurrentZone(
+        await documentsOf(documents.find(pendingOf(community, filter, part))),
+      ),
 
     count: (community: CommunityId, filter: RequestFilter): Promise<number> =>
       documents.count(pendingOf(community, filter, { order: 'deadline' })),
@@ -127,7 +130,8 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
       const found = await documents.getMany(ids.map(String));
-      const byKey = new Map(found.map(({ key, document }) => [key, document]));
+      const current = await currentZones({ readModels }).allInCurrentZone(found.map(({ document }) => document));
+      const byKey = new Map(current.map((booking) => [String(booking.bookingId), booking]));
       return ids.flatMap((id) => {
         const booking = byKey.get(String(id));
         return booking !== undefined && isVisibleBooking(account, booking) ? [booking] : [];

@@ -54,6 +54,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     spaces: 'spaces',
     'space-new': 'spaces/new',
     space: 'spaces/1',
+    community: 'spaces/community',
     reviews: 'reviews',
     charges: 'charges',
     history: 'history',

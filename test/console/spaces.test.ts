@@ -206,3 +206,21 @@ test('submitting the form for a new space twice adds one space', async () => {
   expect(typedIn(late, 'name')).toBe('Second annexe');
   expect((await harbour.send(late, '/console/spaces/new', { eventFee: '90' })).flash).toContain('Space added.');
 });
+
+test('a community changes its name and time zone, and sees that a colleague has done so meanwhile', async () => {
+  const path = '/console/spaces/community';
+  const [mine, hers] = [await harbour.open(path), await ada.open(path)];
+  expect((await harbour.open('/console/spaces')).text).toContain(`href="${path}"`);
+  const refused = await harbour.send(mine, path, { name: 'Harbour West', timeZone: 'Mars/Olympus' });
+  expect([refused.status, typedIn(refused, 'name')]).toEqual([422, 'Harbour West']);
+  expect(errorOf(refused, 'timeZone')).toContain('IANA zone');
+
+  const saved = await harbour.send(mine, path, { name: 'Harbour West', timeZone: 'europe/london' });
+  expect(saved.flash).toContain('Bookings keep their date and hour.');
+  expect((await harbour.open('/console/history')).text).toMatch(/Europe\/Berlin.*Europe\/London/s);
+  const outdated = await ada.send(hers, path, { name: 'Harbour Lofts', timeZone: 'Europe/Paris' });
+  expect([outdated.status, typedIn(outdated, 'timeZone')]).toEqual([409, 'Europe/Paris']);
+  expect(outdated.text).toContain('in the meantime');
+  const again = await ada.send(outdated, path, { name: 'Harbour Lofts', timeZone: 'Europe/Berlin' });
+  expect(again.flash).toContain('Saved.');
+});

@@ -176,6 +176,7 @@ const VERBS: { readonly [T in EventType]?: string } = {
   ClientAdded: 'was created',
   ClientRemoved: 'was removed',
   CommunityAdded: 'was created',
+  CommunityChanged: 'was changed',
   BrandAdded: 'was created',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };

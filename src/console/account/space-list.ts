@@ -71,7 +71,9 @@ export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
   const page = {
     title: 'Spaces',
     lead: 'What brands can book, and on what terms.',
-    actions: buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`),
+    actions: html`<div class="row">
+${buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
+${buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
   };
   if (spaces.length === 0) {
     const add = buttonLink(`${PATH}/new`, 'Add your first space');

@@ -1,0 +1,68 @@
+import type { Community } from '../../domain/community.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import type { CommunityFacts } from '../../domain/events.ts';
+import { NAME } from '../../domain/limits.ts';
+import { html } from '../../html/html.ts';
+import { type Answer, done, missing, nothingToDo, type Shown } from '../parts/answer.ts';
+import { field, hiddenField, postForm, problemOf } from '../parts/forms.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
+import { PATH as SPACES } from './space-list.ts';
+
+const COMMUNITY_PATH = '/console/spaces/community';
+
+const LABELS = { name: 'Name', timeZone: 'Time zone' } as const;
+const CHANGED = 'It was changed by someone else in the meantime, and nothing was saved. Review and save again.';
+
+/** The name and the time zone of a community. */
+export function communityPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+  community.get(COMMUNITY_PATH, async (visit) => {
+    const found = await queries.spaces.community(visit.account.id);
+    if (found === undefined) return missing('page');
+    return editPage(visit, found, visit.restored === undefined ? found : factsIn(visit.restored));
+  });
+
+  community.post(COMMUNITY_PATH, async (visit): Promise<Answer> => {
+    const { id: communityId } = visit.account;
+    const [facts, seen] = [factsIn(visit.form), seenIn(visit.form)];
+    const outcome = await commands.catalogue.changeCommunity({ communityId, facts, seen }, visit.context);
+    if (!isRefusal(outcome))
+      return outcome.events.length > 0
+        ? done(SPACES, 'Saved. Bookings keep their date and hour.')
+        : nothingToDo(SPACES, 'Nothing has changed.');
+    const found = await queries.spaces.community(communityId);
+    if (found === undefined) return missing('page');
+    const isOutdated = seen.name !== found.name || seen.timeZone !== found.timeZone;
+    if (isOutdated) return { ...editPage(visit, found, facts, { '': CHANGED }), status: 409 };
+    return editPage(visit, found, facts, problemOf(outcome, LABELS));
+  });
+}
+
+const factsIn = (form: Form): CommunityFacts => form.texts(['name', 'timeZone']);
+
+/** What the form was made from, to detect changes by others. A form without it is outdated. */
+function seenIn(form: Form): CommunityFacts {
+  try {
+    const { name, timeZone }: Readonly<Record<string, unknown>> = Object(JSON.parse(form.text('seen')));
+    return { name: String(name), timeZone: String(timeZone) };
+  } catch {
+    return { name: '', timeZone: '' };
+  }
+}
+
+function editPage(visit: Visit, seen: Community, typed: CommunityFacts, problems: Problems = {}): Shown {
+  const control = (name: keyof typeof LABELS, hint: string, attributes: Readonly<Record<string, string | number>>) =>
+    field({ name, label: LABELS[name], value: typed[name], required: true, hint, problems, attributes });
+  const zone = 'Of all its spaces, such as Europe/Berlin. Bookings keep their date and hour, by the new clock.';
+  const content = html`${hiddenField('seen', JSON.stringify({ name: seen.name, timeZone: seen.timeZone }))}
+${control('name', 'Brands see it beside your spaces.', { maxlength: NAME.max, autocomplete: 'off' })}
+${control('timeZone', zone, { autocomplete: 'off', spellcheck: 'false' })}
+<div><button class="button">Save</button></div>`;
+  return {
+    title: 'Name and time zone',
+    back: { href: SPACES, label: 'Spaces' },
+    problems,
+    main: postForm(visit, COMMUNITY_PATH, 'card fields narrow', content),
+  };
+}
