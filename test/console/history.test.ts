@@ -118,7 +118,7 @@ test('is paged', async () => {
 
 test.each([
   'topic=prices',
-  'of=%00',
+  'of=%01',
   'of=space:999999',
   'before=zzzz',
   'before=',
