@@ -2,6 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import manifest from '../../package.json' with { type: 'json' };
 import { NotAsSealed } from '../audit/not-as-sealed.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
+import { textProblem } from '../domain/unicode.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
 import { apiKeyCommands } from './api-keys.ts';
@@ -51,6 +52,11 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
     const line = asJson ? JSON.stringify({ error, details }) : `${error}: ${toText(details)}`;
     output.err(`${line}\n`);
   };
+  const unusable = textProblem(args, 'An argument');
+  if (unusable !== undefined) {
+    report({ error: 'ValidationError', details: `${unusable}.` });
+    return 2;
+  }
   try {
     await program(asJson, output).parseAsync(args, { from: 'user' });
     return 0;

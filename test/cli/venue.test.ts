@@ -176,6 +176,14 @@ describe('errors', () => {
     expect(JSON.parse(asJson.stderr)).toEqual({ error: 'ValidationError', details: expect.stringContaining(message) });
   });
 
+  test('an argument that is longer than any field takes is a usage error', async () => {
+    expect(await inProcess('booking', 'list', '--from', 'a'.repeat(10_001))).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'ValidationError: An argument must have at most 10000 characters.\n',
+    });
+  });
+
   test('a group without a command lists its commands and exits with 2', async () => {
     const plain = await inProcess('booking');
     expect(plain).toMatchObject({ code: 2, stdout: '' });
