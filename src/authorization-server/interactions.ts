@@ -32,6 +32,8 @@ export type InteractionDeps = {
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
   readonly attempts: SignInAttempts;
+  /** Forms of each kind per network and minute. */
+  readonly perMinute: number;
 };
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -42,6 +44,7 @@ type Answer = { readonly status: number; readonly page: string };
  * set for that path, so that a link or form made elsewhere does nothing.
  */
 export function registerInteractions(app: FastifyInstance, deps: InteractionDeps): void {
+  const config = { rateLimit: { max: deps.perMinute, timeWindow: '1 minute' } };
   const formKey = derivedKey(deps.secretKey, purposes.interactionForms);
   const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
 
@@ -64,7 +67,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     prompt: 'login' | 'consent' | 'any',
     answer: (interaction: Interaction, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
   ) =>
-    app.post(`${PATHS.interaction}/:uid/${path}`, async (request, reply) => {
+    app.post(`${PATHS.interaction}/:uid/${path}`, { config }, async (request, reply) => {
       const { origin } = request.headers;
       const isOurs = (origin === undefined || origin === deps.issuer) && hasToken(request, formTokenOf(uidOf(request)));
       if (!isOurs) return send(reply, forged());

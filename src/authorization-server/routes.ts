@@ -30,7 +30,7 @@ export type CurrentProvider = {
   readonly handle: ReturnType<Provider['callback']>;
 };
 
-type Deps = Omit<InteractionDeps, 'provider'> & {
+type Deps = Omit<InteractionDeps, 'provider' | 'perMinute'> & {
   readonly limits: Limits;
   readonly isLocal: boolean;
   readonly counts: AttemptCounts;
@@ -81,19 +81,23 @@ export const authorizationRoutes =
     app.post(PATHS.registration, { onRequest: limitRegistrations(deps) }, forward);
     answerPreflights(app, CALLED_BY_SCRIPTS);
     protectedResourceRoutes(app, { issuer: deps.issuer, resources: deps.resources });
-    registerInteractions(app, { ...deps, provider: async () => (await deps.current()).provider });
+    registerInteractions(app, {
+      ...deps,
+      perMinute: deps.limits.authorizations,
+      provider: async () => (await deps.current()).provider,
+    });
   };
 
 /** The endpoints to which apps send the user's browser. */
 function addBrowserRoutes(app: FastifyInstance, forward: Handler, perMinute: number): void {
   const config = { rateLimit: { max: perMinute, timeWindow: '1 minute' } };
   app.get(PATHS.authorization, { config }, forward);
-  app.post(PATHS.authorization, repeatAsGet(PATHS.authorization));
+  app.post(PATHS.authorization, { config }, repeatAsGet(PATHS.authorization));
   // The uid must not be empty: oidc-provider treats a trailing slash as the endpoint itself, which would bypass limit and rewriting.
   app.get(`${PATHS.authorization}/:uid(^[\\w-]+$)`, forward);
 
   app.get(PATHS.logout, { config }, forward);
-  app.post(PATHS.logout, repeatAsGet(PATHS.logout));
+  app.post(PATHS.logout, { config }, repeatAsGet(PATHS.logout));
   app.post(`${PATHS.logout}/confirm`, forward);
   // Handles a reload or bookmark of the page that the form leads to.
   app.get(`${PATHS.logout}/confirm`, (_request, reply) => reply.redirect(PATHS.logout, 303));

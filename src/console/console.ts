@@ -1,7 +1,7 @@
 import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
@@ -23,7 +23,7 @@ import { type ConsoleRoutes, type Handler, isOfKind, type PageDeps, type Routes 
 import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
 import { createCookies } from './sessions/cookies.ts';
-import { rejectForm, type SessionDeps } from './sessions/rejected-form.ts';
+import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
 import { createSessionCheck, type SessionCheck } from './sessions/session-check.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessions/sign-in.ts';
@@ -47,8 +47,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const submitOnce = await openSubmittedForms({ documents, clock });
   const cookies = createCookies({ publicUrl, secretKey });
   const counts = await openAttemptCounts({ documents, secretKey, clock });
-  const countRefusal = await refusalsOf(app);
-  const session: SessionDeps = { sessions, cookies, publicUrl, countRefusal };
+  const refusals = await refusalsOf(app);
+  const session: SessionDeps = { sessions, cookies, publicUrl, countRefusal: refusals.countRefusal };
   deps.onSignOut(async (header) => {
     const id = cookies.inHeader(header, SESSION_COOKIE);
     if (id !== undefined) await sessions.end(id);
@@ -74,6 +74,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await registerCompression(scope);
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
+    limitRefusals(scope, refusals, session);
     scope.setErrorHandler(showError);
     signInRoutes(scope, { ...session, users, counts });
     registerPages(routesOf(scope, handle), deps);
@@ -83,16 +84,39 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   return sessions;
 }
 
-/** Forms without a valid session per network and minute. Each costs the parsing of its body, and a page. */
+/** Refused forms per network and minute. Each costs the parsing of its body, and a page. */
 const REFUSALS = { max: 60, timeWindow: '1 minute' };
 
-async function refusalsOf(app: FastifyInstance): Promise<SessionDeps['countRefusal']> {
+async function refusalsOf(app: FastifyInstance) {
   await app.register(rateLimit, { global: false });
   const count = app.createRateLimit(REFUSALS);
-  return async (request) => {
-    const counted = await count(request);
+  const seconds = async (...[request, options]: Parameters<typeof count>): Promise<number | undefined> => {
+    const counted = await count(request, options);
     return !counted.isAllowed && counted.isExceeded ? counted.ttlInSeconds : undefined;
   };
+  return {
+    countRefusal: (request: FastifyRequest) => seconds(request),
+    /** The seconds to wait if there were too many already. */
+    waitOf: (request: FastifyRequest) => seconds(request, { increment: false }),
+  };
+}
+
+/** Refuses forms of a network that has sent too many bad ones, before their bodies are read; not those of people who are signed in. */
+function limitRefusals(
+  scope: FastifyInstance,
+  { countRefusal, waitOf }: Awaited<ReturnType<typeof refusalsOf>>,
+  { sessions, cookies }: SessionDeps,
+) {
+  scope.addHook('onRequest', async (request, reply) => {
+    const seconds = request.method === 'POST' ? await waitOf(request) : undefined;
+    if (seconds === undefined) return undefined;
+    const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
+    return current === undefined ? sendTooManyForms(reply, seconds) : undefined;
+  });
+  // Those whose body cannot be read, or has texts that no field takes, reach no page.
+  scope.addHook('onError', async (request, _reply, { statusCode = 500 }) => {
+    if (request.method === 'POST' && statusCode < 500) await countRefusal(request);
+  });
 }
 
 function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {

@@ -110,6 +110,24 @@ test.each(['/console/spaces/new', '/console/webhooks', '/console/bookings/1/canc
   },
 );
 
+test('a stranger gets 60 refusals of forms that cannot be read, and signed-in users of the same network are served', async () => {
+  const from = '203.0.113.200';
+  const body = `${'password'.repeat(8_000)}%0A=x`;
+  const send = (headers: Record<string, string>) =>
+    fetch(`${url}/console/spaces/new`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    });
+  expectLimit(await attack(from, send), 400, 60);
+  const browser = new Browser(url);
+  await browser.signIn(USER);
+  const page = await browser.open('/console/keys');
+  const { target, body: form } = page.form('/console/keys', { label: '' });
+  const headers = { 'x-forwarded-for': from };
+  expect((await browser.request(target, { method: 'POST', body: form, headers })).status).toBe(422);
+});
+
 test('no text longer than any field takes is read, wherever it comes from', async () => {
   const long = 'a'.repeat(10_001);
   const { key } = await service.brand();

@@ -44,7 +44,7 @@ export async function rejectForm(
   signInUrl?: (to: string) => string,
 ): Promise<FastifyReply> {
   const waitSeconds = await countRefusal(request);
-  if (waitSeconds !== undefined) return sendTooMany(reply, waitSeconds);
+  if (waitSeconds !== undefined) return sendTooManyForms(reply, waitSeconds);
   const form = rejectedForm(request, publicUrl);
   const owner = sessions.ownerOf(new Form(request.body).text('csrf'));
   if (form.isRestorable) saveForm(cookies, request, reply, owner);
@@ -60,7 +60,7 @@ export async function rejectForm(
 }
 
 /** Costs as little as possible, because it may be an attack. */
-const sendTooMany = (reply: FastifyReply, seconds: number): FastifyReply =>
+export const sendTooManyForms = (reply: FastifyReply, seconds: number): FastifyReply =>
   sendPage(
     reply.header('retry-after', seconds),
     429,
