@@ -141,10 +141,11 @@ function addDeliveryCommands(webhook: Command): void {
     .requiredOption('--since <moment>', 'ISO 8601 timestamp with a time zone, or a date (midnight UTC)', moment)
     .action((id, { since }, command) =>
       operate(command, async ({ webhooks }) =>
-        answer(await webhooks.recover(id, since), ({ due }) => ({
-          json: { id, due },
-          text: due === 1 ? '1 delivery is due now.' : `${due} deliveries are due now.`,
-        })),
+        answer(await webhooks.recover(id, since), ({ due, from }) => {
+          const made = due === 1 ? '1 delivery is due now.' : `${due} deliveries are due now.`;
+          const left = from && `Events before ${from} were left out: recovery goes back at most 30 days.`;
+          return { json: { id, due, ...(from && { from }) }, text: [made, left].filter(Boolean).join('\n') };
+        }),
       ),
     );
 }

@@ -127,9 +127,13 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
       const outcome = await webhooks.recover(webhook.webhookId, toTimestamp(local.epochMilliseconds));
       if (isRefusal(outcome)) return webhookPage(deps, visit, webhook, { since: outcome.details });
       const href = webhookHref(webhook);
-      return outcome.due === 0
-        ? nothingToDo(href, 'Nothing has been missed since then.')
-        : done(href, `${counted(outcome.due, 'delivery', 'deliveries')} queued.`);
+      const { due, from } = outcome;
+      const limit =
+        from &&
+        ` Recovery goes back 30 days: events before ${momentIn(visit.zone, from)} ${zoneName(visit.zone)} were left out.`;
+      return due === 0
+        ? nothingToDo(href, `Nothing has been missed since then.${limit ?? ''}`)
+        : done(href, `${counted(due, 'delivery', 'deliveries')} queued.${limit ?? ''}`);
     }),
   );
 }

@@ -10,7 +10,7 @@ import { type DeliveryDocument, deliveryIdOf, type NewDelivery } from '../delive
 import type { DeliveryQueue } from '../queue.ts';
 import { concerns, type Recipient, type Registrations } from '../registrations.ts';
 import type { SealedBodies } from '../send/sealed-bodies.ts';
-import { recoverDeliveries } from './recovery.ts';
+import { type Recovered, recoverDeliveries } from './recovery.ts';
 import type { BookingReference, DeliverySearch } from './search.ts';
 
 /** Deliveries that a user requests. */
@@ -22,7 +22,7 @@ export type OnRequest = {
   /** Sends an event of a booking to a registration: creates the delivery, or resends it. */
   sendEvent(webhookId: string, booking: BookingReference, eventId: string): Promise<DeliveryDocument | Refusal>;
   /** Makes everything due that has not reached the registration since the given time, at most 30 days back. */
-  recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
+  recover(webhookId: string, since: Timestamp): Promise<Recovered | Refusal>;
   /** Sends an event of kind `Test`, once. */
   sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
 };
@@ -90,9 +90,9 @@ export function createOnRequest(deps: Deps): OnRequest {
   async function recover(webhookId: string, since: Timestamp) {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
-    const due = await recoverDeliveries({ events, registrations, queue, clock }, webhookId, Date.parse(since));
+    const recovered = await recoverDeliveries({ events, registrations, queue, clock }, webhookId, Date.parse(since));
     wake(webhookId);
-    return { due };
+    return recovered;
   }
 
   async function sendTest(webhookId: string) {

@@ -2,6 +2,7 @@ import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { type DeliverableEvent, noticeOf } from '../../contract/webhook-payload.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Recorded } from '../../domain/events.ts';
+import type { Timestamp } from '../../domain/ids.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import type { EventStore, Position } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -14,12 +15,19 @@ import { concerns, type Registrations } from '../registrations.ts';
 /** Events recovered together: their deliveries share a commit. */
 const PAGE = 100;
 
+/** What a recovery has made due. */
+export type Recovered = {
+  readonly due: number;
+  /** The beginning of the 30 days, if it was asked to go further back: older events were left out. */
+  readonly from?: Timestamp;
+};
+
 /**
  * Makes every event since a given time due that did not reach a registration: failed and cancelled deliveries, and events without a
  * delivery because the registration was disabled. Goes back at most 30 days: deliveries are not kept for longer, and a delivered event
  * must not be delivered again.
  * @param since milliseconds since the epoch
- * @returns how many deliveries have become due
+ * @returns how many deliveries have become due; `from`, if that is later than asked for
  */
 export async function recoverDeliveries(
   deps: {
@@ -30,11 +38,12 @@ export async function recoverDeliveries(
   },
   webhookId: string,
   since: number,
-): Promise<number> {
+): Promise<Recovered> {
   const { events, registrations, queue, clock } = deps;
   const webhook = await registrations.find(webhookId);
-  if (webhook === undefined) return 0;
-  const from = Math.max(since, clock() - RETENTION_MS);
+  if (webhook === undefined) return { due: 0 };
+  const oldest = clock() - RETENTION_MS;
+  const from = Math.max(since, oldest);
   const missed = happenedSince(events, from, webhook.registeredAt);
   let due = 0;
   for await (const page of inPages(missed, PAGE)) {
@@ -42,7 +51,7 @@ export async function recoverDeliveries(
     for (const recovered of await Promise.all(Array.from(ofBookings, (ofBooking) => inOrder(webhook, ofBooking))))
       due += recovered;
   }
-  return due;
+  return { due, ...(since < oldest && { from: toTimestamp(from) }) };
 
   /** One after another, so that the running deliverer sees them in order. */
   async function inOrder(to: WebhookDocument, ofBooking: readonly Recorded<DeliverableEvent>[]): Promise<number> {
