@@ -1,9 +1,16 @@
-import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
 import { toOperatorPayment, toOperatorTotal } from '../contract/charge.ts';
 import { isMonth } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { type ChargesOfMonth, createPaymentTotals, type ListedPayment, type PaymentTotal } from '../domain/payment.ts';
+import {
+  CHARGE_BASES,
+  type ChargeBasis,
+  type ChargesOfMonth,
+  createPaymentTotals,
+  type ListedPayment,
+  type PaymentTotal,
+} from '../domain/payment.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { wholeNumber } from './arguments.ts';
 import { csvHeader, csvLine } from './csv.ts';
@@ -16,18 +23,21 @@ export function chargeCommands(venue: Command): void {
     venue,
     'charges',
     'list the charges and refunds of a brand in a month, from the log, as CSV or JSON',
-    ['charges --brand 1 --month 2026-11 > charges.csv', 'charges --brand 1 --month 2026-11 --json'],
-    `A charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. The last lines are
-the totals, one per currency; without them the file is incomplete. A name that a spreadsheet would read as a formula gets an
-apostrophe in front.`,
+    ['charges --brand 1 --month 2026-11 > charges.csv', 'charges --brand 1 --month 2026-11 --by event --json'],
+    `By approval, a charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. By
+event, both belong to the month of the event. The last lines are the totals, one per currency; without them the file is incomplete. A name
+that a spreadsheet would read as a formula gets an apostrophe in front.`,
   )
     .requiredOption('--brand <id>', 'the brand', wholeNumber)
     .requiredOption('--month <month>', 'the month, such as 2026-11', month)
-    .action((options, command) =>
+    .addOption(
+      new Option('--by <basis>', 'what puts a charge in the month').choices(CHARGE_BASES).default('approval' as const),
+    )
+    .action(({ brand, ...asked }, command) =>
       operate(command, async ({ queries }) => {
-        const found = await queries.charges.ofMonth(options.brand, options.month);
+        const found = await queries.charges.ofMonth(brand, asked.month, asked.by);
         if (isRefusal(found)) return found;
-        await (isJson(command) ? printJson : printCsv)(command, found, options.month);
+        await (isJson(command) ? printJson : printCsv)(command, found, asked);
         return 'printed';
       }),
     );
@@ -43,7 +53,9 @@ const HEADER = [
   ...['date', 'startHour', 'endHour', 'charged', 'refunded', 'net', 'currency', 'eventId'],
 ];
 
-async function printCsv(command: Invoked, found: ChargesOfMonth, of: string): Promise<void> {
+type Asked = { readonly month: string; readonly by: ChargeBasis };
+
+async function printCsv(command: Invoked, found: ChargesOfMonth, { month, by }: Asked): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();
   await write(csvHeader(HEADER));
@@ -55,8 +67,8 @@ async function printCsv(command: Invoked, found: ChargesOfMonth, of: string): Pr
   }
   for (const total of totals.all()) await write(csvLine(totalRow(total)));
   if (totals.all().length === 0)
-    tell(command, `${toText(found.brand.name)} was charged and refunded nothing in ${of}.`);
-  if (!found.isOver) tell(command, `${of} is not over yet; these are the charges so far.`);
+    tell(command, `${toText(found.brand.name)} was charged and refunded nothing in ${month}, by ${by}.`);
+  if (!found.isOver) tell(command, `${month} is not over yet; these are the charges so far, by ${by}.`);
 }
 
 function rowOf(listed: ListedPayment) {
@@ -77,10 +89,14 @@ function totalRow({ currency, charged, refunded }: PaymentTotal) {
 }
 
 /** The same as one JSON document with one payment per line, written while the log is read. */
-async function printJson(command: Invoked, { brand, isOver, read }: ChargesOfMonth, of: string): Promise<void> {
+async function printJson(
+  command: Invoked,
+  { brand, isOver, read }: ChargesOfMonth,
+  { month, by }: Asked,
+): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();
-  const about = JSON.stringify({ brand: toOperatorBrand(brand), month: of, isOver });
+  const about = JSON.stringify({ brand: toOperatorBrand(brand), month, by, isOver });
   await write(`${about.slice(0, -1)},"payments":[`);
   let separator = '\n';
   for await (const listed of read()) {

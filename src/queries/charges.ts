@@ -3,7 +3,13 @@ import { type Community, evolveCommunity } from '../domain/community.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { BookingApproved, BookingCancelled, BrandAdded, CommunityEvent } from '../domain/events.ts';
 import type { BrandId } from '../domain/ids.ts';
-import { type ChargesOfMonth, type ListedPayment, PAYMENT_EVENTS, paymentOf } from '../domain/payment.ts';
+import {
+  type ChargeBasis,
+  type ChargesOfMonth,
+  type ListedPayment,
+  PAYMENT_EVENTS,
+  paymentOf,
+} from '../domain/payment.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -24,6 +30,7 @@ export function createCharges({ events, clock }: { readonly events: Reads; reado
   async function* paymentsOf(
     { brandId }: { readonly brandId: BrandId },
     month: string,
+    by: ChargeBasis,
     onProgress: Parameters<ChargesOfMonth['read']>[0],
   ): AsyncGenerator<ListedPayment> {
     const communities = new Map<number, Community>();
@@ -46,28 +53,27 @@ export function createCharges({ events, clock }: { readonly events: Reads; reado
       if (community === undefined)
         throw new Error(`Event ${event.id} is of community ${communityId}, which is not in the log before it`);
       const at = Date.parse(payment.at);
-      if (localMonth(at, community.timeZone) === month)
-        yield { ...payment, community, localTime: localTime(at, community.timeZone) };
+      const monthOf = by === 'event' ? event.data.date.slice(0, 7) : localMonth(at, community.timeZone);
+      if (monthOf === month) yield { ...payment, community, localTime: localTime(at, community.timeZone) };
     }
   }
 
   return {
     /**
-     * A brand's charges and refunds in a month: a charge belongs to the month of the approval, a refund to that of the cancellation, in
-     * the time zone of the community. Refuses a brand that does not exist (`ResourceNotFound`), and a month that has not begun in any
-     * zone (`ValidationError`).
+     * A brand's charges and refunds in a month, on a basis, in the time zone of the community. Refuses a brand that does not exist
+     * (`ResourceNotFound`), and by approval a month that has not begun in any zone (`ValidationError`).
      * @param month YYYY-MM
      */
-    async ofMonth(brandId: number, month: string): Promise<ChargesOfMonth | Refusal> {
+    async ofMonth(brandId: number, month: string, by: ChargeBasis): Promise<ChargesOfMonth | Refusal> {
       const brand = await brandOf(brandId);
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       const now = clock();
-      if (month > localMonth(now, FIRST_ZONE))
+      if (by === 'approval' && month > localMonth(now, FIRST_ZONE))
         return refuse('ValidationError', `${month} has not begun yet: nothing was charged in it.`);
       return {
         brand,
         isOver: month < localMonth(now, LAST_ZONE),
-        read: (onProgress) => paymentsOf(brand, month, onProgress),
+        read: (onProgress) => paymentsOf(brand, month, by, onProgress),
       };
     },
   };

@@ -99,7 +99,7 @@ describe('venue charges', () => {
       expect.stringMatching(/,9,13,,230\.00,-230\.00,USD,ID$/),
       'total,,,,,,,,,,,,230.00,230.00,0.00,USD,',
     ]);
-    expect(stderr).toBe('2026-12 is not over yet; these are the charges so far.\n');
+    expect(stderr).toBe('2026-12 is not over yet; these are the charges so far, by approval.\n');
   });
 
   test('prints the same as JSON, with the id of each event', async () => {
@@ -108,6 +108,7 @@ describe('venue charges', () => {
     expect(printed).toEqual({
       brand: { id: brand.id, name: 'Acme' },
       month: '2026-12',
+      by: 'approval',
       isOver: false,
       payments: [
         expect.objectContaining({ kind: 'charge', bookingId: late, amount: 230, currency: 'USD' }),
@@ -120,10 +121,24 @@ describe('venue charges', () => {
     expect(ids).toContain(printed.payments[1].eventId);
   });
 
+  test('lists by event the charges and refunds of the events of a month, whenever they were made', async () => {
+    const { brand, early, late, overseas } = booked;
+    const inMonth = (month: string) => json('charges', '--brand', `${brand.id}`, '--month', month, '--by', 'event');
+    const printed = await inMonth('2026-12');
+    const listed = printed.payments.map(({ kind, bookingId }: Record<string, unknown>) => [kind, bookingId]);
+    expect(listed).toHaveLength(4);
+    for (const one of [early, late, overseas]) expect(listed).toContainEqual(['charge', one]);
+    expect(listed).toContainEqual(['refund', early]);
+    expect(printed).toMatchObject({ by: 'event', totals: [{ charged: 690, refunded: 230, net: 460 }] });
+    // All were approved in November, or in December by local time; none takes place in November. A later month may have charges already.
+    expect((await inMonth('2026-11')).payments).toEqual([]);
+    expect((await inMonth('2027-03')).payments).toEqual([]);
+  });
+
   test('reports a month without charges', async () => {
     const { code, stdout, stderr } = await charges('--month', '2026-01');
     expect([code, stdout]).toEqual([0, `${HEADER}\r\n`]);
-    expect(stderr).toBe('Acme was charged and refunded nothing in 2026-01.\n');
+    expect(stderr).toBe('Acme was charged and refunded nothing in 2026-01, by approval.\n');
     const printed = await json('charges', '--brand', `${booked.brand.id}`, '--month', '2026-01');
     expect(printed).toMatchObject({ isOver: true, payments: [], totals: [] });
   });

@@ -90,7 +90,7 @@ const PRINTS: { readonly [command: string]: string } = {
   'read-model list': 'name version state events failure.*? skipped.*?',
   'read-model skip': 'confirmation',
   charges: [
-    'brand.id brand.name month isOver',
+    'brand.id brand.name month by isOver',
     within('payments', PAYMENT),
     'totals.currency totals.charged totals.refunded totals.net',
   ].join(' '),

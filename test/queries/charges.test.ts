@@ -79,7 +79,7 @@ async function write(events: EventStore, written: readonly Written[]): Promise<v
 }
 
 async function paymentsIn(events: EventStore, month: string, now = NOW): Promise<ListedPayment[]> {
-  const found = await createCharges({ events, clock: () => now }).ofMonth(ME, month);
+  const found = await createCharges({ events, clock: () => now }).ofMonth(ME, month, 'approval');
   if (isRefusal(found)) throw new Error(found.details);
   return Array.fromAsync(found.read());
 }
@@ -245,7 +245,7 @@ test('a month is available once it has begun in any time zone, and over once it 
   await inNewLog(async (events) => {
     await write(events, []);
     const asked = async (now: string) => {
-      const found = await createCharges({ events, clock: () => Date.parse(now) }).ofMonth(ME, '2026-11');
+      const found = await createCharges({ events, clock: () => Date.parse(now) }).ofMonth(ME, '2026-11', 'approval');
       return isRefusal(found) ? found : found.isOver;
     };
     expect(await asked('2026-10-31T09:59:59.999Z')).toEqual({
@@ -262,7 +262,10 @@ test('refuses an unknown brand', async () => {
   await inNewLog(async (events) => {
     await write(events, []);
     const { ofMonth } = createCharges({ events, clock: () => NOW });
-    expect(await ofMonth(99, '2026-11')).toEqual({ refused: 'ResourceNotFound', details: 'There is no brand 99.' });
+    expect(await ofMonth(99, '2026-11', 'approval')).toEqual({
+      refused: 'ResourceNotFound',
+      details: 'There is no brand 99.',
+    });
   });
 });
 
@@ -296,7 +299,7 @@ test('reads the log lazily as lines are consumed, and reports progress', async (
           yield { ...one, id: String(asked), stream: 's', revision: asked, position: LOG_START } as never;
       },
     };
-    const found = await createCharges({ events: long, clock: () => NOW }).ofMonth(ME, '2026-11');
+    const found = await createCharges({ events: long, clock: () => NOW }).ofMonth(ME, '2026-11', 'approval');
     if (isRefusal(found)) throw new Error(found.details);
     const progress: number[] = [];
     let taken = 0;
