@@ -121,7 +121,8 @@ export const MAY_IMPORT = {
   // The live feed follows the log until the read models show it.
   'console/live': ['console/sessions', 'html', 'domain', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
   'console/account': [
-    ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
+    ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
+    'webhooks/webhooks.ts',
   ],
   'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],

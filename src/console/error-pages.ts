@@ -34,6 +34,14 @@ export const ALREADY_SUBMITTED: Shown = {
   main: html`<p>It took effect the first time, and nothing was done this time. Secrets are shown only once: if you missed one, create a new one.</p><p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
 };
 
+/** For a form submitted again after a failure that may have come after its effect. */
+export const OUTCOME_UNKNOWN: Shown = {
+  title: 'Not known whether it was done',
+  heading: 'It is not known whether this was done',
+  status: 409,
+  main: html`<p>This form was submitted before, and the service could not tell whether it took effect. Nothing was done this time. Check whether it was done before you open the form again.</p><p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
+};
+
 const UNAVAILABLE = 'Not available right now';
 
 function unavailableText(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): string {

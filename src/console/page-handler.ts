@@ -6,7 +6,7 @@ import type { Flash } from '../html/layout.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
-import { ALREADY_SUBMITTED, notFound, unavailablePage } from './error-pages.ts';
+import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
 import type { Answer, Shown } from './parts/answer.ts';
@@ -105,7 +105,9 @@ export function createPageHandler(deps: PageHandlerDeps) {
   async function submitForm(visit: Visit, session: string, handler: Handler, repeated: Handler): Promise<Answer> {
     const token = visit.form.text('once');
     if (token === '') return handler(visit);
-    return (await submitOnce(session, token, () => handler(visit))) ?? repeated(visit);
+    const answer = await submitOnce(session, token, () => handler(visit));
+    if (!('before' in answer)) return answer;
+    return answer.before === 'done' ? repeated(visit) : OUTCOME_UNKNOWN;
   }
 
   /** Answers with a page, or with an offer to switch if only other accounts of the user have it. */

@@ -216,6 +216,43 @@ test('the record of a brand counts cancellations by party', async () => {
   );
 });
 
+test('a request that was declined will not be charged, and is not among the bookings of that day', async () => {
+  const host = await service.community('Europe/Berlin', 'Declining');
+  const room = await service.space(host, { durationHours: 1 });
+  const brand = await service.brand('Declined');
+  const [declined, waiting, kept] = [
+    await requested(brand, room, '2027-01-10', 9),
+    await requested(brand, room, '2027-01-10', 12),
+    await requested(brand, room, '2027-01-10', 15),
+  ];
+  const community = await signedIn(host.account);
+  const priceOf = async (id: number) =>
+    /<dt>Charged<\/dt><dd>([^<]*)/.exec((await community.open(`/console/bookings/${id}`)).text)?.[1];
+  expect(await priceOf(declined)).toBe('nothing yet');
+  const { bookings } = service.core.commands;
+  accepted(await bookings.cancel({ bookingId: declined, by: host.account, reason: 'Closed.' }, CONTEXT));
+  expect(await priceOf(declined)).toBe('nothing');
+  const { text } = await community.open(`/console/bookings/${waiting}`);
+  const [, day = ''] = /That day in .*?<ul[^>]*>(.*?)<\/ul>/s.exec(text) ?? [];
+  expect([...day.matchAll(/bookings\/(\d+)/g)].map(([, id]) => Number(id))).toEqual([kept]);
+});
+
+test('an empty inbox has no filter, and asks a community without spaces to add one', async () => {
+  const host = await service.community('Europe/Berlin', 'Empty');
+  const community = await signedIn(host.account);
+  const before = await community.open('/console/inbox');
+  expect(before.text).not.toContain('Filter and sort');
+  expect(before.text).toContain('href="/console/spaces/new"');
+  expect(before.text).not.toContain('up to date');
+  const room = await service.space(host, { durationHours: 1 });
+  expect((await community.open('/console/inbox')).text).toContain('No pending requests');
+  await requested(await service.brand('Asking'), room, '2027-01-10', 9);
+  expect((await community.open('/console/inbox')).text).toContain('Filter and sort');
+  const keys = await community.open('/console/keys');
+  expect(keys.text).toContain('View bookings');
+  expect(keys.text).not.toContain('Request bookings');
+});
+
 test('charges are paged, and every page shows the totals of the whole month', async () => {
   const host = await service.community('Europe/Berlin', 'Earning');
   const room = await service.space(host, { durationHours: 1 });

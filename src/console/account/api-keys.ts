@@ -5,6 +5,7 @@ import type { Timestamp } from '../../domain/ids.ts';
 import { LABEL } from '../../domain/limits.ts';
 import { Permission, permissionNames, usablePermissions } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { isUnavailable } from '../../runtime/unavailable.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { counted, fromNow, moment } from '../parts/formats.ts';
 import { choices, confirm, field, maskOf, onceField, postForm, problemOf } from '../parts/forms.ts';
@@ -34,10 +35,11 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
     const outcome = await commands.apiKeys.issue({ account, permissions, label }, context);
     if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
     const { key } = outcome;
+    // The key is shown only here, so a read that fails must not hide it.
     const more = await tryKey(
       { queries, account, now: visit.now },
       { key, permissions, publicUrl: visit.settings.publicUrl },
-    );
+    ).catch(withoutIfUnavailable);
     return secretPage({
       title: 'New API key',
       heading: html`API key “${named(label)}” created`,
@@ -80,6 +82,10 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
   }
 }
 
+function withoutIfUnavailable(error: unknown): undefined {
+  if (!isUnavailable(error)) throw error;
+}
+
 function newKeyForm(visit: Visit, problems: Problems): Html {
   const { account, form } = visit;
   const chosen = form.all('permission');
@@ -107,7 +113,12 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyM
       isHeader: true,
       cell: ({ label, preview }) => html`${named(label)}<br><code class="muted small nowrap">${preview}</code>`,
     },
-    { label: 'Permissions', classes: 'small', cell: ({ permissions }) => permissionsText(permissions) },
+    {
+      label: 'Permissions',
+      classes: 'small',
+      // A key that the API or the operator issued may hold more than its account can use.
+      cell: ({ permissions }) => permissionsText(permissions & usablePermissions(visit.account.kind)),
+    },
     {
       label: 'Last used',
       classes: 'small',

@@ -130,9 +130,10 @@ function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
 const isOver = (booking: ReadableBooking, now: number): boolean =>
   booking.status === 'Cancelled' || booking.status === 'Completed' || startOf(booking) <= now;
 
-const charged = ({ charge, refund, currency }: ReadableBooking): Html | undefined => {
+const charged = ({ charge, refund, currency, status }: ReadableBooking): Html | undefined => {
   // As high as the line that replaces it after an approval, so that nothing moves on an open page.
-  if (charge === undefined) return html`<dl class="price"><dt>Charged</dt><dd>nothing yet</dd></dl>`;
+  if (charge === undefined)
+    return html`<dl class="price"><dt>Charged</dt><dd>${status === 'Cancelled' ? 'nothing' : 'nothing yet'}</dd></dl>`;
   return html`<dl class="price"><dt>Charged</dt><dd>${amount(charge, currency)}</dd>${
     refund !== undefined && refund > 0 && html`<dt>Refunded</dt><dd>${amount(refund, currency)}</dd>`
   }</dl>`;

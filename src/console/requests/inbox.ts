@@ -63,22 +63,27 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     const spaces = await queries.spaces.list(visit.account);
     const list = requestList(visit.query);
     const problems = problemsAmong(list, spaces);
-    const main = hasProblems(problems)
-      ? html`<p>Fix the fields to see the requests.</p>`
-      : await requestsPage(visit, list);
+    const shown = hasProblems(problems)
+      ? { main: html`<p>Fix the fields to see the requests.</p>`, isEmpty: false }
+      : await requestsPage(visit, list, spaces.length > 0);
     // Every request of this page has been answered.
-    if (main === undefined) return { go: inboxPath({ ...list, after: undefined }) };
+    if (shown === undefined) return { go: inboxPath({ ...list, after: undefined }) };
     return {
       title: 'Requests',
       isCounted: true,
       lead: 'Approve or decline requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
-      main: html`${filterForm(list, spaces, problems)}${main}`,
+      main: html`${(!shown.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${shown.main}`,
     };
   });
 
-  async function requestsPage(visit: CommunityVisit, list: RequestList): Promise<Html | undefined> {
+  /** The list, and whether it has neither requests nor rows. Undefined if its page is not there any more. */
+  async function requestsPage(
+    visit: CommunityVisit,
+    list: RequestList,
+    hasSpaces: boolean,
+  ): Promise<{ readonly main: Html; readonly isEmpty: boolean } | undefined> {
     const { account } = visit;
     const isOpen = list.shown.length > 0 || list.since !== undefined;
     const [count, page, opened] = await Promise.all([
@@ -95,14 +100,15 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     ]);
     const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    return html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
+    const main = html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
 ${bar(visit, list, rows, added)}${
   rows.length === 0
-    ? nothing(visit, list, count)
+    ? nothing(visit, list, count, hasSpaces)
     : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
         (row) => html`<li>${rowView(visit, row, formPage, picked.has(String(row.request.bookingId)))}</li>`,
       )}</ol>${reasonSuggestions(reasons)}${page === undefined ? pendingLink(list, first) : pagesBeside(list, page)}`
 }`;
+    return { main, isEmpty: count === 0 && rows.length === 0 };
   }
 
   async function rowsOf(visit: Visit, found: readonly BookingDocument[]): Promise<Row[]> {
@@ -149,7 +155,7 @@ const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
-function nothing({ now }: Visit, list: RequestList, pending: number): Html {
+function nothing({ now }: Visit, list: RequestList, pending: number, hasSpaces: boolean): Html {
   return html`<div data-live-keep="shown" data-live-since="${list.since ?? now}">${reason()}</div>`;
 
   function reason(): Html {
@@ -161,6 +167,10 @@ function nothing({ now }: Visit, list: RequestList, pending: number): Html {
     if (isFiltered(list)) {
       const all = buttonLink('/console/inbox', 'Show all requests');
       return emptyState('inbox', 'No requests match', 'Matching requests appear here automatically.', all);
+    }
+    if (!hasSpaces) {
+      const add = buttonLink('/console/spaces/new', 'Add a space');
+      return emptyState('inbox', 'No requests yet', 'Add your first space, and brands can find and request it.', add);
     }
     const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
     const text =
