@@ -39,6 +39,7 @@ const within = (name: string, fields: string): string => fields.replaceAll(/\S+/
 /** The fields that each command prints with `--json`, in order, or that it only confirms what it did. */
 const PRINTS: { readonly [command: string]: string } = {
   'community add': COMMUNITY,
+  'community change': COMMUNITY,
   'community list': COMMUNITY,
   'space add': SPACE,
   'space change': SPACE,
@@ -180,6 +181,7 @@ describe('the JSON output of the command line', () => {
       ['space', 'close', String(spaceId)],
       ['space', 'open', String(spaceId)],
       ['space', 'list'],
+      ['community', 'change', harbour[1] ?? '', '--name', 'Harbour Lofts West'],
       ['brand', 'add', '--name', 'Juniper'],
       ['brand', 'list'],
       ['api-key', 'issue', ...harbour],
