@@ -140,6 +140,8 @@ export const sharedNamesOn = (page: Page): Promise<readonly string[]> =>
 
 /** Describes how a page is wider than the screen, if it is. */
 export async function tooWide(page: Page): Promise<readonly string[]> {
-  const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  // A phone widens its viewport to what does not fit, so the page's own `innerWidth` would hide it.
+  const wide = page.viewportSize()?.width ?? 0;
+  const over = (await page.evaluate<number>('document.documentElement.scrollWidth')) - wide;
   return over > 0 ? [`${over} px wider than the screen`] : [];
 }

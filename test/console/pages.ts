@@ -41,6 +41,9 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     await bookings.page(account, { list: { status: 'Completed' }, direction: 'descending', limit: 1 })
   ).bookings;
   const busyDay = inDays(7);
+  const spaces = await core.queries.spaces.list(account);
+  const longest = spaces.toSorted((a, b) => b.name.length - a.name.length)[0]?.spaceId;
+  const longWord = 'x'.repeat(200);
   const ofCommunity = {
     'not-found': 'nothing',
     inbox: 'inbox',
@@ -48,6 +51,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     day: `calendar/${busyDay}`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',
+    'bookings-none': `bookings?q=${longWord}`,
     'booking-waiting': `bookings/${waiting?.bookingId}`,
     decline: `bookings/${waiting?.bookingId}/decline`,
     'booking-completed': `bookings/${completed?.bookingId}`,
@@ -59,6 +63,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     charges: 'charges',
     history: 'history',
     members: 'history?topic=members',
+    'history-of-space': `history?of=space:${longest}`,
     keys: 'keys',
     webhooks: 'webhooks',
     deliveries: 'webhooks/deliveries',
@@ -72,6 +77,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
   const ofBrand = {
     find: 'find',
     'find-day': `find?date=${busyDay}`,
+    'find-none': `find?name=${longWord}`,
     'find-space': `find/1?date=${busyDay}`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',

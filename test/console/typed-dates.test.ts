@@ -23,6 +23,10 @@ test.each([
   ['29 Feb 2027', 'There is no 29 February 2027.'],
   ['0 Jan 2027', 'There is no 0 January 2027.'],
   ['2026-13-01', 'There is no 2026-13-01.'],
+  ['31/31/2026', 'There is no 31/31/2026.'],
+  ['30/02/2027', 'There is no 30 February 2027.'],
+  ['02/30/2027', 'There is no 30 February 2027.'],
+  ['1/2/27', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
   ['11/12/2026', '“11/12/2026” can be read in two ways. Write a date such as 20 Nov 2026 or 2026-11-20.'],
   ['tomorrow', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
   ['20 Nov', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
@@ -32,6 +36,15 @@ test.each([
 ])('%s is not a date', (typed, problem) => {
   expect(readDate(typed)).toEqual({ problem });
   expect(shownInField(typed)).toBe(typed);
+});
+
+test.each([
+  ['13/02/2027', '2027-02-13'],
+  ['02/13/2027', '2027-02-13'],
+  ['5/5/2027', '2027-05-05'],
+  ['29/2/2028', '2028-02-29'],
+])('%s has one reading', (typed, date) => {
+  expect(readDate(typed)).toEqual({ date });
 });
 
 test.each(['Sept', 'Sep', 'September', 'May', 'June', 'Jun'])('%s is a month', (month) => {

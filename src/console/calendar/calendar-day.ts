@@ -112,13 +112,20 @@ export function dayTable(
   const about = `Schedule for ${longDate(date)}`;
   const free = spaces.filter(({ spaceId }) => !bySpace.has(spaceId));
   // Updates replace only the content of the scrolling element, so its scroll position stays.
-  return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">${bookings.length === 0 && html`<p class="in-list muted">Nothing is booked here on this day.</p>`}<table class="day-table"><caption class="visually-hidden">${about}</caption>
+  return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">
+<p class="in-list muted">${aboutList(bookings.length)}</p><table class="day-table"><caption class="visually-hidden">${about}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
 <tbody>${rows.map(
     (hour) =>
       html`<tr class="${!busy.has(hour) && 'free'}${hour === hourNow && ' now'}"><th scope="row">${clock(hour)}</th>${columns.map((cells) => cells.get(hour))}</tr>`,
   )}</tbody></table>${free.length > 0 && html`<p class="on-paper">Nothing booked: ${free.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}</p>`}</div>`;
 }
+
+/** Above the list that a phone shows instead of the schedule. */
+const aboutList = (count: number): string =>
+  count === 0
+    ? 'Nothing is booked here on this day.'
+    : 'What is booked, by hour. Not to scale: free hours are left out.';
 
 const heading = (space: Space, href: ((space: Space) => string) | undefined): Html => {
   const name = named(space.name);

@@ -19,7 +19,8 @@ const FORMATS = [
 ];
 /** `20 Nov 2026`, `20. November, 2026`: after a weekday or not. */
 const IN_WORDS = /^(?<day>\d{1,2})\.?\s+(?<month>[a-z]{3,9})\.?,?\s+(?<year>\d{4})$/i;
-const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
+/** The day or the month first, as each country has it. */
+const WITH_SLASHES = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/;
 
 /**
  * The problem of the month in an address, if it is invalid.
@@ -37,9 +38,10 @@ type Parsed<T> =
 
 export function readDate(text: string): Parsed<{ readonly date: PlainDate }> {
   const typed = text.trim();
-  if (WITH_SLASHES.test(typed))
+  const readings = readingsOf(typed);
+  if (readings.length > 1)
     return { problem: `“${typed}” can be read in two ways. Write a date such as 20 Nov 2026 or 2026-11-20.` };
-  const parts = partsOf(typed);
+  const parts = readings[0] ?? partsOf(typed);
   if (parts === undefined) return { problem: 'Write a date such as 20 Nov 2026 or 2026-11-20.' };
   const { year, month, day } = parts;
   const date = [year, pad(month), pad(day)].join('-');
@@ -48,7 +50,20 @@ export function readDate(text: string): Parsed<{ readonly date: PlainDate }> {
   return { problem: `There is no ${isMonth ? `${day} ${monthName(`${year}-${pad(month)}`)}` : typed}.` };
 }
 
-function partsOf(typed: string): { year: string; month: number; day: number } | undefined {
+type Parts = { readonly year: string; readonly month: number; readonly day: number };
+
+/** The readings of a date with slashes whose month exists: two, if both numbers may be the month. One of them, if neither may. */
+function readingsOf(typed: string): readonly Parts[] {
+  const [, first, second, year] = WITH_SLASHES.exec(typed) ?? [];
+  if (year === undefined) return [];
+  const [a, b] = [Number(first), Number(second)];
+  const dayFirst = { year, month: b, day: a };
+  if (a === b) return [dayFirst];
+  const readings = [dayFirst, { year, month: a, day: b }].filter(({ month }) => month >= 1 && month <= 12);
+  return readings.length === 0 ? [dayFirst] : readings;
+}
+
+function partsOf(typed: string): Parts | undefined {
   const matches = [...FORMATS.map((format) => format.exec(typed)), IN_WORDS.exec(typed.replace(WEEKDAY, ''))];
   const parts = matches.find((match) => match !== null)?.groups;
   const { year = '', month: word = '', day } = parts ?? {};
