@@ -39,7 +39,9 @@ export const OUTCOME_UNKNOWN: Shown = {
   title: 'Not known whether it was done',
   heading: 'It is not known whether this was done',
   status: 409,
-  main: html`<p>This form was submitted before, and the service could not tell whether it took effect. Nothing was done this time. Check whether it was done before you open the form again.</p><p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
+  main: html`<p>This form was submitted before, and the service could not tell whether it took effect. Nothing was done
+this time. Check whether it was done before you open the form again.</p>
+<p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
 };
 
 const UNAVAILABLE = 'Not available right now';

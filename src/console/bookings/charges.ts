@@ -18,6 +18,9 @@ import type { Form } from '../parts/typed-form.ts';
 const PATH = '/console/charges';
 const PER_PAGE = 30;
 
+const BRANDS_ARE_CHARGED = 'Brands are charged when you approve.';
+const YOU_ARE_CHARGED = 'You are charged when a community approves.';
+
 /** A month on a basis, as the address has it. */
 type Asked = { readonly month: string; readonly by: ChargeBasis };
 
@@ -40,7 +43,7 @@ export function chargePages(routes: Routes, { queries }: PageDeps): void {
     return {
       title: `${heading}, ${monthName(month)}`,
       heading,
-      lead: `${BASES[by].of(monthName(month))} ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}`,
+      lead: `${BASES[by].of(monthName(month))} ${isCommunity ? BRANDS_ARE_CHARGED : YOU_ARE_CHARGED}`,
       actions: neighbours('Month', monthLink(monthsLater(month, -1)), monthLink(monthsLater(month, 1))),
       problems: monthProblem(typed, month),
       flash: noticeOf(query, by === 'event' ? cursorsOf(query) : madeCursorsOf(query)),
