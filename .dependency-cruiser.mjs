@@ -27,6 +27,9 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store', 'runtime'],
 
+  // What accounts may have.
+  quotas: ['domain', 'document-store', 'runtime'],
+
   // The writer, which makes the durable commits of the embedded stores, and what keeps its thread running.
   threads: ['event-store/sqlite', 'document-store/sqlite', 'sqlite', 'runtime'],
 
@@ -43,6 +46,7 @@ export const MAY_IMPORT = {
   'personal-data': ['store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   commands: [
+    'quotas',
     'credentials',
     'personal-data',
     'read-models',
@@ -57,7 +61,7 @@ export const MAY_IMPORT = {
   // Users and signing keys are records.
   auth: ['credentials', 'domain', 'document-store', 'secrets', 'runtime'],
   // Its pages, and the documents that clients publish about themselves.
-  'authorization-server': ['auth', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
+  'authorization-server': ['auth', 'quotas', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
   webhooks: [
     ...['commands', 'contract', 'outbound', 'personal-data', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.

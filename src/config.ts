@@ -43,6 +43,16 @@ export type Config = {
   readonly webhooksPerAccount: number;
   /** OAuth clients that may register themselves per network and hour. */
   readonly registrationsPerHour: number;
+  /** API keys an account may have that are not revoked. */
+  readonly apiKeysPerAccount: number;
+  /** Service clients an account may have. */
+  readonly clientsPerAccount: number;
+  /** Spaces a community may have, closed ones included. */
+  readonly spacesPerCommunity: number;
+  /** Forms that the users of an account may submit in the console within a minute. */
+  readonly consoleWritesPerMinute: number;
+  /** How long after a test delivery the console sends the next one to the same webhook, in milliseconds. */
+  readonly testDeliveryIntervalMs: number;
   readonly demo: boolean;
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
@@ -100,12 +110,17 @@ export function readConfig(env: Environment): Config {
     serviceFeePercent: read(value, 'SERVICE_FEE_PERCENT', 'a percentage, 0 to 100', percentage) ?? 15,
     currency:
       read(value, 'CURRENCY', 'an ISO 4217 code such as USD', oneOf(Intl.supportedValuesOf('currency'))) ?? 'USD',
-    pendingLimit: count(value, 'PENDING_LIMIT', 'a whole number, 1 to 1000', 1_000),
+    pendingLimit: quota(value, 'PENDING_LIMIT'),
     approveConfirmAbove: read(value, 'APPROVE_CONFIRM_ABOVE', 'an amount such as 5000 or 5000.00', parseAmount),
     secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE') ?? false,
-    webhooksPerAccount: count(value, 'WEBHOOKS_PER_ACCOUNT', 'a whole number, 1 to 1000', 1_000) ?? 100,
     registrationsPerHour: count(value, 'REGISTRATIONS_PER_HOUR', 'a whole number, 1 to 100000', 100_000) ?? 120,
+    webhooksPerAccount: quota(value, 'WEBHOOKS_PER_ACCOUNT') ?? 100,
+    apiKeysPerAccount: quota(value, 'API_KEYS_PER_ACCOUNT') ?? 100,
+    clientsPerAccount: quota(value, 'CLIENTS_PER_ACCOUNT') ?? 50,
+    spacesPerCommunity: quota(value, 'SPACES_PER_COMMUNITY') ?? 200,
+    consoleWritesPerMinute: quota(value, 'CONSOLE_WRITES_PER_MINUTE') ?? 120,
+    testDeliveryIntervalMs: duration(value, 'TEST_DELIVERY_INTERVAL', 'PT1H') ?? 1_000,
     demo: flag(value, 'DEMO') ?? embedded,
     logLevel: read(value, 'LOG_LEVEL', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)) ?? 'info',
     clockShift: read(value, 'CLOCK_SHIFT', 'an ISO 8601 duration such as PT36H or -P2D', milliseconds) ?? 0,
@@ -155,6 +170,8 @@ const count = (value: Value, name: string, rule: string, most: number): number |
     const parsed = upTo(decimal(text), most);
     return Number.isInteger(parsed) && parsed !== 0 ? parsed : undefined;
   });
+
+const quota = (value: Value, name: string) => count(value, name, 'a whole number, 1 to 1000', 1_000);
 
 const flag = (value: Value, name: string): boolean | undefined =>
   read(value, name, 'true or false', (text) => {

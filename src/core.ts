@@ -198,7 +198,7 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
     ...{ documents, revocation, users, log, clock, logger },
     accountName: queries.accounts.name,
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
-    limits: { registrations: config.registrationsPerHour },
+    limits: { registrations: config.registrationsPerHour, clientsPerAccount: config.clientsPerAccount },
     isLocal: isLoopbackHost(config.host) && isLoopbackHost(new URL(config.publicUrl).hostname),
   });
   await identity.confirm();

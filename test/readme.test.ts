@@ -53,10 +53,15 @@ test('the table of settings lists exactly the settings that are read, with their
   expect(defaults.get('WEBHOOKS_ALLOW_PRIVATE')).toBe(String(config.webhooksAllowPrivate));
   expect(defaults.get('REGISTRATIONS_PER_HOUR')).toBe(String(config.registrationsPerHour));
   expect(defaults.get('WEBHOOKS_PER_ACCOUNT')).toBe(String(config.webhooksPerAccount));
+  expect(defaults.get('API_KEYS_PER_ACCOUNT')).toBe(String(config.apiKeysPerAccount));
+  expect(defaults.get('CLIENTS_PER_ACCOUNT')).toBe(String(config.clientsPerAccount));
+  expect(defaults.get('SPACES_PER_COMMUNITY')).toBe(String(config.spacesPerCommunity));
+  expect(defaults.get('CONSOLE_WRITES_PER_MINUTE')).toBe(String(config.consoleWritesPerMinute));
   expect(defaults.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
   expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);
   const duration = (name: string) => Temporal.Duration.from(defaults.get(name) ?? '').total('milliseconds');
   expect(duration('RETIRE_AFTER')).toBe(config.retireAfterMs);
+  expect(duration('TEST_DELIVERY_INTERVAL')).toBe(config.testDeliveryIntervalMs);
   expect(duration('DRAIN')).toBe(config.drainMs);
 });
 

@@ -18,7 +18,7 @@ export const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId:
 /** Noon UTC on Tuesday, 1 December 2026. */
 export const NOON = Date.parse('2026-12-01T12:00:00Z');
 
-const TERMS: SpaceTerms = {
+export const TERMS: SpaceTerms = {
   name: 'Great Hall',
   windowStart: 9,
   windowEnd: 22,

@@ -13,13 +13,13 @@ type AttemptLimit = { readonly max: number; readonly windowMs: number };
 /** The number of attempts in a window, and its end. */
 type Counted = { readonly count: number; readonly until: Timestamp };
 
-/** Despite its name, also holds the counts of registrations and of document fetches. */
+/** Despite its name, also holds the counts of registrations, of document fetches and of forms in the console. */
 const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record', ttl: 'until', indexes: [] };
 
 export type AttemptCounts = Awaited<ReturnType<typeof openAttemptCounts>>;
 
 /**
- * Counts attempts of unauthenticated clients across all processes (docs/decisions/accounts.md). The key of a record is an HMAC, so it does
+ * Counts attempts, such as those of unauthenticated clients, across all processes (docs/decisions/accounts.md). The key of a record is an HMAC, so it does
  * not reveal the address or e-mail.
  */
 export async function openAttemptCounts(deps: {

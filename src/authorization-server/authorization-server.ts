@@ -7,7 +7,7 @@ import { type Resources, resourcesOf } from '../auth/resources.ts';
 import { createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { MembershipLog } from '../auth/unlogged-changes.ts';
 import type { Users } from '../auth/users.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
+import type { DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
@@ -46,6 +46,7 @@ const LIMITS: Limits = {
   authorizations: 300,
   tokenRequests: 600,
   documentFetches: 30,
+  clientsPerAccount: 50,
 };
 
 /** The OAuth 2.1 / OpenID Connect authorization server: its routes, and its interface for the console, the CLI and the resource servers. */
@@ -53,7 +54,7 @@ export async function createAuthorizationServer(deps: {
   /** The issuer, and the origin of the REST API and the MCP server. */
   publicUrl: string;
   secretKey: SecretKey;
-  documents: DocumentStore;
+  documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   revocation: Revocation;
   users: Users;
   log: MembershipLog;
@@ -74,7 +75,7 @@ export async function createAuthorizationServer(deps: {
   // Fails now rather than at the first sign-in if SECRET_KEY is not the one that sealed the keys.
   await signingKeys.check();
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
-  const clients = await createClients(deps);
+  const clients = await createClients({ ...deps, clientsPerAccount: limits.clientsPerAccount });
   const counts = await openAttemptCounts({ documents, secretKey, clock });
   const attempts = createSignInAttempts({ counts, limits });
   const accessTokens = createAccessTokens({

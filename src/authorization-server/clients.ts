@@ -11,12 +11,19 @@ import {
   type WithUnlogged,
   withChanges,
 } from '../auth/unlogged-changes.ts';
-import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import type {
+  Collection,
+  DocumentStore,
+  DocumentStoreOperations,
+  Find,
+  Stored,
+} from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, AUTHORIZATION_SERVER, accountKey, accountOfKey } from '../domain/account.ts';
-import type { Refusal } from '../domain/decision.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { LABEL } from '../domain/limits.ts';
+import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -67,12 +74,14 @@ const unlogged = declareQuery(CLIENTS, (): Find<ClientDocument> => UNLOGGED, [])
 export type Clients = Awaited<ReturnType<typeof createClients>>;
 
 export async function createClients(deps: {
-  documents: DocumentStore;
+  documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   secretKey: SecretKey;
   clock: Clock;
   revocation: Revocation;
   log: MembershipLog;
   logger: Pick<Logger, 'error'>;
+  /** Confidential clients an account may have. */
+  clientsPerAccount: number;
 }) {
   const { secretKey, clock, revocation } = deps;
   const clients = await deps.documents.open(CLIENTS);
@@ -89,6 +98,23 @@ export async function createClients(deps: {
     const stored = await clients.get(id);
     return stored !== undefined && isThere(stored.document) ? stored : undefined;
   }
+
+  const { clientsPerAccount } = deps;
+  const quota = await openAccountQuota<{ readonly clientId: string }>({
+    documents: deps.documents,
+    collection: { name: 'clientQuotas', kind: 'record', indexes: [] },
+    idOf: ({ clientId }) => clientId,
+    exists: async (id) => {
+      const stored = await clients.get(id);
+      return stored && isThere(stored.document);
+    },
+    known: (account) => Array.fromAsync(clients.find(ofAccount(account)), ({ key }) => ({ clientId: key })),
+    clock,
+  });
+  const oneMore = atMost(
+    clientsPerAccount,
+    `An account can have at most ${clientsPerAccount} service clients; remove one first.`,
+  );
 
   const recorder = createRecorder({
     ...deps,
@@ -116,6 +142,7 @@ export async function createClients(deps: {
       return withChanges(removed(document), [change], context);
     });
     await recorder.finish(id);
+    if (owner !== undefined) await quota.release(accountKey(owner), id);
     return isChanged;
   }
 
@@ -156,6 +183,8 @@ export async function createClients(deps: {
       const name = toAppName('name', given, LABEL);
       if (typeof name !== 'string') return name;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
+      const taken = await quota.take(accountKey(account), () => ({ clientId }), oneMore);
+      if (isRefusal(taken)) return taken;
       const clientSecret = randomBytes(32).toString('base64url');
       const createdAt = new Date(clock()).toISOString();
       const metadata: AdapterPayload = {

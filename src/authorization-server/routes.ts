@@ -22,6 +22,8 @@ export type Limits = SignInLimits & {
   readonly documentFetches: number;
   /** Requests to each of the token, revocation and introspection endpoints per network and minute. */
   readonly tokenRequests: number;
+  /** Confidential clients an account may have. */
+  readonly clientsPerAccount: number;
 };
 
 /** The current oidc-provider and its request handler. */

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import type { Credentials } from '../credentials/credentials.ts';
-import type { Account } from '../domain/account.ts';
+import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
+import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { hashApiKey, makeApiKey, previewApiKey } from '../secrets/api-key-format.ts';
 import { apiKey } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
@@ -25,17 +31,48 @@ export type ApiKeyCommands = {
   ): Promise<Refusal | undefined>;
 };
 
-export function createApiKeyCommands(deps: {
+const ofAccount = declareQuery(apiKeys, (account: AccountKey): Find<ApiKeyDocument> => ({ where: { account } }), [
+  'Brand:1',
+]);
+
+export async function createApiKeyCommands(deps: {
   readonly handler: CommandHandler;
+  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
+  readonly readModels: Pick<ReadModels, 'collection'>;
   readonly credentials: Pick<Credentials, 'add' | 'end'>;
-}): ApiKeyCommands {
-  const { handler, credentials } = deps;
+  readonly clock: Clock;
+  /** Keys an account may have that are not revoked. */
+  readonly perAccount: number;
+}): Promise<ApiKeyCommands> {
+  const { handler, documents, readModels, credentials, clock, perAccount } = deps;
+  const quota = await openAccountQuota<Pick<ApiKeyDocument, 'apiKeyId'>>({
+    documents,
+    collection: { name: 'apiKeyQuotas', kind: 'record', indexes: [] },
+    idOf: ({ apiKeyId: id }) => id,
+    exists: async (id) => {
+      const key = await handler.load(streamOf.apiKey(id), apiKey);
+      return key && !key.revoked;
+    },
+    async known(account) {
+      const found = await Array.fromAsync(readModels.collection(apiKeys).find(ofAccount(account)));
+      return found.flatMap(({ document: { apiKeyId: id, revokedAt } }) =>
+        revokedAt === undefined ? { apiKeyId: id } : [],
+      );
+    },
+    clock,
+  });
+  const oneMore = atMost(perAccount, `An account can have at most ${perAccount} API keys; revoke one first.`);
+
   return {
     async issue(command, context) {
       const key = makeApiKey();
       const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
       const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
       const { account, permissions } = command;
+      const wrong = issueApiKey(undefined, issued);
+      if (isRefusal(wrong)) return wrong;
+      const taken = await quota.take(accountKey(account), () => ({ apiKeyId: id }), oneMore);
+      if (isRefusal(taken)) return taken;
       // If the key is never issued, the record is unused.
       await credentials.add(issued.hash, { apiKeyId: id, account, permissions });
       const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
@@ -53,7 +90,9 @@ export function createApiKeyCommands(deps: {
         (state) => revokeApiKey(state, command),
         { record: () => credentials.end(id, 'ApiKeyRevoked'), waits },
       );
-      return isRefusal(outcome) ? outcome : undefined;
+      if (isRefusal(outcome)) return outcome;
+      if (outcome.state !== undefined) await quota.release(accountKey(outcome.state.account), id);
+      return undefined;
     },
   };
 }

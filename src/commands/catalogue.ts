@@ -1,15 +1,18 @@
 import { communities } from '../../projections/communities.ts';
 import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
-import type { Find } from '../document-store/document-store.ts';
+import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { accountKey, accountOfKey } from '../domain/account.ts';
 import { addBrand, type Brand } from '../domain/brand.ts';
 import { addCommunity, type Community, changeCommunity } from '../domain/community.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { CommunityChanged, CommunityFacts, SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
-import { addSpace, changeSpace, closeSpace, moveSpace, openSpace, type Space } from '../domain/space.ts';
+import { addSpace, changeSpace, closeSpace, moveSpace, openSpace, type Space, wrongSpace } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
+import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { brand, community, space } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 import type { Sequence } from './sequence.ts';
@@ -51,12 +54,33 @@ export type CatalogueCommands = {
   openSpace(id: number, context: CommandContext): SpaceOutcome;
 };
 
-export function createCatalogueCommands(deps: {
+export async function createCatalogueCommands(deps: {
   readonly handler: CommandHandler;
+  readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
+  readonly clock: Clock;
   readonly ids: { readonly communities: Sequence; readonly spaces: Sequence; readonly brands: Sequence };
-}): CatalogueCommands {
-  const { handler, readModels, ids } = deps;
+  /** Spaces a community may have, closed ones included. */
+  readonly spacesPerCommunity: number;
+}): Promise<CatalogueCommands> {
+  const { handler, documents, readModels, clock, ids, spacesPerCommunity } = deps;
+  const quota = await openAccountQuota<Pick<Space, 'spaceId'>>({
+    documents,
+    collection: { name: 'spaceQuotas', kind: 'record', indexes: [] },
+    idOf: ({ spaceId: id }) => String(id),
+    exists: async (id) => ((await handler.load(streamOf.space(Number(id)), space)) === undefined ? undefined : true),
+    async known(account) {
+      const owner = communityId(accountOfKey(account)?.id ?? 0);
+      const found = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(owner)));
+      return found.map(({ document: { spaceId: id } }) => ({ spaceId: id }));
+    },
+    clock,
+  });
+  const oneMore = atMost(
+    spacesPerCommunity,
+    `A community can have at most ${spacesPerCommunity} spaces, closed ones included. Ask the operator for more.`,
+  );
+
   return {
     async addCommunity(command, context) {
       const added = { ...command, communityId: communityId(await ids.communities.next()) };
@@ -91,11 +115,18 @@ export function createCatalogueCommands(deps: {
     async addSpace({ communityId: owner, ...terms }, context) {
       const found = await readModels.collection(communities).get(String(owner));
       if (found === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
-      const { communityId, timeZone } = found.document;
-      const added = { ...terms, spaceId: spaceId(await ids.spaces.next()), communityId, timeZone };
+      const wrong = wrongSpace(terms);
+      if (wrong !== undefined) return wrong;
+      const account = accountKey({ kind: 'Community', id: found.document.communityId });
+      const taken = await quota.take(account, async () => ({ spaceId: spaceId(await ids.spaces.next()) }), oneMore);
+      if (isRefusal(taken)) return taken;
+      const { communityId: community, timeZone } = found.document;
+      const added = { ...terms, ...taken, communityId: community, timeZone };
       const stream = streamOf.space(added.spaceId);
       const outcome = await handler.execute(stream, space, context, (existing) => addSpace(existing, added));
-      return isRefusal(outcome) ? outcome : added.spaceId;
+      if (!isRefusal(outcome)) return added.spaceId;
+      await quota.release(account, String(added.spaceId));
+      return outcome;
     },
 
     changeSpace: ({ spaceId: id, ...command }, context) =>

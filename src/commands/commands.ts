@@ -48,6 +48,8 @@ export async function createCommands(deps: {
     readonly pendingLimit?: number | undefined;
     readonly secretKey: SecretKey;
     readonly webhooksPerAccount: number;
+    readonly apiKeysPerAccount: number;
+    readonly spacesPerCommunity: number;
   };
   /** How long a command waits until the read models include its events, in milliseconds. Default 2 s. */
   readonly shownWithinMs?: number;
@@ -81,16 +83,26 @@ export async function createCommands(deps: {
       ids: sequence('bookings', BOOKING_ID_BLOCK),
       pricing: { serviceFeePercent: settings.serviceFeePercent, currency: settings.currency },
     }),
-    catalogue: createCatalogueCommands({
+    catalogue: await createCatalogueCommands({
       handler,
+      documents,
       readModels,
+      clock,
+      spacesPerCommunity: settings.spacesPerCommunity,
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
     membership: createMembershipCommands({ handler }),
     readModels: createReadModelCommands({ handler }),
     personalData: createPersonalDataCommands({ handler, personalData, clock }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
-    apiKeys: createApiKeyCommands({ handler, credentials }),
+    apiKeys: await createApiKeyCommands({
+      handler,
+      documents,
+      readModels,
+      credentials,
+      clock,
+      perAccount: settings.apiKeysPerAccount,
+    }),
     webhooks: await createWebhookCommands({
       handler,
       documents,

@@ -3,7 +3,7 @@ import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { type AccountKey, accountKey } from '../domain/account.ts';
+import type { AccountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
 import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
@@ -20,7 +20,6 @@ import {
 } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { SerialQueue } from '../runtime/serial-queue.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -72,8 +71,6 @@ export async function createWebhookCommands(deps: {
 
   const load = (id: string) => handler.load(streamOf.webhook(id), webhook);
 
-  /** Serialises the registrations of an account: concurrent ones would only compete for its quota. */
-  const accounts = new SerialQueue();
   const quota = await openWebhookQuota({
     documents,
     load,
@@ -109,7 +106,7 @@ export async function createWebhookCommands(deps: {
   }
 
   return {
-    register: (command, context) => accounts.run(accountKey(command.owner.account), () => register(command, context)),
+    register,
 
     async rotate({ webhookId: text, ...by }, context) {
       const id = webhookId(text);

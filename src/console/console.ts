@@ -13,6 +13,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { registerCompression } from '../runtime/compression.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { showError } from './error-pages.ts';
+import { createConsoleLimits, type LimitSettings } from './limits.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
 import { createPageHandler, type PageHandler } from './page-handler.ts';
@@ -36,7 +37,7 @@ export type ConsoleDeps = PageDeps & {
   readonly clock: Clock;
   readonly endSession: AuthorizationServer['endSession'];
   readonly onSignOut: AuthorizationServer['onSignOut'];
-  readonly settings: { readonly secretKey: SecretKey };
+  readonly settings: LimitSettings & { readonly secretKey: SecretKey };
 };
 
 /** The web console under /console, and the assets used by every page of the service. */
@@ -53,6 +54,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const id = cookies.inHeader(header, SESSION_COOKIE);
     if (id !== undefined) await sessions.end(id);
   });
+  const limits = createConsoleLimits({ counts, settings: deps.settings });
   const feed = createLiveFeed({ events, readModels, webhooks, logger: app.log });
   const signedIn = createSessionCheck(session);
   const renderer = createPageRenderer({ queries });
@@ -60,6 +62,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     ...session,
     signedIn,
     submitOnce,
+    limits,
     feed,
     renderer,
     clock,
@@ -77,7 +80,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     limitRefusals(scope, refusals, session);
     scope.setErrorHandler(showError);
     signInRoutes(scope, { ...session, users, counts });
-    registerPages(routesOf(scope, handle), deps);
+    registerPages(routesOf(scope, handle), { ...deps, webhooks: limits.limitTests(webhooks) });
     registerLiveFeed(scope, feed, session);
     registerSessionForms(scope, session, { signedIn, endSession });
   });
@@ -170,7 +173,7 @@ function registerSessionForms(
     const form = new Form(request.body);
     const account = current.user.accounts.find((own) => accountKey(own) === form.text('account'));
     if (account === undefined || !(await sessions.switchAccount(current, account)))
-      return rejectForm(session, request, reply);
+      return rejectForm(session, request, reply, { reason: 'foreign' });
     return reply.redirect(ownPath(form.text('to')), 303);
   });
 

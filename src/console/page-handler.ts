@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
+import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
 import type { Answer, Shown } from './parts/answer.ts';
@@ -17,7 +18,7 @@ import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
 import type { Handler } from './parts/routes.ts';
 import { Form } from './parts/typed-form.ts';
 import type { Settings, Visit } from './parts/visit.ts';
-import type { SessionDeps } from './sessions/rejected-form.ts';
+import { rejectForm, type SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
 import type { CurrentSession } from './sessions/sessions.ts';
@@ -26,6 +27,7 @@ import type { SubmitOnce } from './sessions/submitted-forms.ts';
 export type PageHandlerDeps = SessionDeps & {
   readonly signedIn: SessionCheck;
   readonly submitOnce: SubmitOnce;
+  readonly limits: Pick<ConsoleLimits, 'addForm'>;
   readonly feed: Pick<LiveFeed, 'mark'>;
   readonly renderer: PageRenderer;
   readonly clock: Clock;
@@ -44,7 +46,7 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 
 /** Answers requests for pages: session, visit, handler, page. */
 export function createPageHandler(deps: PageHandlerDeps) {
-  const { signedIn, sessions, cookies, submitOnce, feed, renderer, clock, publicUrl, settings } = deps;
+  const { signedIn, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } = deps;
   const turns = createTurns(AT_ONCE);
 
   async function handle(
@@ -55,8 +57,14 @@ export function createPageHandler(deps: PageHandlerDeps) {
   ): Promise<FastifyReply> {
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
-    if ((await turns.take(accountKey(current.session.account), reply.raw)) === undefined) return reply;
+    const { account } = current.session;
     const isForm = request.method === 'POST';
+    const waitMs = isForm ? await limits.addForm(account) : 0;
+    if (waitMs > 0) {
+      const retryAfterSeconds = Math.ceil(waitMs / 1_000);
+      return rejectForm(deps, request, reply, { reason: 'tooMany', retryAfterSeconds });
+    }
+    if ((await turns.take(accountKey(account), reply.raw)) === undefined) return reply;
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
     // not update itself, because a GET of its URL may show something else.

@@ -33,9 +33,12 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
   }
 }
 
+/** Refuses the terms of a new space, all broken rules at once. */
+export const wrongSpace = (terms: SpaceTerms): Refusal | undefined => refuseFor(wrongIn(terms, terms));
+
 export function addSpace(existing: Space | undefined, command: SpaceAdded['data']): Decision<SpaceAdded> {
   if (existing !== undefined) return refuse('ValidationError', `Space ${command.spaceId} already exists.`);
-  return refuseFor(wrongIn(command, command)) ?? [{ type: 'SpaceAdded', data: command }];
+  return wrongSpace(command) ?? [{ type: 'SpaceAdded', data: command }];
 }
 
 /**

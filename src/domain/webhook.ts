@@ -90,7 +90,7 @@ export type WebhookUse = {
   readonly ofCredential: number;
   /** Registrations of the account, by all its credentials and in the console. */
   readonly ofAccount: number;
-  /** When the latest registrations of the account were made, removed ones included, in milliseconds since the epoch. */
+  /** When registrations of the account were made within {@link MINUTE_MS}, removed ones included, in milliseconds since the epoch. */
   readonly recent: readonly number[];
 };
 
@@ -104,16 +104,11 @@ export function webhookQuota({ ofCredential, ofAccount, recent }: WebhookUse, pe
     return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);
   if (ofAccount >= perAccount)
     return refuse('ValidationError', `An account can have at most ${perAccount} webhooks; remove one first.`);
-  const counted = recentRegistrations(recent, now);
-  if (counted.length < WEBHOOKS_PER_MINUTE) return undefined;
-  const retryAfter = Math.max(1, Math.ceil((minOf(counted) + MINUTE_MS - now) / 1_000));
+  if (recent.length < WEBHOOKS_PER_MINUTE) return undefined;
+  const retryAfter = Math.max(1, Math.ceil((minOf(recent) + MINUTE_MS - now) / 1_000));
   const details = `An account can register at most ${WEBHOOKS_PER_MINUTE} webhooks per minute; try again later.`;
   return { ...refuse('ValidationError', details), retryAfter };
 }
-
-/** The times that count towards {@link WEBHOOKS_PER_MINUTE}. Times in the future were noted before the clock was set back. */
-export const recentRegistrations = (at: readonly number[], now: number): readonly number[] =>
-  at.filter((each) => Math.abs(now - each) < MINUTE_MS);
 
 /** Registers a webhook (docs/decisions/webhook-deliveries.md). {@link webhookQuota} says whether there may be another. */
 export function registerWebhook(

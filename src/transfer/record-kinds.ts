@@ -18,7 +18,9 @@ type RecordKind = {
  */
 export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   apiKeyIndex: {},
+  apiKeyQuotas: {},
   apiKeyUses: {},
+  clientQuotas: {},
   clientDocuments: { ttl: 'expiresAt' },
   consoleForms: { ttl: 'expiresAt' },
   consoleSessions: { ttl: 'expiresAt' },
@@ -38,6 +40,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   sealsSent: {},
   sealTiles: {},
   pendingQuotas: {},
+  spaceQuotas: {},
   signInAttempts: { ttl: 'until' },
   signingKeys: {},
   // The header and the groups hold the same information.

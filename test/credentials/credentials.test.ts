@@ -9,7 +9,7 @@ import { createCommandHandler } from '../../src/commands/command-handler.ts';
 import { openCredentials } from '../../src/credentials/credentials.ts';
 import { createLogFollower } from '../../src/credentials/follow-log.ts';
 import { addMissingRecords, ENDED, ISSUED_KEYS } from '../../src/credentials/records.ts';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { OPERATOR } from '../../src/domain/account.ts';
 import type { ApiKeyEvent } from '../../src/domain/events.ts';
@@ -17,6 +17,7 @@ import { apiKeyId, brandId } from '../../src/domain/ids.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import type { ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { hashApiKey, makeApiKey, previewApiKey } from '../../src/secrets/api-key-format.ts';
 import { eventually } from '../eventually.ts';
@@ -25,16 +26,23 @@ const context = { actor: OPERATOR, correlationId: 'test' };
 const account = { kind: 'Brand', id: brandId(1) } as const;
 
 let folder: string;
-let documents: DocumentStore;
+let documents: OperatedDocumentStore;
 let events: EventStore;
 /** While this is set, no ended credential can be recorded. */
 let isFull: boolean;
+
+/** No read model shows a key. */
+const NO_READ_MODELS = { collection: () => ({ async *find() {} }) } as unknown as ReadModels;
 
 /** A process. No process projects. */
 async function openProcess(log: Pick<EventStore, 'readAll' | 'lastEvent'> = events) {
   const credentials = await openCredentials({ events: log, documents });
   const handler = createCommandHandler({ events, clock: Date.now, waitFor: () => new Promise(() => {}) });
-  const commands = createApiKeyCommands({
+  const commands = await createApiKeyCommands({
+    documents,
+    readModels: NO_READ_MODELS,
+    clock: Date.now,
+    perAccount: 1_000,
     handler: {
       ...handler,
       execute: (stream, kind, by, decide, options) =>

@@ -35,6 +35,7 @@ export type Venue = Awaited<ReturnType<typeof openVenue>>;
 const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
+const QUOTAS = { apiKeysPerAccount: 1_000, spacesPerCommunity: 1_000 };
 
 /** An event store with some methods replaced. */
 export const changedStore = (events: OperatedEventStore, changes: Partial<OperatedEventStore>): OperatedEventStore => ({
@@ -111,7 +112,7 @@ export async function openVenue({
     readModels: projector.readModels,
     personalData,
     clock,
-    settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY, webhooksPerAccount },
+    settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY, ...QUOTAS, webhooksPerAccount },
     makeSigningSecret: newSigningSecret,
     urlProblem: () => undefined,
   });

@@ -7,7 +7,7 @@ import type { Cookies } from './cookies.ts';
 import { isRestorable, saveForm } from './restored-form.ts';
 import type { Sessions } from './sessions.ts';
 
-/** A form that had no effect, because its session had ended or because it belongs to another session. */
+/** A form that had no effect, because its session had ended, it belongs to another session, or its account sent too many. */
 type RejectedForm = {
   /** Whether its page fills it in again after the next sign-in, for the user it was made for. */
   readonly isRestorable: boolean;
@@ -33,30 +33,40 @@ export type SessionDeps = {
   readonly countRefusal: (request: FastifyRequest) => Promise<number | undefined>;
 };
 
-/**
- * Answers a form that had no effect: says so, shows the input, and links back to its page.
- * @param signInUrl if its session has ended; otherwise the form is of another session or account, or from another site
- */
+/** Why a form had no effect. */
+export type Rejection =
+  | { readonly reason: 'sessionEnded'; readonly signInUrl: (to: string) => string }
+  /** The form is of another session or account, or from another site. */
+  | { readonly reason: 'foreign' }
+  | { readonly reason: 'tooMany'; readonly retryAfterSeconds: number };
+
+/** Answers a form that had no effect: says so, shows the input, and links back to its page. */
 export async function rejectForm(
   { cookies, sessions, publicUrl, countRefusal }: SessionDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  signInUrl?: (to: string) => string,
+  rejection: Rejection,
 ): Promise<FastifyReply> {
   const waitSeconds = await countRefusal(request);
   if (waitSeconds !== undefined) return sendTooManyForms(reply, waitSeconds);
+  const isEnded = rejection.reason === 'sessionEnded';
   const form = rejectedForm(request, publicUrl);
   const owner = sessions.ownerOf(new Form(request.body).text('csrf'));
   if (form.isRestorable) saveForm(cookies, request, reply, owner);
-  else if (signInUrl !== undefined && form.typed.length > 0)
-    cookies.setFlash(reply, messageAfterSignIn(form), owner, SIGN_IN_SECONDS);
-  if (signInUrl !== undefined) {
-    const next = { href: signInUrl(form.back), label: 'Sign in to review and resend' };
+  else if (isEnded && form.typed.length > 0) cookies.setFlash(reply, messageAfterSignIn(form), owner, SIGN_IN_SECONDS);
+  if (isEnded) {
+    const next = { href: rejection.signInUrl(form.back), label: 'Sign in to review and resend' };
     return sendPage(reply, 401, rejectionPage(form, 'Your session has ended.', next));
   }
-  const why = 'This form is out of date, belongs to another account, or did not come from this site.';
   const label = form.back === '/console' ? 'Go to the console' : 'Open the page again';
-  return sendPage(reply, 403, rejectionPage(form, why, { href: form.back, label }));
+  const next = { href: form.back, label };
+  if (rejection.reason === 'tooMany') {
+    const seconds = rejection.retryAfterSeconds;
+    const why = `This account has made too many changes within a minute. Try again in ${seconds} s.`;
+    return sendPage(reply.header('retry-after', seconds), 429, rejectionPage(form, why, next));
+  }
+  const why = 'This form is out of date, belongs to another account, or did not come from this site.';
+  return sendPage(reply, 403, rejectionPage(form, why, next));
 }
 
 /** Costs as little as possible, because it may be an attack. */

@@ -25,8 +25,8 @@ export function createSessionCheck(deps: SessionDeps): SessionCheck {
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     const isForm = request.method === 'POST';
     if (current !== undefined && (!isForm || isOwnForm(request, current))) return current;
-    if (current !== undefined) await rejectForm(deps, request, reply);
-    else if (isForm) await rejectForm(deps, request, reply, signInUrl);
+    if (current !== undefined) await rejectForm(deps, request, reply, { reason: 'foreign' });
+    else if (isForm) await rejectForm(deps, request, reply, { reason: 'sessionEnded', signInUrl });
     else reply.redirect(signInUrl(request.url), 303);
     return undefined;
   };
