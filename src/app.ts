@@ -53,6 +53,8 @@ const READABLE_WITHIN_MS = 5_000;
 const LOG_ANSWERS_WITHIN_MS = 1_500;
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
+/** How often that is checked. Node's default would double the time. */
+const CHECK_ARRIVAL_EVERY_MS = 1_000;
 /** A client that reads nothing of its response for so long is disconnected. */
 const ANSWER_READ_WITHIN_MS = 30_000;
 /** How often connections that have become idle are closed once the service is stopping. */
@@ -85,7 +87,11 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: handleClientError,
     // Node's own refusal would not have our error shape.
-    http: { requireHostHeader: false },
+    http: {
+      requireHostHeader: false,
+      headersTimeout: REQUEST_ARRIVES_WITHIN_MS,
+      connectionsCheckingInterval: CHECK_ARRIVAL_EVERY_MS,
+    },
     frameworkErrors: (error, request, reply) => {
       setRequestId(request, reply);
       return asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply);

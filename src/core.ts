@@ -197,7 +197,12 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
     secretKey: config.secretKey,
     ...{ documents, revocation, users, log, clock, logger },
     accountName: queries.accounts.name,
-    clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
+    clientDocuments: {
+      allowPrivate: config.webhooksAllowPrivate,
+      // Any stranger can cause one.
+      onForbidden: (refused) =>
+        logger.debug(refused, 'The document of an OAuth client has an address that is not public'),
+    },
     limits: { registrations: config.registrationsPerHour, clientsPerAccount: config.clientsPerAccount },
     isLocal: isLoopbackHost(config.host) && isLoopbackHost(new URL(config.publicUrl).hostname),
   });

@@ -74,11 +74,16 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
     : 'Sending the same request with the same Idempotency-Key again is safe, and returns the outcome.';
 }
 
+/** Messages for requests that Node rejects before they are complete. */
+const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
+};
+
 /** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */
 export function handleClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const details =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP/1.1.';
+  const details = CONNECTION_PROBLEMS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.';
   endWith(socket, '400 Bad Request', { error: 'ValidationError', details });
 }
 

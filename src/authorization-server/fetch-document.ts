@@ -28,9 +28,13 @@ export function createDocumentFetch(guard: GuardOptions) {
 
 class TooLarge extends Error {}
 
-/** Whether we refused the document, as opposed to failing to fetch it. */
+/**
+ * Whether we refused the document, as opposed to failing to fetch it. A name with a private address counts as unknown, so that clients
+ * cannot find out which names the operator's network has.
+ */
 const isRefused = (error: unknown): boolean =>
-  error instanceof TooLarge || (error instanceof Error && error.cause instanceof ForbiddenAddress);
+  error instanceof TooLarge ||
+  (error instanceof Error && error.cause instanceof ForbiddenAddress && !error.cause.isResolved);
 
 async function limited(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];

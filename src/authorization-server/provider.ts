@@ -255,7 +255,9 @@ const featuresOf = (resources: Resources): Configuration['features'] => ({
   },
   introspection: {
     enabled: true,
-    allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId || client.clientAuthMethod !== 'none',
+    // Anyone can register a client, so only one that an account has added learns about the tokens of others.
+    allowedPolicy: (_ctx, client, token) =>
+      token.clientId === client.clientId || client[ACCOUNT_OF_CLIENT] !== undefined,
   },
   rpInitiatedLogout: {
     enabled: true,

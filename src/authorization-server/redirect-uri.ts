@@ -5,39 +5,30 @@ export const isLoopback = ({ protocol, hostname }: URL): boolean =>
   /^https?:$/.test(protocol) && LOOPBACK.has(hostname);
 
 /**
- * Schemes that browsers, operating systems and phones handle themselves. A redirect to one would start a call, a search or a settings
- * page instead of the app.
+ * Schemes without a dot that apps in use redirect to, code editors and assistants. All others must be named by a domain in reverse: no list
+ * of the schemes that start another program would be complete (docs/decisions/oauth.md).
  */
-const HANDLED_ELSEWHERE: ReadonlySet<string> = new Set(
+const OWN_SCHEMES: ReadonlySet<string> = new Set(
   [
-    // Browsers
-    'about blob brave data devtools edge filesystem jar javascript livescript mhtml mk mocha opera res resource',
-    'vbscript view-source vivaldi ws wss wyciwyg',
-    // Files and other machines
-    'afp cifs dav davs file finger ftp ftps git gopher jnlp ldap ldaps nfs nntp news rdp rlogin rsync rtmp rtsp sftp smb',
-    'snews ssh svn telnet tftp tn3270 vnc wais webdav webdavs',
-    // People
-    'acct bitcoin callto ethereum im imap irc irc6 ircs mailto mapi mms mmsto pop pres sip sips skype sms smsto tel',
-    'telprompt xmpp',
-    // Systems and stores
-    'android-app app-prefs apt calshow content feed geo hcp help intent magnet maps market ms onenote prefs search shell',
-    'shortcuts steam webcal x-man-page',
-    // Identifiers without a target
-    'cid mid oid tag urn',
+    'antigravity claude code-oss cursor goose jetbrains kiro lmstudio positron raycast trae vscode vscode-insiders',
+    'vscodium warp windsurf windsurf-next zed',
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Families of such schemes: `ms-msdt`, `search-ms`, `microsoft.windows.camera`, `itms-services`, `facetime-audio`. */
-const FAMILIES = /^(?:chrome|com\.apple|facetime|itms|microsoft|moz|ms|x-apple)(?:[-.+]|$)|^itms|-ms$/;
+/** Schemes that look like a domain in reverse, but belong to the operating system: `microsoft.windows.camera`. */
+const OF_SYSTEM = /^(?:com\.apple|microsoft)\./;
+
+/** A domain in reverse, such as `com.example.app` (RFC 8252, 7.1). */
+const REVERSE_DOMAIN = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+$/;
 
 /**
- * Whether a redirect to a scheme can reach an app: http(s), or a scheme of the app's own (RFC 8252, 7.1). One letter is a drive on
- * Windows.
+ * Whether a redirect to a scheme can reach an app: http(s), or a scheme of the app's own.
  * @param protocol as `URL` writes it: in lower case, with the colon
  */
 export function isRedirectScheme(protocol: string): boolean {
   const scheme = protocol.slice(0, -1);
-  return scheme.length > 1 && !HANDLED_ELSEWHERE.has(scheme) && !FAMILIES.test(scheme);
+  if (scheme === 'https' || scheme === 'http' || OWN_SCHEMES.has(scheme)) return true;
+  return REVERSE_DOMAIN.test(scheme) && !OF_SYSTEM.test(scheme);
 }
 
 /**

@@ -6,12 +6,13 @@ import { isPublicAddress, withoutBrackets } from './public-address.ts';
 
 /** A connection was refused because its target is not allowed. */
 export class ForbiddenAddress extends Error {
-  readonly address: string;
+  /** Whether a name was resolved. Its addresses may be those of the operator's network, so that only the operator may learn them. */
+  readonly isResolved: boolean;
 
-  constructor(address: string, reason = 'is not a public address') {
-    super(`${address} ${reason}`);
+  constructor(host: string, reason: string, isResolved = false) {
+    super(`${host} ${reason}`);
     this.name = 'ForbiddenAddress';
-    this.address = address;
+    this.isResolved = isResolved;
   }
 }
 
@@ -31,6 +32,8 @@ export type GuardOptions = {
   readonly allowPrivate: boolean;
   readonly resolve?: Resolve;
   readonly tls?: Pick<SecureContextOptions, 'ca'>;
+  /** Called with the name and its forbidden address before a connection to it is refused. Only for the operator's log. */
+  readonly onForbidden?: (refused: { readonly hostname: string; readonly address: string }) => void;
   /** Time limit for resolving and connecting, in milliseconds. Default 5 s. */
   readonly timeoutMs?: number;
 };
@@ -46,6 +49,7 @@ export function guardedConnector({
   allowPrivate,
   resolve,
   tls,
+  onForbidden,
   timeoutMs = 5_000,
 }: GuardOptions): buildConnector.connector {
   const addressesOf = resolve ?? (allowPrivate ? resolveLocally : resolvePublicly());
@@ -57,7 +61,10 @@ export function guardedConnector({
       throw new ResolutionFailed(hostname, error);
     }
     const forbidden = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address));
-    if (forbidden !== undefined) throw new ForbiddenAddress(forbidden.address);
+    if (forbidden !== undefined) {
+      onForbidden?.({ hostname, address: forbidden.address });
+      throw new ForbiddenAddress(hostname, 'has an address that is not public', true);
+    }
     return [...addresses];
   };
   const lookup: LookupFunction = (hostname, options, callback) => {
@@ -78,7 +85,8 @@ export function guardedConnector({
       if (options.protocol !== 'https:')
         return callback(new ForbiddenAddress(host, 'must be requested over TLS'), null);
       // `lookup` is not called for literal addresses.
-      if (isIP(host) !== 0 && !isPublicAddress(host)) return callback(new ForbiddenAddress(host), null);
+      if (isIP(host) !== 0 && !isPublicAddress(host))
+        return callback(new ForbiddenAddress(host, 'is not a public address'), null);
     }
     connect(options, callback);
   };

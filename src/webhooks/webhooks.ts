@@ -219,7 +219,11 @@ async function openParts(deps: WebhooksDeps) {
   const { load } = deps.commands;
   const registrations = createRegistrations({ readModels, credentials, load, secretKey, clock, isConnected });
   const bodies = createSealedBodies(deps.personalData);
-  const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...deps.sending });
+  const sender = createLazySender({
+    allowPrivate: config.webhooksAllowPrivate,
+    onForbidden: (refused) => logger.info(refused, 'A webhook endpoint has an address that is not public'),
+    ...deps.sending,
+  });
   const deliverer = createDeliverer({
     queue,
     bodies,

@@ -6,6 +6,7 @@ import { createAccessHook } from '../../src/api/access.ts';
 import { handleError } from '../../src/api/errors.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { eventually } from '../eventually.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
@@ -150,8 +151,29 @@ describe('every error has the same shape', () => {
     expect(headers).toMatchObject({ 'cache-control': 'private, no-cache', 'x-content-type-options': 'nosniff' });
   });
 
-  test('slow requests time out', () => {
-    expect(service.app.server.requestTimeout).toBe(30_000);
+  test.each([
+    ['headers', 'POST /api/v1/bookings HTTP/1.1\r\nHost: x\r\n'],
+    ['body', 'POST /connect/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx'],
+  ])('a request with slow %s is cut after 30 s', async (_, request) => {
+    const { server } = service.app;
+    expect([server.requestTimeout, server.headersTimeout]).toEqual([30_000, 30_000]);
+    server.requestTimeout = 200;
+    server.headersTimeout = 200;
+    if (!server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('not listening');
+    const socket = connect(address.port, '127.0.0.1', () => socket.write(request));
+    const dripping = setInterval(() => socket.write('x'), 50);
+    socket.on('error', () => {});
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    await eventually(() => expect(text).toContain('The request did not arrive in time.'));
+    clearInterval(dripping);
+    socket.destroy();
+    server.requestTimeout = 30_000;
+    server.headersTimeout = 30_000;
   });
 
   test.each([

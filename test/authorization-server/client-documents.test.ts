@@ -279,3 +279,31 @@ test('does not contact private addresses unless they are allowed for development
   expect(publisher.connections()).toBe(before);
   await guarded.close();
 });
+
+test('a name with a private address is answered as an unknown one', async () => {
+  const logged: object[] = [];
+  const guarded = await runServer(await database.open(), {
+    secretKey,
+    clientDocuments: {
+      allowPrivate: false,
+      onForbidden: (refused) => logged.push(refused),
+      async resolve(hostname) {
+        if (hostname === 'unknown.example') throw new Error('ENOTFOUND');
+        return [{ address: '10.20.30.40', family: 4 }];
+      },
+    },
+  });
+  const answerTo = async (name: string) => {
+    const client_id = `https://${name}.example/x`;
+    const query = new URLSearchParams({ client_id, response_type: 'code', redirect_uri: 'http://127.0.0.1/callback' });
+    const page = await new Browser(guarded.url).open(`/connect/authorize?${query}`);
+    const token = { client_id, grant_type: 'refresh_token', refresh_token: 'x', resource: 'api' };
+    const answer = await fetch(`${guarded.url}/connect/token`, { method: 'POST', body: new URLSearchParams(token) });
+    return { page: [page.status, page.text.replaceAll(name, 'NAME')], token: [answer.status, await answer.json()] };
+  };
+  const unknown = await answerTo('unknown');
+  expect([unknown.page[0], unknown.token[0]]).toEqual([503, 503]);
+  expect(await answerTo('private')).toEqual(unknown);
+  expect(logged).toContainEqual({ hostname: 'private.example', address: '10.20.30.40' });
+  await guarded.close();
+});

@@ -193,7 +193,17 @@ describe('the redirect address', () => {
     'ssh://app.example/cb',
     'ftp://app.example/cb',
     'x:/cb',
-  ])('cannot be registered with the scheme of another program: %s', async (redirect) => {
+    'outlook:/cb',
+    'whatsapp://send',
+    'tg://resolve',
+    'zoommtg://zoom.us/join',
+    'bingmaps:/cb',
+    'ipp://app.example/cb',
+    'onenote-cmd:/cb',
+    'microsoft.windows.camera:/cb',
+    'com.apple.preferences:/cb',
+    'newly-invented:/cb',
+  ])('cannot be registered with a scheme that may be of another program: %s', async (redirect) => {
     const scheme = new URL(redirect).protocol.slice(0, -1);
     for (const field of ['redirect_uris', 'post_logout_redirect_uris']) {
       const { status, body } = await register({ [field]: [redirect] });
@@ -202,13 +212,17 @@ describe('the redirect address', () => {
     }
   });
 
-  test.each(['cursor://anysphere.cursor-mcp/cb', 'vscode://vscode.auth/cb', 'com.example.venue:/cb', 'claude://cb'])(
-    'can be registered with a private-use scheme: %s',
-    async (redirect) => {
-      const { status, body } = await register({ redirect_uris: [redirect] });
-      expect([status, body.application_type]).toEqual([201, 'native']);
-    },
-  );
+  test.each([
+    'cursor://anysphere.cursor-mcp/cb',
+    'vscode://vscode.auth/cb',
+    'vscode-insiders://vscode.auth/cb',
+    'com.example.venue:/cb',
+    'com.googleusercontent.apps.123-ab:/cb',
+    'claude://cb',
+  ])('can be registered with a private-use scheme: %s', async (redirect) => {
+    const { status, body } = await register({ redirect_uris: [redirect] });
+    expect([status, body.application_type]).toEqual([201, 'native']);
+  });
 
   test.each([
     ['a host longer than a name can be', `https://${'a.'.repeat(130)}example/cb`],

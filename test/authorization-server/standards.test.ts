@@ -145,6 +145,20 @@ describe('error codes (RFC 6749, 5.2; RFC 7662, 2.2)', () => {
   );
 });
 
+test('a client that registered itself learns about its own tokens only, one that an account added about all', async () => {
+  const confidentialApp = await TestApp.register(running.url, { token_endpoint_auth_method: 'client_secret_basic' });
+  const { client_id: id, client_secret: secret } = confidentialApp.client.clientMetadata();
+  const stranger = { authorization: `Basic ${btoa(`${id}:${secret}`)}` };
+  const app = await TestApp.register(running.url);
+  const { access_token: token } = await app.tokens({ ...consentOf(), resource: 'api' });
+  const inspect = async (headers: Record<string, string>) =>
+    (await post('/connect/introspect', { token }, headers)).body.active;
+  expect(await inspect(stranger)).toBe(false);
+  expect(await inspect(await confidential())).toBe(true);
+  const own = await post('/connect/introspect', { token, client_id: app.id });
+  expect(own.body.active).toBe(true);
+});
+
 describe('registration (RFC 7591, 2)', () => {
   async function register(metadata: object) {
     const headers = { 'content-type': 'application/json' };

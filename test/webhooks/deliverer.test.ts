@@ -160,7 +160,8 @@ test('delivery to a non-public address is refused', async () => {
   });
   await venue.append(approved());
   const delivery = await attempted(webhooks, webhookId, 1);
-  expect(delivery.attempts).toMatchObject([{ error: { type: 'Forbidden' }, address: '127.0.0.1' }]);
+  expect(delivery.attempts).toMatchObject([{ error: { type: 'Forbidden' } }]);
+  expect(JSON.stringify(delivery.attempts)).not.toContain('127.0.0.1');
   expect(receiver.connections()).toBe(0);
 });
 

@@ -180,12 +180,17 @@ test('a name that does not resolve is Dns', async () => {
   expect(await send(post('http://nowhere.example/'))).toMatchObject({ error: { type: 'Dns' } });
 });
 
-test('a name that resolves to a private address is Forbidden, and the result includes that address', async () => {
-  const { post: send } = sender({ allowPrivate: false, resolve: async () => [{ address: '10.0.0.8', family: 4 }] });
-  expect(await send(post('https://rebind.example/'))).toMatchObject({
-    error: { type: 'Forbidden' },
-    address: '10.0.0.8',
+test('a name that resolves to a private address is Forbidden, and only the operator learns that address', async () => {
+  const logged: object[] = [];
+  const { post: send } = sender({
+    allowPrivate: false,
+    resolve: async () => [{ address: '10.20.30.40', family: 4 }],
+    onForbidden: (refused) => logged.push(refused),
   });
+  const result = await send(post('https://rebind.example/'));
+  expect(result.error).toEqual({ type: 'Forbidden', message: 'rebind.example has an address that is not public' });
+  expect(JSON.stringify(result)).not.toContain('10.20.30.40');
+  expect(logged).toEqual([{ hostname: 'rebind.example', address: '10.20.30.40' }]);
 });
 
 test('an untrusted certificate is Tls', async () => {

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../../domain/account.ts';
 import { accountChange } from '../../domain/account-change.ts';
 import type { DomainEvent, Recorded } from '../../domain/events.ts';
+import type { CommunityId } from '../../domain/ids.ts';
 import { isKnown, upcast } from '../../domain/upcast.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
 import { namedText } from '../../html/html.ts';
@@ -13,8 +14,8 @@ import type { Webhooks } from '../../webhooks/webhooks.ts';
 export type Change = {
   /** Sequence number of the change in this process. */
   readonly sequence: number;
-  /** The accounts concerned; absent: every page that shows the topic. */
-  readonly accounts?: readonly AccountKey[];
+  /** Whether the account may know of the change. Absent: every account. */
+  readonly concerns?: (account: Account) => boolean;
   /** The topic of the live regions to refresh, such as `hours:3:2026-11-20`. Empty: those about the account. */
   readonly topic: string;
   /** Announced on open pages. */
@@ -58,7 +59,8 @@ export function createLiveFeed(deps: {
     const numbered = { ...change, sequence };
     recent.push(numbered);
     if (recent.length > MAX_RECENT) recent.shift();
-    for (const subscriber of subscribers) if (concerns(numbered, subscriber.account)) subscriber.onChange(numbered);
+    for (const subscriber of subscribers)
+      if (numbered.concerns?.(subscriber.account) ?? true) subscriber.onChange(numbered);
   }
 
   async function run(after: Position, signal: AbortSignal): Promise<void> {
@@ -81,7 +83,7 @@ export function createLiveFeed(deps: {
       recent.length = 0;
       current = id;
     });
-    const unsubscribe = webhooks.onDeliveriesOf((account) => announce({ accounts: [account], topic: '' }));
+    const unsubscribe = webhooks.onDeliveriesOf((account) => announce({ concerns: oneOf([account]), topic: '' }));
     const ended = begun
       .then(async () => run(await from, stopping.signal))
       .catch((error: unknown) => logger.error({ err: error }, 'live updates of open pages have stopped'))
@@ -137,15 +139,23 @@ export function createLiveFeed(deps: {
       const caughtUp = of === current && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
       if (caughtUp)
         for (const change of recent)
-          if (change.sequence > from && concerns(change, subscriber.account)) subscriber.onChange(change);
+          if (change.sequence > from && (change.concerns?.(subscriber.account) ?? true)) subscriber.onChange(change);
       subscribers.add(subscriber);
       return { caughtUp, stop: () => subscribers.delete(subscriber) };
     },
   };
 }
 
-const concerns = ({ accounts }: Change, account: Account): boolean =>
-  accounts === undefined || accounts.includes(accountKey(account));
+const oneOf =
+  (accounts: readonly AccountKey[]) =>
+  (account: Account): boolean =>
+    accounts.includes(accountKey(account));
+
+/** The accounts that may see the available hours of a space (docs/decisions/accounts.md). */
+const seesHoursOf =
+  (communityId: CommunityId) =>
+  ({ kind, id }: Account): boolean =>
+    kind === 'Brand' || id === communityId;
 
 /** The changes that an event makes, and to which accounts' pages. */
 function changesOf(event: Recorded<DomainEvent>): readonly Omit<Change, 'sequence'>[] {
@@ -153,14 +163,15 @@ function changesOf(event: Recorded<DomainEvent>): readonly Omit<Change, 'sequenc
   if (event.type === 'SubjectForgotten') return [{ topic: '' }];
   const accounts = accountChange(event)?.accounts.map(accountKey);
   if (accounts === undefined) return [];
-  if (!isAnnounced(event)) return [{ accounts, topic: '' }];
+  const concerns = oneOf(accounts);
+  if (!isAnnounced(event)) return [{ concerns, topic: '' }];
   const { type, data, metadata } = event;
   const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];
   const announcement = `${what}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
-  const change = { accounts, topic: '', announcement, by: metadata.actor.id };
+  const change = { concerns, topic: '', announcement, by: metadata.actor.id };
   return type === 'BookingCompleted' || type === 'ReviewPosted'
     ? [change]
-    : [change, { topic: hoursTopic(data.spaceId, data.date) }];
+    : [change, { concerns: seesHoursOf(data.communityId), topic: hoursTopic(data.spaceId, data.date) }];
 }
 
 /** The topic of a space's available times on a day. */
