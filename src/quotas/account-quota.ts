@@ -109,8 +109,6 @@ export async function openAccountQuota<T extends object>(deps: {
   };
 }
 
-export type AccountQuota<T extends object> = Awaited<ReturnType<typeof openAccountQuota<T>>>;
-
 /** Times in the future were noted before the clock was set back. */
 const recentOf = (at: readonly Timestamp[], now: number): number[] =>
   at.map(Date.parse).filter((each) => Math.abs(now - each) < RECENT_MS);
