@@ -1,6 +1,7 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { OFFLINE_SCOPE } from '../auth/scopes.ts';
 import { isUnavailable, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
+import { allowedText } from './allowed-text.ts';
 import { isDocumentUnreachable } from './client-documents.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from './pages.ts';
@@ -47,9 +48,6 @@ function withOfflineScope(body: Readonly<Record<string, unknown>>): Record<strin
   const scopes = typeof body.scope === 'string' ? body.scope.split(' ') : [];
   return { ...body, scope: [...new Set([...scopes, OFFLINE_SCOPE])].join(' ') };
 }
-
-/** A description without the characters that RFC 6749, 5.2 does not allow in one. */
-export const allowedText = (description: string): string => description.replaceAll('"', "'").replaceAll('\\', '/');
 
 const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS.oauthMetadata]);
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type Provider from 'oidc-provider';
 import { isLoopbackHost } from '../runtime/loopback.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
-import { allowedText } from './answer-rewriting.ts';
+import { allowedText } from './allowed-text.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 import { type InteractionDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';

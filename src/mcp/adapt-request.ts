@@ -55,7 +55,7 @@ function adaptMessage(sent: Fields, headers: Headers): Fields | Response {
   // Parsing has changed such an id already, so it cannot be repeated.
   if (typeof id === 'number' && Math.abs(id) > Number.MAX_SAFE_INTEGER)
     return refusal(null, { code: INVALID_REQUEST, message: 'id must be a text, or a number of at most 2^53 - 1' });
-  if (method === 'initialize') headers.delete('mcp-protocol-version');
+  if (method === 'initialize' && versionOf(sent) !== STATELESS) headers.delete('mcp-protocol-version');
   if (sent.params === null || sent.params === undefined) return message;
   if (!isObject(sent.params)) return sent;
 
@@ -63,8 +63,11 @@ function adaptMessage(sent: Fields, headers: Headers): Fields | Response {
   if (method === 'tools/list' && typeof params.cursor === 'string')
     return refusal(id, { code: INVALID_PARAMS, message: 'params.cursor: there are no further pages' });
   const { _meta: meta } = params;
-  const version = isObject(meta) ? meta[PROTOCOL_VERSION_META_KEY] : undefined;
-  if (!isObject(meta) || typeof version !== 'string' || version === STATELESS) return { ...message, params };
+  const version = versionOf(sent);
+  if (!isObject(meta) || version === undefined || version === STATELESS) return { ...message, params };
+  const header = headers.get('mcp-protocol-version');
+  // The SDK refuses a header that names another version than the body.
+  if (header !== null && header !== version) return { ...message, params };
   if (!SERVED.includes(version)) {
     const {
       code,
@@ -81,6 +84,13 @@ function adaptMessage(sent: Fields, headers: Headers): Fields | Response {
   headers.set('mcp-protocol-version', version);
   const others = Object.entries(meta).filter(([name]) => !ENVELOPE.includes(name));
   return { ...message, params: { ...params, _meta: Object.fromEntries(others) } };
+}
+
+/** The protocol version that the `_meta` of a message names. */
+function versionOf({ params }: Fields): string | undefined {
+  const meta = isObject(params) ? params._meta : undefined;
+  const version = isObject(meta) ? meta[PROTOCOL_VERSION_META_KEY] : undefined;
+  return typeof version === 'string' ? version : undefined;
 }
 
 /** Go sends null for every map that is empty, and an empty cursor is none. */

@@ -6,7 +6,7 @@ import { hooks } from '../../src/logger.ts';
 import { LogUnavailable, OutcomeUnknown } from '../../src/runtime/unavailable.ts';
 import { eventually } from '../eventually.ts';
 
-function watched(onSuspected?: (reason: string) => void) {
+function watched() {
   const lines: Record<string, unknown>[] = [];
   const logger = pino(
     { level: 'info', hooks, base: null },
@@ -19,7 +19,7 @@ function watched(onSuspected?: (reason: string) => void) {
     log.asked += 1;
     if (log.isDown) throw new Error('No route to host');
   };
-  const outage = watchOutage(ping, closing.signal, { logger, ...(onSuspected && { onSuspected }) });
+  const outage = watchOutage(ping, closing.signal, { logger });
   return { lines, logger, log, outage, ping };
 }
 
@@ -52,12 +52,4 @@ test('a single probe runs until the log answers, for any number of failed calls;
   await eventually(() => expect(outage.since()).toBeUndefined());
   expect(log.asked).toBe(2);
   expect(lines).toMatchObject([{ msg: 'The event log did not answer for a moment', reason: 'No route to host' }]);
-});
-
-test('a worker leaves the report to the main thread', async () => {
-  const told: string[] = [];
-  const { lines, outage } = watched((reason) => void told.push(reason));
-  outage.suspect(new Error('Connection lost'));
-  await eventually(() => expect(outage.since()).toBeUndefined());
-  expect([told, lines]).toEqual([['Connection lost'], []]);
 });
