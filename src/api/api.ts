@@ -11,6 +11,7 @@ import { describeRoutes } from './docs.ts';
 import { handleError, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
 import { answersWithList, createTurnHook } from './list-turns.ts';
+import { refuseUnknownParameters } from './query-parameters.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
@@ -73,6 +74,7 @@ export const api =
         routes.addHook('onRoute', (route) => {
           if (route.config?.access === undefined) return;
           route.onRequest = enforce(route.config.access);
+          route.preValidation = refuseUnknownParameters(route.schema);
           if (answersWithList(route)) route.preHandler = takeTurn;
         });
         // After the hook above, which replaces the `onRequest` of each route.

@@ -46,7 +46,7 @@ export const bookingRoutes =
         schema: {
           operationId: 'listBookings',
           querystring: BookingsQuery,
-          response: { 200: Bookings, ...errors(400) },
+          response: { 200: Bookings, ...errors() },
         },
       },
       async (request, reply) => {
@@ -67,7 +67,7 @@ export const bookingRoutes =
           operationId: 'createBooking',
           headers: IdempotencyHeaders,
           body: CreateBooking,
-          response: { 201: BookingDto, ...errors(400, 404, 422) },
+          response: { 201: BookingDto, ...errors(404, 422) },
         },
       },
       async (request, reply) => {
@@ -85,7 +85,7 @@ export const bookingRoutes =
 
     app.get(
       '/bookings/:id',
-      taggedRoute('ReadBookings', 'getBooking', { params: BookingParams }, BookingDto, 400, 404),
+      taggedRoute('ReadBookings', 'getBooking', { params: BookingParams }, BookingDto, 404),
       async (request, reply) => {
         const { id } = request.params;
         const found = await queries.bookings.get(request.caller.account, id);
@@ -102,7 +102,6 @@ export const bookingRoutes =
         'getBookingHistory',
         { params: BookingParams, querystring: HistoryQuery },
         History,
-        400,
         404,
       ),
       async (request, reply) => {

@@ -82,7 +82,7 @@ export const taggedRoute = <I extends { readonly params?: TObject; readonly quer
   operationId: OperationId,
   inputs: I,
   answer: A,
-  ...failures: (400 | 404)[]
+  ...failures: 404[]
 ) => ({
   config: { access: { permission } },
   schema: {

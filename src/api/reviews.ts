@@ -19,7 +19,7 @@ export const reviewRoutes =
 
     app.get(
       '/communities/:communityId/reviews',
-      taggedRoute('ReadReviews', 'listReviews', { params: CommunityParams }, Reviews, 400, 404),
+      taggedRoute('ReadReviews', 'listReviews', { params: CommunityParams }, Reviews, 404),
       async (request, reply) => {
         const found = await queries.reviews.list(request.caller.account, request.params.communityId);
         if (isRefusal(found)) return sendRefusal(reply, found);

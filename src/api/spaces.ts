@@ -48,7 +48,7 @@ export const spaceRoutes =
 
     app.get(
       '/spaces/:spaceId',
-      taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDto, 400, 404),
+      taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDto, 404),
       async (request, reply) => {
         const { spaceId } = request.params;
         const found = await queries.spaces.getNamed(request.caller.account, spaceId);
@@ -65,7 +65,6 @@ export const spaceRoutes =
         'getAvailability',
         { params: SpaceParams, querystring: AvailabilityQuery },
         AvailabilityResponse,
-        400,
         404,
       ),
       async (request, reply) => {

@@ -1,16 +1,21 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { checkerOf, pathOf, ruleOf, type Violation } from '../contract/schemas/validate.ts';
+import { isObject } from '../domain/is-object.ts';
 import { rangeRule } from '../domain/limits.ts';
 
 /**
+ * `null` in an optional member of a body counts as absent: many clients send it for everything that is not set.
+ *
  * Path parameters are strings, so integers have to be converted, but only from the plain decimal form: `0x5`, `5e0` and ` 5` are
  * refused. In a JSON body, `"5"` is a string and not converted (docs/decisions/rest-api.md).
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'request' }) => {
   const check = checkerOf(schema);
   const integers = httpPart === 'params' ? integersOf(schema) : [];
+  const optional = httpPart === 'body' ? optionalOf(schema) : [];
   return (value: Record<string, unknown>) => {
+    for (const name of optional) if (isObject(value) && value[name] === null) delete value[name];
     for (const name of integers) {
       const text = value[name];
       if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) value[name] = Number(text);
@@ -46,8 +51,17 @@ function ruleIn(violation: Violation, httpPart: string): string {
   return isQuoted ? `${ruleOf(violation)}, not a string` : ruleOf(violation);
 }
 
+type ObjectSchema = {
+  readonly properties?: { readonly [name: string]: { readonly type?: unknown } };
+  readonly required?: readonly string[];
+};
+
+function optionalOf(schema: TSchema): string[] {
+  const { properties = {}, required = [] }: ObjectSchema = schema;
+  return Object.keys(properties).filter((name) => !required.includes(name));
+}
+
 function integersOf(schema: TSchema): string[] {
-  const { properties = {} }: { readonly properties?: { readonly [name: string]: { readonly type?: unknown } } } =
-    schema;
+  const { properties = {} }: ObjectSchema = schema;
   return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
 }

@@ -17,7 +17,7 @@ const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
 });
 
 const REFUSED = {
-  ...errors(400)[400],
+  ...errors()[400],
   headers: {
     'Retry-After': Type.Integer({
       minimum: 1,
@@ -75,7 +75,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'deleteWebhook',
           params: WebhookParams,
-          response: { 204: Type.Null(), ...errors(400, 404) },
+          response: { 204: Type.Null(), ...errors(404) },
         },
       },
       async (request, reply) => {

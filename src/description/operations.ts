@@ -44,7 +44,7 @@ export const OPERATIONS = {
     description:
       'A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date, start hour and id.',
     success: 'The bookings that match; an empty array if none does.',
-    failures: { 400: 'A date or the status is malformed, or `startDate` is after `endDate`.' },
+    failures: { 400: 'A date or the status is malformed, `startDate` is after `endDate`, or a parameter is unknown.' },
   },
   createBooking: {
     tag: 'Bookings',

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import api from '../../docs/openapi.json' with { type: 'json' };
 import { createAccessHook } from '../../src/api/access.ts';
 import { handleError } from '../../src/api/errors.ts';
 import { defined } from '../../src/domain/defined.ts';
@@ -19,6 +20,39 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const shape = (error: string) => ({ error, details: expect.stringMatching(/\S/) });
+
+type Operation = {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+};
+
+test('an unknown query parameter is a 400 that names it and those that the operation takes', async () => {
+  const paths: Record<string, { get?: Operation; post?: Operation; delete?: Operation }> = api.paths;
+  const community = await service.community();
+  for (const [path, { get, post, delete: remove }] of Object.entries(paths)) {
+    for (const [method, operation] of [
+      ['GET', get],
+      ['POST', post],
+      ['DELETE', remove],
+    ] as const) {
+      if (operation === undefined) continue;
+      const names = (operation.parameters ?? []).filter((each) => each.in === 'query').map(({ name }) => name);
+      const url = `/api/v1${path.replaceAll(/\{\w+\}/g, '1')}?Status=Pending`;
+      const { key } = method === 'GET' ? community : brand;
+      const answer = await service.call(method, url, { key, ...(method === 'POST' && { body: {} }) });
+      const taken = names.length === 0 ? 'takes no query parameters' : `takes ${names.join(', ')}`;
+      const details = `The query parameter Status is unknown: this path ${taken}.`;
+      expect([url, answer.statusCode, answer.json()]).toEqual([url, 400, { error: 'ValidationError', details }]);
+    }
+  }
+  const lists = await service.get('/bookings?status[]=Pending', { key: brand.key });
+  expect(lists.json().details).toBe(
+    'The query parameter status[] is unknown: this path takes startDate, endDate, status.',
+  );
+  const long = await service.get(`/bookings?${'x'.repeat(200)}=1`, { key: brand.key });
+  expect(long.json().details).toBe('A query parameter is unknown: this path takes startDate, endDate, status.');
+  expect((await service.get('/bookings?Status=Pending')).statusCode).toBe(401);
+});
 
 describe('every error has the same shape', () => {
   test.each([
@@ -221,7 +255,7 @@ test('error messages name the type of a value in words', async () => {
     [details('POST', '/bookings', { ...booking, spaceId: '1' }), 'spaceId must be a whole number, not a string.'],
     [details('POST', '/bookings', { ...booking, startHour: null }), 'startHour must be a whole number.'],
     [details('POST', '/bookings', { ...booking, startTime: 7 }), 'startTime must be a string.'],
-    [details('POST', '/bookings', { ...booking, message: null }), 'message must be a string.'],
+    [details('POST', '/bookings', { ...booking, message: 7 }), 'message must be a string.'],
     [
       details('POST', '/webhooks', { url: 'https://a.example', events: '15' }),
       'events must be a whole number, not a string.',

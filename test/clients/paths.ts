@@ -757,6 +757,17 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description `ValidationError`: a required field is missing, or a value is invalid. */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `InvalidApiKey`: the key or token is missing, malformed, expired, revoked or for another resource. */
             401: {
                 headers: {
@@ -1054,7 +1065,7 @@ export interface operations {
                     "application/json": components["schemas"]["BookingDto"][];
                 };
             };
-            /** @description A date or the status is malformed, or `startDate` is after `endDate`. */
+            /** @description A date or the status is malformed, `startDate` is after `endDate`, or a parameter is unknown. */
             400: {
                 headers: {
                     /** @description Identifies the request in the log of the service, and in the record of what it changed. */
@@ -1555,6 +1566,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDto"][];
+                };
+            };
+            /** @description `ValidationError`: a required field is missing, or a value is invalid. */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service, and in the record of what it changed. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `InvalidApiKey`: the key or token is missing, malformed, expired, revoked or for another resource. */

@@ -28,7 +28,7 @@ type Call = {
 
 /** The path of each operation, with its parameters in braces. */
 const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE', string] } = {
-  listSpaces: ['GET', '/spaces'],
+  listSpaces: ['GET', '/spaces?Status={Status}'],
   getSpace: ['GET', '/spaces/{spaceId}'],
   getAvailability: ['GET', '/spaces/{spaceId}/availability?date={date}'],
   listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
@@ -36,7 +36,7 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   getBooking: ['GET', '/bookings/{id}'],
   getBookingHistory: ['GET', '/bookings/{id}/history?asOf={asOf}'],
   listReviews: ['GET', '/communities/{communityId}/reviews'],
-  listWebhooks: ['GET', '/webhooks'],
+  listWebhooks: ['GET', '/webhooks?Status={Status}'],
   createWebhook: ['POST', '/webhooks'],
   deleteWebhook: ['DELETE', '/webhooks/{id}'],
 };
@@ -145,6 +145,9 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   await record('listSpaces', 200, 'community', 'The spaces of a community, one of which takes no bookings', {
     key: mill.key,
   });
+  // An unknown parameter is the only thing that can be wrong with either of them.
+  for (const operation of ['listSpaces', 'listWebhooks'] as const)
+    await record(operation, 400, 'parameter', 'An unknown query parameter', { key, parameters: { Status: 'Pending' } });
   await record('getSpace', 200, 'space', 'A space', { key, parameters: { spaceId: hall } });
   await record('getSpace', 400, 'id', 'The id is not a number', { key, parameters: { spaceId: 'hall' } });
   const foreign = 'The space of another community';

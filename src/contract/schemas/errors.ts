@@ -30,4 +30,4 @@ export type ErrorBody = Static<typeof ErrorBody>;
 
 /** The error responses of an operation: these, and those of every operation. */
 export const errors = (...statuses: (typeof ERROR_STATUS)[ErrorCode][]) =>
-  Object.fromEntries([...statuses, 401, 403, 500].map((status) => [status, ErrorBody]));
+  Object.fromEntries([...statuses, 400, 401, 403, 500].map((status) => [status, ErrorBody]));
