@@ -4,11 +4,11 @@ import { readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 import { createLogger } from './logger.ts';
 import { ConfigError } from './runtime/config-error.ts';
-import { FIRST_ACCOUNT } from './runtime/first-account.ts';
 import { collectAtRest } from './runtime/rest.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { UnusableAddress } from './runtime/unusable-address.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
+import { firstAccount } from './runtime/venue-command.ts';
 
 /** How long the whole stop may take. docs/operations/monitoring.md promises 10 s. */
 const STOP_WITHIN_MS = 9_000;
@@ -126,7 +126,9 @@ async function greet({ core: { config, users }, app, demo }: Service): Promise<v
     lines.push(
       '  Accounts none yet. Create the first one to sign in:',
       '',
-      FIRST_ACCOUNT.map((each) => `  ${each}`).join('\n'),
+      firstAccount()
+        .map((each) => `  ${each}`)
+        .join('\n'),
     );
   console.log(`${lines.join('\n')}\n`);
 }

@@ -67,12 +67,12 @@ test('the table of settings lists exactly the settings that are read, with their
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
-/** Runs the pasted commands of a page, with `npm run venue` as the command line on this `DATA_DIR`. @returns their output */
+/** Runs the pasted commands of a page, with `npx venue` as the command line on this `DATA_DIR`. @returns their output */
 async function paste(code: string, { url, dataDir, folder }: { url: string; dataDir: string; folder: string }) {
   const venue = `DATA_DIR='${dataDir}' '${process.execPath}' '${join(ROOT, 'src/cli.js')}'`;
   const pasted = code
     .replaceAll('http://localhost:3000', url)
-    .replaceAll(/npm run (?:--silent )?venue --/g, venue)
+    .replaceAll('npx venue', venue)
     .replaceAll(/\bnode -p/g, `'${process.execPath}' -p`);
   const shell = spawn('sh', ['-eu', '-c', pasted], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -110,7 +110,7 @@ describe.skipIf(!hasCurl)('the commands of a page work when pasted (needs curl)'
     ]);
 
     const id = String(answers[1].id);
-    const approved = await paste(`${approval.replace(/\bID\b/, id)}\nnpm run venue -- booking show ${id}`, at);
+    const approved = await paste(`${approval.replace(/\bID\b/, id)}\nnpx venue booking show ${id}`, at);
     expect(approved).toMatch(new RegExp(`\\b${id}\\b[^]*Pending[^]*\\b${id}\\b[^]*Approved`));
   });
 
@@ -162,7 +162,7 @@ async function helpOf(command: readonly string[]): Promise<string> {
 }
 
 test('every command line in the docs uses an existing command and existing options', async () => {
-  const COMMAND = /(?:^|`|run (?:--silent )?|service )venue (?:-- )?([a-z][^`#>|\n]*)/gm;
+  const COMMAND = /(?:^|`|npx |service )venue ([a-z][^`#>|\n]*)/gm;
   const lines = PAGES.flatMap((page) =>
     [...read(page).matchAll(COMMAND)].map(([, line = '']) => ({ page, words: line.trim().split(/\s+/) })),
   );

@@ -4,7 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
 import { escapeText, flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
-import { FIRST_ACCOUNT } from '../runtime/first-account.ts';
+import { firstAccount } from '../runtime/venue-command.ts';
 import { isRedirectScheme } from './redirect-uri.ts';
 
 /** The verified and unverified details of an app that asks for access. */
@@ -45,7 +45,7 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
     flash: problem === undefined ? [] : [{ kind: 'problem', text: problem }],
     main: html`<div class="card">
       <div class="stack tight"><h1>Sign in</h1><p class="muted">${app === undefined ? 'to continue to the console' : 'An app asks for access. Sign in to decide.'}</p></div>
-      ${app && facts(app)}${isFirst && firstAccount}
+      ${app && facts(app)}${isFirst && howToBegin}
       <form class="fields" method="post" action="${action}/sign-in">
         <input type="hidden" name="form_token" value="${formToken}">
         <div class="field">
@@ -63,9 +63,9 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
   });
 
 /** Shows the operator how to create the first account. */
-const firstAccount = html`<div class="stack tight"><h2>There is no account yet</h2>
+const howToBegin = html`<div class="stack tight"><h2>There is no account yet</h2>
         <p>The operator of this service creates the first one, in the folder of the service and with its settings: a community or a brand, and a user who acts for it.</p>
-        <pre tabindex="0">${FIRST_ACCOUNT.join('\n')}</pre>
+        <pre tabindex="0">${firstAccount().join('\n')}</pre>
         <p class="small muted">The number is the one that the first command prints. Then sign in here.</p></div>`;
 
 export type ConsentPage = FormPage & {

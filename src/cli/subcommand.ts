@@ -1,6 +1,7 @@
-import { type Command, CommanderError, type OptionValues } from '@commander-js/extra-typings';
+import { type Command, CommanderError, type CommandUnknownOpts, type OptionValues } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { venueCommand } from '../runtime/venue-command.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 
@@ -17,13 +18,25 @@ export function subcommand(
   notes = '',
 ): Command {
   const all = [examples].flat();
-  const heading = `\n${notes && `${notes}\n\n`}${all.length === 1 ? 'Example' : 'Examples'}:\n`;
-  const lines = all.map((example) => `  venue ${example}`).join('\n');
-  return group
+  const command = group
     .command(name)
     .description(description)
-    .addHelpText('after', heading + lines);
+    .addHelpText('after', `\n${notes && `${notes}\n\n`}${exampleLines(all)}`);
+  FIRST_EXAMPLES.set(command, all.slice(0, 1));
+  return command;
 }
+
+/** The example that the help of the group shows. */
+const FIRST_EXAMPLES = new WeakMap<CommandUnknownOpts, readonly string[]>();
+
+/** Ends the help of a group with an example of each command. */
+export function addGroupExamples(group: CommandUnknownOpts): void {
+  const examples = group.commands.flatMap((command) => FIRST_EXAMPLES.get(command) ?? []);
+  group.addHelpText('after', `\n${exampleLines(examples)}`);
+}
+
+const exampleLines = (examples: readonly string[]): string =>
+  `${examples.length === 1 ? 'Example' : 'Examples'}:\n${examples.map((each) => `  ${venueCommand()} ${each}`).join('\n')}`;
 
 /**
  * Adds commands whose only argument is an id.

@@ -5,6 +5,7 @@ import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { textProblem } from '../domain/unicode.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
+import { venueCommand } from '../runtime/venue-command.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommands } from './backup.ts';
@@ -27,6 +28,7 @@ import { sealCommands } from './seals.ts';
 import { secretKeyCommands } from './secret-key.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { spaceCommands } from './spaces.ts';
+import { addGroupExamples } from './subcommand.ts';
 import { userCommands } from './users.ts';
 import { verifyCommand } from './verify.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -104,9 +106,9 @@ docs/operations/settings.md lists them.
 Exit codes: 0 success, 1 refused or failed, 2 wrong usage or invalid configuration.
 
 Examples:
-  npm run venue -- community add --name "Harbour Lofts" --time-zone Europe/Berlin
-  npm run venue -- space add --help
-  npm run --silent venue -- booking list --community 1 --status Pending --json`,
+  ${venueCommand()} community add --name "Harbour Lofts" --time-zone Europe/Berlin
+  ${venueCommand()} space add --help
+  ${venueCommand()} booking list --community 1 --status Pending --json`,
     );
   const groups = [
     communityCommands,
@@ -134,6 +136,7 @@ Examples:
     importCommands,
   ];
   for (const addTo of groups) addTo(venue);
+  for (const group of venue.commands) if (group.commands.length > 0) addGroupExamples(group);
   return venue;
 }
 

@@ -256,18 +256,16 @@ function commandsIn(help: string): string[] {
   return [...section.matchAll(/^ {2}([a-z-]+) /gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []));
 }
 
-test('every command has help with an example', async () => {
+test('every command and every group of them has help with an example', async () => {
   const checked: string[] = [];
   const check = async (...path: readonly string[]): Promise<void> => {
     const { code, stdout } = await inProcess(...path, '--help');
     expect(code).toBe(0);
     expect(stdout).toContain('--json');
     const commands = commandsIn(stdout);
-    if (commands.length === 0) {
-      const example = new RegExp(`Examples?:\n +venue ${path.join(' ')}`);
-      expect(stdout, path.join(' ')).toMatch(example);
-      checked.push(path.join(' '));
-    }
+    const example = new RegExp(`Examples?:\n +(?:npx )?venue ${path.join(' ')}`);
+    expect(stdout, path.join(' ')).toMatch(example);
+    if (commands.length === 0) checked.push(path.join(' '));
     for (const command of commands) await check(...path, command);
   };
   await check();

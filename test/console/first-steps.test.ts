@@ -34,7 +34,7 @@ test('the sign-in page explains how to create the first account until a user exi
   const browser = new Browser(url);
   const empty = await browser.open('/console');
   expect(empty.text).toContain('There is no account yet');
-  expect(empty.text).toContain('npm run venue -- user add --email you@example.com --community 1');
+  expect(empty.text).toContain('venue user add --email you@example.com --community 1');
   expect((await browser.send(empty, /sign-in$/, LOGIN)).text).toContain('Wrong e-mail or password.');
 
   const community = accepted(

@@ -157,8 +157,8 @@ test('a start without demo data explains how to create the first account, until 
   const env = { DEMO: 'false' };
   const first = await startServiceProcess(dataDir, env);
   await eventually(() => expect(first.output.stdout).toContain('Accounts none yet. Create the first one to sign in:'));
-  const [, addCommunity = ''] = /npm run venue -- (community add .*)/.exec(first.output.stdout) ?? [];
-  const [, addUser = ''] = /npm run venue -- (user add .*)/.exec(first.output.stdout) ?? [];
+  const [, addCommunity = ''] = /\n {2}venue (community add .*)/.exec(first.output.stdout) ?? [];
+  const [, addUser = ''] = /\n {2}venue (user add .*)/.exec(first.output.stdout) ?? [];
   await first.end('SIGTERM');
 
   // The printed instructions work.
