@@ -7,8 +7,9 @@ import type { Queries } from '../queries/queries.ts';
 import { registerCompression } from '../runtime/compression.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
+import { CROSS_ORIGIN, EXPOSED, PREFLIGHT_KEPT_S } from './cross-origin.ts';
 import { describeRoutes } from './docs.ts';
-import { handleError, sendNotFound } from './errors.ts';
+import { handleError, refuseEmptySegments, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
 import { answersWithList, createTurnHook } from './list-turns.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
@@ -29,12 +30,6 @@ export type ApiDeps = {
   /** Identifies this release's serialisation, so that its entity tags differ from those of other releases. */
   readonly release: string;
 };
-
-/** The headers that scripts of other origins may read. */
-const EXPOSED = 'WWW-Authenticate, ETag, X-Request-Id, Retry-After';
-
-/** Any origin may call, because callers send their credential in a header, never in a cookie. */
-const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 
 /** The REST API under /api/v1, with its OpenAPI description at /openapi.json and a page of it at /docs. */
 export const api =
@@ -62,6 +57,7 @@ export const api =
             origin: '*',
             methods: ['GET', 'HEAD', 'POST', 'DELETE'],
             exposedHeaders: EXPOSED,
+            maxAge: PREFLIGHT_KEPT_S,
             // Plain OPTIONS requests are answered too: the plugin's refusal would not have our error shape.
             strictPreflight: false,
           });
@@ -74,7 +70,7 @@ export const api =
         routes.addHook('onRoute', (route) => {
           if (route.config?.access === undefined) return;
           route.onRequest = enforce(route.config.access);
-          route.preValidation = refuseUnknownParameters(route.schema);
+          route.preValidation = [refuseEmptySegments, refuseUnknownParameters(route.schema)];
           if (answersWithList(route)) route.preHandler = takeTurn;
         });
         // After the hook above, which replaces the `onRequest` of each route.

@@ -3,6 +3,7 @@ import type { DescribedRoute } from '../description/openapi.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { Settings } from '../description/settings.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
+import { sendPreflight } from './cross-origin.ts';
 import { handleError } from './errors.ts';
 
 declare module 'fastify' {
@@ -13,12 +14,15 @@ declare module 'fastify' {
 }
 
 /**
- * Serves the OpenAPI description of the routes that are added to `app` later, as /openapi.json and as a page at /docs. The first request
- * for either builds the description; the first one for the page renders it.
+ * Serves the OpenAPI description of the routes that are added to `app` later, as /openapi.json, as OpenAPI 3.0 at
+ * /openapi-3.0.json and as a page at /docs. The first request for any of them builds the description; the first one for the page renders it.
  */
 export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];
-  routesOnDemand(app, ['/openapi.json', '/docs', '/docs/'], async () => {
+  const documents = ['/openapi.json', '/openapi-3.0.json'];
+  // A tool in a browser asks first when it sends a header of its own, such as If-None-Match.
+  for (const path of documents) app.options(path, sendPreflight);
+  routesOnDemand(app, [...documents, '/docs', '/docs/'], async () => {
     const { openDescription } = await import('../description/server.ts');
     const description = await openDescription(routes, settings, app.log);
     description.setErrorHandler(handleError);

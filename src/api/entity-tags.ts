@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { errors } from '../contract/schemas/errors.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { PermissionName } from '../domain/permissions.ts';
+import { clientHas, digest } from '../runtime/entity-tag.ts';
 
 /** Makes the entity tag of an answer from the version of its inputs (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;
@@ -30,15 +30,6 @@ export function digestOf(content: object): string {
   return made;
 }
 
-/** 96 bits are enough: a caller gets only its own answers, so a collision would gain an attacker nothing. */
-export const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16);
-
-/** Whether the client has the answer with this entity tag. */
-export function clientHas({ headers }: FastifyRequest, entityTag: string): boolean {
-  const held = headers['if-none-match'];
-  return held !== undefined && (held === entityTag || isAmong(held, entityTag));
-}
-
 /** Lets the client's own cache store an answer, which it must revalidate before each use. */
 export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
   reply
@@ -53,14 +44,6 @@ export const sendNotModified = (reply: FastifyReply, entityTag: string): Fastify
 /** Answers with a body and its entity tag, or with 304 if the client has it. */
 export const sendTagged = (request: FastifyRequest, reply: FastifyReply, entityTag: string, body: unknown) =>
   clientHas(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(body);
-
-/** `If-None-Match` compares weakly: `W/` does not count (RFC 9110, section 13.1.2). */
-function isAmong(held: string, entityTag: string): boolean {
-  const opaque = withoutWeakness(entityTag);
-  return held.trim() === '*' || held.split(',').some((tag) => withoutWeakness(tag.trim()) === opaque);
-}
-
-const withoutWeakness = (tag: string): string => (tag.startsWith('W/') ? tag.slice(2) : tag);
 
 const ETag = Type.String({ description: 'Send it as If-None-Match to be answered 304 while nothing has changed.' });
 const CacheControl = Type.String({

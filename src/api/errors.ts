@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server } from 'node:http';
+import { type IncomingMessage, maxHeaderSize, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { isUint8Array } from 'node:util/types';
+import type { FastifyError, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/schemas/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
 import { isUnavailable, OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
+import { CROSS_ORIGIN } from './cross-origin.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };
@@ -35,6 +37,12 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
   const asked = path.length > REPEATED_PATH ? 'such path' : `${request.method} ${path}`;
   return sendError(reply, 'ResourceNotFound', `There is no ${asked}.`);
 }
+
+/** `/bookings//history` is another path than `/bookings/{id}/history`, not one with a malformed id. */
+export const refuseEmptySegments: preValidationHookHandler = (request, reply, done) => {
+  if (Object.values(Object(request.params)).includes('')) return void sendNotFound(request, reply);
+  done();
+};
 
 /** The longest path that an answer repeats, in characters. Our own paths are shorter. */
 const REPEATED_PATH = 100;
@@ -76,15 +84,28 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
 
 /** Messages for requests that Node rejects before they are complete. */
 const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: 'The headers are too large.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
 };
 
+type RefusedByNode = NodeJS.ErrnoException & { readonly rawPacket?: unknown };
+
 /** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */
-export function handleClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function handleClientError(error: RefusedByNode, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const details = CONNECTION_PROBLEMS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.';
+  const details =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? `${tooLongIn(error)} too long: together they have at most ${maxHeaderSize / 1_024} KiB.`
+      : (CONNECTION_PROBLEMS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.');
   endWith(socket, '400 Bad Request', { error: 'ValidationError', details });
+}
+
+/** What is too long, as far as the last part of the request that arrived shows it. */
+function tooLongIn({ rawPacket }: RefusedByNode): string {
+  const text = isUint8Array(rawPacket) ? Buffer.from(rawPacket).toString('latin1') : '';
+  const [line = '', ...headers] = text.split('\r\n');
+  const beginsWithUrl = /^[A-Z]+ \S/.test(line);
+  if (beginsWithUrl && (headers.length === 0 || line.length > maxHeaderSize / 2)) return 'The URL is';
+  return beginsWithUrl || headers.length > 0 ? 'The headers are' : 'The URL and the headers are';
 }
 
 /**
@@ -110,11 +131,22 @@ export const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
     : raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1;
 
 export const sendLacksOneHost = (reply: FastifyReply): FastifyReply =>
-  sendError(reply.header('connection', 'close'), 'ValidationError', 'The header Host is required, once.');
+  sendError(
+    reply.headers({ ...CROSS_ORIGIN, connection: 'close' }),
+    'ValidationError',
+    'The header Host is required, once.',
+  );
 
 /** Answers on a connection without a Fastify reply, and closes it. */
 function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
   const body = JSON.stringify(answer);
-  const head = `HTTP/1.1 ${status}\r\nX-Request-Id: ${randomUUID()}\r\nContent-Length: ${Buffer.byteLength(body)}`;
-  socket.end(`${head}\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n\r\n${body}`);
+  const headers = {
+    ...CROSS_ORIGIN,
+    'x-request-id': randomUUID(),
+    'content-length': Buffer.byteLength(body),
+    'content-type': 'application/json; charset=utf-8',
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`);
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientHas, sendNotModified, tagged } from './entity-tags.ts';
+import { clientHas } from '../runtime/entity-tag.ts';
+import { sendNotModified, tagged } from './entity-tags.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
 const CHUNK = 32 * 1024;

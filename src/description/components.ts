@@ -14,6 +14,12 @@ export type Components = {
   refer(schema: object): JsonSchema;
 };
 
+/** Generators read a number without a format as 32 bits wide. Every integer that has no limit of its own may be an id. */
+const formatOf = ({ type, maximum }: JsonSchema): JsonSchema => {
+  if (type === 'number') return { format: 'double' };
+  return type === 'integer' && maximum === Number.MAX_SAFE_INTEGER ? { format: 'int64' } : {};
+};
+
 export function createComponents(): Components {
   const schemas: Record<string, JsonSchema> = {};
   const sources = new Map<string, string>();
@@ -34,6 +40,7 @@ export function createComponents(): Components {
   function written({ properties, patternProperties, items, anyOf, ...rest }: JsonSchema): JsonSchema {
     return {
       ...rest,
+      ...formatOf(rest),
       ...(isObject(properties) && { properties: each(properties) }),
       // The only pattern matches any name; generators support this keyword for it.
       ...(isObject(patternProperties) && { additionalProperties: Object.values(each(patternProperties))[0] }),

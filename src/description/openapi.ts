@@ -9,7 +9,7 @@ import type { Operation, Parameter, Response } from './document.ts';
 import { type Examples, type OperationExamples, readExamples } from './examples.ts';
 import { ERROR_MEANING, guide } from './guide.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
-import { securityOf, securitySchemes } from './security.ts';
+import { SECURITY, securitySchemes } from './security.ts';
 import { baseUrlOf, PREFIX, type Settings } from './settings.ts';
 
 /** The schema of a response's body, with its `headers` as a further property, as in Fastify. */
@@ -83,7 +83,7 @@ function describeOperation(route: DescribedRoute, components: Components, exampl
     summary,
     description: `${description}\n\nNeeds the permission \`${access.permission}\` (${Permission[access.permission]}), which the scope \`${scopesGranting(access.permission).join(' ')}\` grants${account}.`,
     'x-permission': access.permission,
-    security: securityOf(access.permission),
+    security: SECURITY,
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {

@@ -65,7 +65,7 @@ ${name === 'Deliveries' && Object.entries(api.webhooks).map(deliveryArticle)}
     schemaArticle(name, schema, markdown),
   );
   const main = html`<h1>${api.info.title}: the API</h1>
-<p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
+<p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>, and <a href="/openapi-3.0.json">OpenAPI 3.0</a>.</p>
 <section id="guide">${guideParts.map(({ content }) => content)}
 ${
   anyOperation &&
@@ -218,7 +218,7 @@ function typeOf(schema: JsonSchema | undefined): Interpolated {
   if (schema.const !== undefined) return html`<code>${String(schema.const)}</code>`;
   const open = maximum === Number.MAX_SAFE_INTEGER;
   return [
-    String(type),
+    typeof type === 'string' ? type : 'any value',
     format !== undefined && ` (${format})`,
     !open && minimum !== undefined && maximum !== undefined && `, ${minimum} to ${maximum}`,
     maxLength !== undefined && `, at most ${maxLength} characters`,

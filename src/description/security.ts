@@ -1,8 +1,10 @@
 import { API_SCOPES, SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
-import { type PermissionName, scopesGranting } from '../domain/permissions.ts';
 import { baseUrlOf, type Settings } from './settings.ts';
 
-/** The two ways to authenticate. `oauth2` spells the second one out for tools that do not read OpenID Connect metadata. */
+/**
+ * How to authenticate. Operations name the bearer scheme alone: of several alternatives, generated clients choose one that they cannot carry
+ * out, or send none. The others say where an access token comes from; `oauth2` is for tools that do not read OpenID Connect metadata.
+ */
 export function securitySchemes(settings: Settings): object {
   const { publicUrl } = settings;
   const resource = `Send \`resource=api\` (or \`${baseUrlOf(settings)}\`) with the authorization request and with every token request, refreshes included; the token then carries \`aud: "api"\`.`;
@@ -12,12 +14,12 @@ export function securitySchemes(settings: Settings): object {
   const list = Object.entries(scopes).map(([scope, meaning]) => `- \`${scope}\`: ${meaning}`);
   const tokenUrl = `${publicUrl}/connect/token`;
   return {
-    apiKey: {
+    bearer: {
       type: 'http',
       scheme: 'bearer',
-      bearerFormat: 'vbs_live_…',
+      bearerFormat: 'vbs_live_… or JWT',
       description:
-        'An API key, made in the console for one account with chosen permissions: `vbs_live_` and 38 letters and digits. It does not expire, and stops working when it is revoked.',
+        'An API key, made in the console for one account with chosen permissions: `vbs_live_` and 38 letters and digits. It does not expire, and stops working when it is revoked. Or an access token, which `openIdConnect` and `oauth2` describe: it is sent in the same way.',
     },
     openIdConnect: {
       type: 'openIdConnect',
@@ -43,10 +45,5 @@ export function securitySchemes(settings: Settings): object {
   };
 }
 
-/** Any of these is enough for an operation that needs the permission. */
-export const securityOf = (permission: PermissionName): readonly { readonly [scheme: string]: readonly string[] }[] => [
-  { apiKey: [] },
-  // Without the scopes, which are the same as for OAuth 2, because Spectral accepts them only there.
-  { openIdConnect: [] },
-  { oauth2: scopesGranting(permission) },
-];
+/** What every operation names. Its scope is in its description. */
+export const SECURITY = [{ bearer: [] }] as const;

@@ -1,11 +1,15 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { sendPage } from '../html/layout.ts';
 import { registerCompression } from '../runtime/compression.ts';
+import { clientHas, digest } from '../runtime/entity-tag.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { type DescribedRoute, describeApi } from './openapi.ts';
+import { asOpenApi30 } from './openapi-3.0.ts';
 import type { Settings } from './settings.ts';
 
-/** Serves /openapi.json, which is built here, and /docs, which is rendered on its first request. */
+const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag, X-Request-Id' };
+
+/** Serves /openapi.json and its copy as OpenAPI 3.0, which are built here, and /docs, which is rendered on its first request. */
 export async function openDescription(
   routes: readonly DescribedRoute[],
   settings: Settings,
@@ -14,12 +18,21 @@ export async function openDescription(
   const app = Fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
   await registerCompression(app);
   const api = describeApi(routes, settings);
-  const text = JSON.stringify(api);
   const page = loadOnce(async () => (await import('./page.ts')).docsPage(api, settings));
-  app.get('/openapi.json', (_request, reply) =>
-    // Tools in browsers read it from other origins.
-    reply.header('access-control-allow-origin', '*').type('application/json; charset=utf-8').send(text),
-  );
+  for (const [path, document] of [
+    ['/openapi.json', api],
+    ['/openapi-3.0.json', asOpenApi30(api)],
+  ] as const) {
+    const text = JSON.stringify(document);
+    const etag = `W/"${digest(text)}"`;
+    app.get(path, (request, reply) => {
+      // Tools in browsers read it from other origins.
+      reply.headers({ ...ANY_ORIGIN, etag, 'cache-control': 'no-cache' });
+      return clientHas(request, etag)
+        ? reply.code(304).send()
+        : reply.type('application/json; charset=utf-8').send(text);
+    });
+  }
   app.get('/docs', async (_request, reply) => sendPage(reply, 200, await page()));
   app.get('/docs/', (_request, reply) => reply.redirect('/docs'));
   return app;

@@ -60,6 +60,8 @@ describe('every error has the same shape', () => {
     ['an unknown route outside the API', 'GET', '/nothing', 404, 'ResourceNotFound'],
     ['another version', 'GET', '/api/v2/bookings', 404, 'ResourceNotFound'],
     ['an unsupported method', 'PUT', '/api/v1/bookings', 404, 'ResourceNotFound'],
+    ['an empty id', 'GET', '/api/v1/bookings//history', 404, 'ResourceNotFound'],
+    ['an empty id at the end', 'GET', '/api/v1/spaces/', 404, 'ResourceNotFound'],
     ['a folder', 'GET', '/assets/', 404, 'ResourceNotFound'],
     ['a file outside the folder', 'GET', '/assets/%2e%2e/assets.ts', 404, 'ResourceNotFound'],
     ['an overlong id', 'DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`, 404, 'ResourceNotFound'],
@@ -210,16 +212,31 @@ describe('every error has the same shape', () => {
     server.headersTimeout = 30_000;
   });
 
+  const LONG = 'x'.repeat(20_000);
   test.each([
+    [
+      'with headers that are too long',
+      `GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nCookie: ${LONG}\r\n\r\n`,
+      400,
+      'The headers are',
+    ],
+    ['with a URL that is too long', `GET /api/v1/bookings?q=${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 400, 'The URL is'],
+    ['with both', `GET /${LONG.slice(0, 9_000)} HTTP/1.1\r\nHost: x\r\nA: ${LONG}\r\n\r\n`, 400, 'too long'],
+    ['that begins HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'not valid HTTP/1.1'],
     ['that is not HTTP', 'NONSENSE\r\n\r\n', 400],
     ['without a Host', 'GET /api/v1/bookings HTTP/1.1\r\n\r\n', 400],
     ['without a Host, for a page', 'GET /console HTTP/1.1\r\nAccept: text/html\r\n\r\n', 400],
     ['with two Hosts', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n', 400],
     ['with two Hosts, for a page', 'GET /console HTTP/1.1\r\nHost: x\r\nHost: x\r\nAccept: text/html\r\n\r\n', 400],
-    ['without a Host, in HTTP/1.0', 'GET /api/v1/bookings HTTP/1.0\r\n\r\n', 401],
-    ['with an unsupported expectation', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n', 400],
+    ['without a Host, in HTTP/1.0', 'GET /api/v1/bookings HTTP/1.0\r\nOrigin: https://app.example\r\n\r\n', 401],
+    [
+      'with an unsupported expectation',
+      'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n',
+      400,
+      'Expect',
+    ],
     ['for a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 404],
-  ])('a request %s', async (_, request, status) => {
+  ])('a request %s', async (_, request, status, words = '') => {
     if (!service.app.server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
     const address = service.app.server.address();
     if (address === null || typeof address === 'string') throw new Error('not listening');
@@ -235,6 +252,8 @@ describe('every error has the same shape', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/\r\ncontent-type: application\/json; charset=utf-8\r\n/i);
     expect(answer).toMatch(/\r\nx-request-id: [\w-]+\r\n/i);
+    expect(answer).toMatch(/\r\naccess-control-allow-origin: \*\r\n/i);
+    expect(JSON.parse(answer.slice(answer.indexOf('{'))).details).toContain(words);
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toEqual(
       shape({ 400: 'ValidationError', 401: 'InvalidApiKey', 404: 'ResourceNotFound' }[status] ?? ''),
     );
@@ -283,6 +302,7 @@ describe('cross-origin requests', () => {
     expect(answer.headers['access-control-allow-origin']).toBe('*');
     expect(answer.headers['access-control-allow-methods']).toBe('GET, HEAD, POST, DELETE');
     expect(answer.headers['access-control-allow-headers']).toMatch(/authorization/);
+    expect(answer.headers['access-control-max-age']).toBe('3600');
     expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
   });
 

@@ -321,11 +321,17 @@ export interface components {
     schemas: {
         /** @description A space with its terms. */
         SpaceDto: {
-            /** @description Space identifier: the spaceId of availability and bookings. */
+            /**
+             * Format: int64
+             * @description Space identifier: the spaceId of availability and bookings.
+             */
             id: number;
             /** @description Display name of the space. */
             name: string;
-            /** @description Community identifier. */
+            /**
+             * Format: int64
+             * @description Community identifier.
+             */
             communityId: number;
             /** @description Display name of the community that owns the space. */
             communityName: string;
@@ -335,9 +341,15 @@ export interface components {
             windowStart: number;
             /** @description Latest hour of the booking window, 24-hour clock. */
             windowEnd: number;
-            /** @description Fixed length of an event, in hours. */
+            /**
+             * Format: double
+             * @description Fixed length of an event, in hours.
+             */
             durationHours: number;
-            /** @description The price of an event for the brand, including the service fee. At most two decimals. */
+            /**
+             * Format: double
+             * @description The price of an event for the brand, including the service fee. At most two decimals.
+             */
             totalPrice: number;
             /** @description The currency of the service, an ISO 4217 code. */
             currency: string;
@@ -365,12 +377,18 @@ export interface components {
             label: string;
             /** @description True when the slot is open; false when it is taken, past or closed. */
             isAvailable: boolean;
-            /** @description Hours of use left inside the booking window; present only if the event would run past its end. */
+            /**
+             * Format: double
+             * @description Hours of use left inside the booking window; present only if the event would run past its end.
+             */
             usageHours?: number;
         };
         /** @description Which start hours of a space are open on a date. */
         AvailabilityResponse: {
-            /** @description Space identifier. */
+            /**
+             * Format: int64
+             * @description Space identifier.
+             */
             spaceId: number;
             /** @description Display name. */
             spaceName: string;
@@ -383,7 +401,10 @@ export interface components {
             windowStart: number;
             /** @description Latest hour of the booking window. */
             windowEnd: number;
-            /** @description Fixed event duration set by the community. */
+            /**
+             * Format: double
+             * @description Fixed event duration set by the community.
+             */
             durationHours: number;
             /** @description One entry per start hour. */
             timeSlots: components["schemas"]["TimeSlot"][];
@@ -395,9 +416,15 @@ export interface components {
         BookingStatus: "Pending" | "Approved" | "Cancelled" | "Completed";
         /** @description A booking. */
         BookingDto: {
-            /** @description Unique booking identifier. */
+            /**
+             * Format: int64
+             * @description Unique booking identifier.
+             */
             id: number;
-            /** @description The booked space. */
+            /**
+             * Format: int64
+             * @description The booked space.
+             */
             spaceId: number;
             /** @description Display name of the space. */
             spaceName: string;
@@ -411,19 +438,28 @@ export interface components {
             /** @description End, 24-hour clock: startHour + durationHours, rounded up to a whole hour, at most 23. */
             endHour: number;
             status: components["schemas"]["BookingStatus"];
-            /** @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals. */
+            /**
+             * Format: double
+             * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
+             */
             totalPrice: number;
             /**
              * Format: date-time
              * @description Creation, UTC.
              */
             createdAt: string;
-            /** @description Hours of use left inside the booking window; present only if the event would run past its end. */
+            /**
+             * Format: double
+             * @description Hours of use left inside the booking window; present only if the event would run past its end.
+             */
             usageHours?: number;
         };
         /** @description A booking request. */
         CreateBooking: {
-            /** @description The space to book. */
+            /**
+             * Format: int64
+             * @description The space to book.
+             */
             spaceId: number;
             /**
              * Format: date
@@ -444,7 +480,10 @@ export interface components {
         Account: {
             /** @enum {string} */
             kind: "Community" | "Brand";
-            /** @description Account identifier. */
+            /**
+             * Format: int64
+             * @description Account identifier.
+             */
             id: number;
         };
         /** @description Who did it, and for which account. */
@@ -462,10 +501,10 @@ export interface components {
         };
         /** @description The value of a field before and after. */
         Change: {
-            /** @description The former value; absent if there was none. */
-            from?: string | number;
-            /** @description The new value. */
-            to: string | number;
+            /** @description The former value; absent if there was none. A text or a number. */
+            from?: unknown;
+            /** @description The new value. A text or a number. */
+            to: unknown;
         };
         /** @description One event of a booking: when, who, and which fields changed. */
         HistoryEntry: {
@@ -483,11 +522,20 @@ export interface components {
         };
         /** @description A review of a community. */
         ReviewDto: {
-            /** @description Review identifier. */
+            /**
+             * Format: int64
+             * @description Review identifier.
+             */
             id: number;
-            /** @description The community (property) the review belongs to. */
+            /**
+             * Format: int64
+             * @description The community (property) the review belongs to.
+             */
             propertyId: number;
-            /** @description The space reviewed. */
+            /**
+             * Format: int64
+             * @description The space reviewed.
+             */
             spaceId: number;
             /** @description Star rating. */
             rating: number;
@@ -553,9 +601,15 @@ export interface components {
         };
         /** @description The booking that was requested. */
         BookingRequestedData: {
-            /** @description Unique booking identifier. */
+            /**
+             * Format: int64
+             * @description Unique booking identifier.
+             */
             bookingId: number;
-            /** @description The booked space. */
+            /**
+             * Format: int64
+             * @description The booked space.
+             */
             spaceId: number;
             /** @description Display name of the space. */
             spaceName: string;
@@ -569,7 +623,10 @@ export interface components {
             /** @description End, 24-hour clock: startHour + durationHours, rounded up to a whole hour, at most 23. */
             endHour: number;
             status: components["schemas"]["BookingStatus"];
-            /** @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals. */
+            /**
+             * Format: double
+             * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
+             */
             totalPrice: number;
             /** @description Note to the community. */
             message?: string;
@@ -587,9 +644,15 @@ export interface components {
         };
         /** @description The booking that was approved. */
         BookingApprovedData: {
-            /** @description Unique booking identifier. */
+            /**
+             * Format: int64
+             * @description Unique booking identifier.
+             */
             bookingId: number;
-            /** @description The booked space. */
+            /**
+             * Format: int64
+             * @description The booked space.
+             */
             spaceId: number;
             /** @description Display name of the space. */
             spaceName: string;
@@ -603,7 +666,10 @@ export interface components {
             /** @description End, 24-hour clock: startHour + durationHours, rounded up to a whole hour, at most 23. */
             endHour: number;
             status: components["schemas"]["BookingStatus"];
-            /** @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals. */
+            /**
+             * Format: double
+             * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
+             */
             totalPrice: number;
         };
         /** @description The body of a delivery of BookingApproved. */
@@ -624,9 +690,15 @@ export interface components {
         CancelledBy: "Brand" | "Community" | "System";
         /** @description The booking that was cancelled, by whom and why. */
         BookingCancelledData: {
-            /** @description Unique booking identifier. */
+            /**
+             * Format: int64
+             * @description Unique booking identifier.
+             */
             bookingId: number;
-            /** @description The booked space. */
+            /**
+             * Format: int64
+             * @description The booked space.
+             */
             spaceId: number;
             /** @description Display name of the space. */
             spaceName: string;
@@ -640,7 +712,10 @@ export interface components {
             /** @description End, 24-hour clock: startHour + durationHours, rounded up to a whole hour, at most 23. */
             endHour: number;
             status: components["schemas"]["BookingStatus"];
-            /** @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals. */
+            /**
+             * Format: double
+             * @description Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.
+             */
             totalPrice: number;
             cancelledBy: components["schemas"]["CancelledBy"];
             /** @description Absent if none was given. */
@@ -659,15 +734,30 @@ export interface components {
         };
         /** @description The review that was posted. */
         ReviewPostedData: {
-            /** @description Review identifier. */
+            /**
+             * Format: int64
+             * @description Review identifier.
+             */
             id: number;
-            /** @description Review identifier. */
+            /**
+             * Format: int64
+             * @description Review identifier.
+             */
             reviewId: number;
-            /** @description The booking reviewed. */
+            /**
+             * Format: int64
+             * @description The booking reviewed.
+             */
             bookingId: number;
-            /** @description The community (property) the review belongs to. */
+            /**
+             * Format: int64
+             * @description The community (property) the review belongs to.
+             */
             propertyId: number;
-            /** @description The space reviewed. */
+            /**
+             * Format: int64
+             * @description The space reviewed.
+             */
             spaceId: number;
             /** @description Star rating. */
             rating: number;

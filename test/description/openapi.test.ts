@@ -9,6 +9,7 @@ import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT } from '../../src/description/examples.ts';
 import type { ApiDescription } from '../../src/description/openapi.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
+import { picked } from '../../src/domain/picked.ts';
 import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../../src/domain/webhook.ts';
 import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
 import { DEADLINE_MS } from '../../src/webhooks/send/http-sender.ts';
@@ -59,6 +60,7 @@ beforeAll(async () => {
   ajv.addFormat('date', isPlainDate);
   ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
   ajv.addFormat('uri', URL.canParse);
+  for (const width of ['int64', 'double']) ajv.addFormat(width, true);
   // Forbids additional properties: otherwise a field missing from a schema would pass.
   const closed = JSON.parse(text, (_, value) =>
     value?.type === 'object' && value.properties ? { additionalProperties: false, ...value } : value,
@@ -74,6 +76,42 @@ afterAll(() => service.stop());
 
 test('the copy in docs equals the answer of a service (after a change: npm run describe)', async () => {
   await expect(`${JSON.stringify(api, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');
+});
+
+test('the copy as OpenAPI 3.0 has every operation, and only schemas that they use', async () => {
+  const { json, headers } = await service.call('GET', '/openapi-3.0.json');
+  expect(headers['access-control-allow-origin']).toBe('*');
+  const copy = json();
+  await expect(`${JSON.stringify(copy, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi-3.0.json');
+  expect(copy).toMatchObject({ openapi: '3.0.3', info: { license: { name: 'MIT' } }, paths: api.paths });
+  expect(copy).not.toHaveProperty('webhooks');
+  const { schemas } = api.components;
+  const used = Object.keys(schemas).filter((name) => !/Delivery$|Data$|^CancelledBy$/.test(name));
+  expect(copy.components).toEqual({ ...api.components, schemas: picked(schemas, used) });
+});
+
+test.each(['/openapi.json', '/openapi-3.0.json'])('%s has an entity tag, and answers a preflight', async (url) => {
+  const { headers } = await service.call('GET', url);
+  const held = { 'if-none-match': String(headers.etag) };
+  expect((await service.call('GET', url, { headers: held })).statusCode).toBe(304);
+  const preflight = await service.app.inject({
+    method: 'OPTIONS',
+    url,
+    headers: {
+      origin: 'https://tools.example',
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'if-none-match',
+    },
+  });
+  expect([preflight.statusCode, preflight.headers]).toMatchObject([
+    204,
+    {
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': 'if-none-match',
+      'access-control-max-age': '3600',
+      'access-control-expose-headers': expect.stringContaining('ETag'),
+    },
+  ]);
 });
 
 test('covers every operation with its name and the permission it needs', () => {
@@ -97,7 +135,8 @@ test('covers every operation with its name and the permission it needs', () => {
     expect(description).toContain(`permission \`${permission}\``);
     const scope =
       { WriteBookings: 'service.api.write', Webhooks: 'service.api.webhooks' }[permission] ?? 'service.api.read';
-    expect(security).toEqual([{ apiKey: [] }, { openIdConnect: [] }, { oauth2: [scope] }]);
+    // Of several alternatives, generated clients choose one that they cannot carry out.
+    expect(security).toEqual([{ bearer: [] }]);
     expect(description).toContain(`scope \`${scope}\``);
   }
   expect(operations.filter(({ description }) => /Brand accounts/.test(description)).map((o) => o.operationId)).toEqual([
@@ -134,6 +173,17 @@ test('values have the same constraints as in the service', () => {
   const { schemas } = api.components;
   const property = (schema: string, name: string) =>
     (schemas[schema]?.properties as Record<string, Schema> | undefined)?.[name];
+  expect(schemas.Change?.properties).toEqual({
+    from: { description: expect.stringContaining('A text or a number.') },
+    to: { description: expect.stringContaining('A text or a number.') },
+  });
+  expect(property('Error', 'details')).toHaveProperty('x-ms-primary-error-message', true);
+  JSON.parse(text, (_, value) => {
+    if (value?.type === 'number') expect(value).toHaveProperty('format', 'double');
+    if (value?.type === 'integer' && !(value.maximum < 2 ** 31) && value.minimum === 0)
+      expect(value).toHaveProperty('format', 'int64');
+    return value;
+  });
   expect(property('CreateWebhook', 'events')).toMatchObject({ minimum: 1, maximum: 15 });
   expect(property('CreateWebhook', 'url')).toMatchObject({ format: 'uri', maxLength: 2_048 });
   expect(property('WebhookDto', 'id')).toMatchObject({ pattern: '^wh_[A-Za-z0-9_-]+$' });
@@ -295,8 +345,8 @@ describe('webhooks', () => {
 });
 
 test('describes authentication with keys and with OpenID Connect', () => {
-  const { apiKey, openIdConnect, oauth2 } = api.components.securitySchemes;
-  expect(apiKey).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('vbs_live_') });
+  const { bearer, openIdConnect, oauth2 } = api.components.securitySchemes;
+  expect(bearer).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('vbs_live_') });
   expect(openIdConnect).toMatchObject({
     openIdConnectUrl: `${RECORDED_AT}/.well-known/openid-configuration`,
     description: expect.stringMatching(

@@ -22,7 +22,11 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 const ErrorBody = Type.Object(
   {
     error: OneOf(keysOf(ERROR_STATUS), { title: 'ErrorCode', description: 'Machine-readable code.' }),
-    details: Type.String({ description: 'What is wrong and what to do, for people. The wording may change.' }),
+    details: Type.String({
+      description: 'What is wrong and what to do, for people. The wording may change.',
+      // Kiota makes it the message of the exception.
+      'x-ms-primary-error-message': true,
+    }),
   },
   { title: 'Error', description: 'Why a call failed. Check the status first, then `error`.' },
 );
