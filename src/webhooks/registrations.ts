@@ -59,6 +59,13 @@ export function createRegistrations(deps: {
     return undefined;
   }
 
+  /**
+   * Whether a registration that the read model lacks was removed. The read model may show that before the record does, which is written
+   * after the event and read once a second: so the log decides.
+   */
+  const isRemoved = async (webhookId: string): Promise<boolean> =>
+    (await credentials.isEnded(webhookId)) || (await load(webhookId))?.status === 'removed';
+
   async function find(webhookId: string): Promise<WebhookDocument | undefined> {
     return (await readModels.collection(webhooks).get(webhookId))?.document;
   }
@@ -75,7 +82,7 @@ export function createRegistrations(deps: {
     /** The registration, if it accepts deliveries now. */
     async recipient(webhookId: string): Promise<Recipient | Inactive> {
       const webhook = await find(webhookId);
-      if (webhook === undefined && (await credentials.isEnded(webhookId))) return { inactive: REMOVED };
+      if (webhook === undefined && (await isRemoved(webhookId))) return { inactive: REMOVED };
       // The read model lags behind the registration, or behind its being enabled: its deliveries wait.
       if (webhook === undefined || (webhook.status === 'disabled' && (await load(webhookId))?.status === 'enabled'))
         throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
@@ -665,6 +666,21 @@ test('a lagging read model does not make a registration count as removed', async
   expect((await after.listDeliveries({ webhookId })).map(({ state }) => state)).toEqual(['Pending']);
   there = true;
   await until(after, webhookId, 'Delivered');
+});
+
+test('a registration that is removed while a delivery is due logs no error, before its record is written too', async () => {
+  const receiver = await receive(answering(500));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const lines: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+  // As between the event and its record, or in another process, whose checks are up to a second old.
+  const webhooks = await venue.deliver({ logger, credentials: { isEnded: async () => false } });
+  await venue.append(approved());
+  await attempted(webhooks, webhookId, 1);
+  await venue.remove(webhookId);
+  venue.advance(HOUR_MS);
+  await until(webhooks, webhookId, 'Cancelled');
+  expect(lines).toEqual([]);
 });
 
 test('while the registrations are unreadable, deliveries wait without using up attempts, which is reported once', async () => {
