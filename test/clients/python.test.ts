@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OPERATIONS } from '../../src/description/operations.ts';
 import { reportEngine } from '../engines.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
+import { type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
@@ -57,6 +59,16 @@ print(json.dumps({
 let service: RunningService;
 let folder: string;
 
+/** Says which packages of a program are there. @returns whether all are */
+function hasPackages(what: string, ...names: readonly string[]): boolean {
+  const script = `import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ${JSON.stringify(names)})))`;
+  const has = spawnSync(join(BIN, 'python'), ['-c', script], { env }).status === 0;
+  reportEngine('client', what, has ? 'in .venv' : `NOT TESTED: no ${names.join(', ')} in .venv (see above)`);
+  return has;
+}
+const hasOAuth = hasPackages('requests-oauthlib', 'requests_oauthlib');
+const hasMcp = hasPackages('FastMCP and the strict mode of openai-agents', 'fastmcp', 'agents');
+
 beforeAll(async () => {
   service = await runService();
   folder = await mkdtemp(join(tmpdir(), 'venue-python-'));
@@ -89,3 +101,35 @@ test.skipIf(!hasGenerator)(
     });
   },
 );
+
+describe('with the libraries of OAuth and MCP', () => {
+  let clients: ServiceForClients;
+  beforeAll(async () => {
+    clients = await serviceForClients();
+  });
+  afterAll(() => clients.stop());
+
+  test.skipIf(!hasOAuth)('requests-oauthlib signs in, refreshes and calls every operation', async () => {
+    const { refreshed, statuses } = await clients.runClient(join(BIN, 'python'), [here('oauth_client.py')], { env });
+    expect(refreshed).toBe(1);
+    expect(statuses).toEqual({
+      ...Object.fromEntries(Object.keys(OPERATIONS).map((operation) => [operation, 200])),
+      ...{ createBooking: 201, createWebhook: 201, deleteWebhook: 204 },
+    });
+  });
+
+  test.skipIf(!hasMcp)(
+    'FastMCP signs in, refreshes and calls every tool as the strict mode of openai-agents converts it',
+    async () => {
+      const done = await clients.runClient(join(BIN, 'python'), [here('mcp_client.py')], { env });
+      expect(done).toEqual({
+        refreshed: true,
+        called: [
+          ...['who_am_i', 'find_spaces', 'check_availability', 'find_open_days', 'list_bookings', 'request_booking'],
+          ...['cancel_booking', 'booking_history', 'list_reviews'],
+        ],
+        cancelled: 'Cancelled',
+      });
+    },
+  );
+});
