@@ -48,7 +48,7 @@ const UNIT = [
 /** What needs many processes, browsers at several widths, Python, Go or the network: `npm run test:system`. */
 const SYSTEM = [
   'test/service/!(first-start|kill|several-processes|start|stop).test.ts',
-  'test/{ci,clients,release,soak}/**/*.test.ts',
+  'test/{ci,clients,pasted,release,soak}/**/*.test.ts',
   'test/{console,authorization-server}/*browser.test.ts',
   'test/console/{every-page,requests-in-chromium,tables}.test.ts',
   'test/description/page.test.ts',

@@ -38,7 +38,6 @@ export function guide(section: Section, settings: Settings, examples: Examples):
     authUrl: settings.publicUrl,
     currency: settings.currency,
     feePercent: settings.serviceFeePercent,
-    exampleDate: String(examples.operations.getAvailability?.parameters.date),
     signingSecret: examples.signingSecret,
     answerHours: DEFAULT_ANSWER_HOURS,
     idempotencyKeyLength: IDEMPOTENCY_KEY.max,

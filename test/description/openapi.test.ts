@@ -1,5 +1,4 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
@@ -354,33 +353,6 @@ test('describes authentication with keys and with OpenID Connect', () => {
     ),
   });
   expect(oauth2).toMatchObject({ flows: { authorizationCode: { tokenUrl: `${RECORDED_AT}/connect/token` } } });
-});
-
-test('the documented steps of an app work, except those that need a user', async () => {
-  const { description } = api.info;
-  const headers = { host: new URL(RECORDED_AT).host };
-  const [, metadata = ''] = /connect\/register .*?-d '(\{.*?\})'/s.exec(description) ?? [];
-  const registered = await service.call('POST', '/connect/register', { body: metadata, headers });
-  expect(registered.statusCode).toBe(201);
-  const { client_id } = registered.json();
-  const [, path = ''] = /^https:\/\/[^/]+(\/connect\/authorize\?.*)$/m.exec(description) ?? [];
-  const challenge = createHash('sha256').update('x'.repeat(43)).digest('base64url');
-  const url = path.replace('CLIENT_ID', client_id).replace('CHALLENGE', challenge);
-  const asked = await service.call('GET', url, { headers });
-  // To the page on which people sign in.
-  expect([asked.statusCode, asked.headers.location]).toEqual([303, expect.stringMatching(/\/connect\/interaction\//)]);
-  const [, form = ''] = /connect\/token (-d grant_type=authorization_code.*?)\n```/s.exec(description) ?? [];
-  const fields = [...form.matchAll(/-d (\w+)=(\S+)/g)].map(([, name, value]) => [name ?? '', value ?? '']);
-  const payload = new URLSearchParams([...fields, ['client_id', client_id]]).toString();
-  const type = { 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await service.app.inject({
-    method: 'POST',
-    url: '/connect/token',
-    headers: { ...headers, ...type },
-    payload: payload.replace('client_id=CLIENT_ID&', ''),
-  });
-  // Only the code is wrong.
-  expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant']);
 });
 
 test('has contact, licence, servers and a description for every tag', () => {

@@ -1,0 +1,83 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, test } from 'vitest';
+import { reportEngine } from '../engines.ts';
+import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
+import { blocksOfHtml, blocksOfMarkdown, nameOf } from './blocks.ts';
+import { PAGES, type Page } from './pages.ts';
+import { type Outcome, runPage } from './run-page.ts';
+import { openTerminal } from './terminal.ts';
+import { HAS_CRYPTOGRAPHY, HAS_TOOLS, MACHINE_NODE } from './tools.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const MARKDOWN = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
+  .toSorted()
+  .filter((page) => blocksOfMarkdown(page, read(page)).length > 0);
+
+const isNode20 = MACHINE_NODE.version.startsWith('v20.');
+reportEngine(
+  'client',
+  'the code blocks of the docs',
+  HAS_TOOLS
+    ? `Node ${MACHINE_NODE.version}${isNode20 ? '' : '; NOT TESTED on Node 20, which this machine does not have'}`
+    : 'NOT TESTED: needs bash, curl and openssl',
+);
+if (!HAS_CRYPTOGRAPHY)
+  reportEngine(
+    'client',
+    'the code blocks of docs/guides/audit.md',
+    'NOT TESTED: no python3 with the package cryptography',
+  );
+
+/** One line for each block that ran, and for what was left out; blocks that are many and left out for one reason share a line. */
+function report(outcomes: readonly Outcome[]): string {
+  const byReason = Map.groupBy(outcomes, ({ reason }) => reason);
+  return [...byReason]
+    .flatMap(([reason, all]) => {
+      const names =
+        all.length > 5 && reason
+          ? [`${all.length} blocks of ${all[0]?.block.page}`]
+          : all.map(({ block }) => nameOf(block));
+      return names.map((name) => (reason ? `not run: ${name} (${reason})` : `ran ${name}`));
+    })
+    .join('\n');
+}
+
+/** A folder with demo data. */
+let demo: string;
+beforeAll(async () => {
+  demo = temporaryDataDir(() => {});
+  await (await startServiceProcess(demo, { DRAIN: 'PT0S' }, () => {})).end('SIGTERM');
+});
+
+describe.skipIf(!HAS_TOOLS)('what a reader pastes works', () => {
+  test.concurrent.for([...MARKDOWN, '/docs'])('%s', async (name, { expect, skip }) => {
+    const page: Page = PAGES[name] ?? {};
+    skip(page.needsCryptography === true && !HAS_CRYPTOGRAPHY);
+    await using terminal = await openTerminal({ ...page, demo });
+    const blocks =
+      name === '/docs'
+        ? blocksOfHtml(name, await (await fetch(`http://localhost:${terminal.port}/docs`)).text())
+        : blocksOfMarkdown(name, read(name));
+    const outcomes = await runPage(blocks, page, terminal);
+    expect(outcomes.length).toBe(blocks.length);
+    console.log(report(outcomes));
+  });
+
+  test.concurrent.for([
+    [
+      'a command that fails',
+      '```sh\nnpx venue booking lst\n```\n',
+      /^planted.md:3 sh: npx venue booking lst\n.*unknown command/s,
+    ],
+    ['a refused call', '```sh\necho \'{"error":"ValidationError"}\'\n```\n', /It is refused when pasted/],
+    ['a hole to fill in', '```sh\nnpx venue booking show …\n```\n', /What stands for the …/],
+    ['neither run nor listed', '```text\nhello\n```\n', /^planted.md:3 text: hello\nIt is neither run nor left out/],
+    ['a program that nothing runs', 'Save `x.mjs`:\n\n```js\n1\n```\n', /No block after it runs x\.mjs/],
+  ] as const)('a planted block fails: %s', async ([, block, says], { expect }) => {
+    await using terminal = await openTerminal({ given: 'none', demo });
+    const text = `# Planted\n\n${block}`;
+    await expect(runPage(blocksOfMarkdown('planted.md', text), {}, terminal)).rejects.toThrow(says);
+  });
+});
