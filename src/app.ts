@@ -55,6 +55,8 @@ const LOG_ANSWERS_WITHIN_MS = 1_500;
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
 /** How often that is checked. Node's default would double the time. */
 const CHECK_ARRIVAL_EVERY_MS = 1_000;
+/** How long browsers use https only, once they have used it: a year. Other hosts below the same name are not concerned. */
+const SECURE_FOR_S = 365 * 24 * 60 * 60;
 /** A client that reads nothing of its response for so long is disconnected. */
 const ANSWER_READ_WITHIN_MS = 30_000;
 /** How often connections that have become idle are closed once the service is stopping. */
@@ -67,6 +69,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   const { config, logger, commands, queries, projector, authorizationServer } = core;
   const requestPrefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;
+  const setCommonHeaders = commonHeaders(config);
   const loggerInstance: FastifyBaseLogger = logger;
   const app = Fastify({
     // One logger for all requests: a child logger per request, with the listeners Fastify adds for it, costs as much as a
@@ -93,7 +96,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       connectionsCheckingInterval: CHECK_ARRIVAL_EVERY_MS,
     },
     frameworkErrors: (error, request, reply) => {
-      setRequestId(request, reply);
+      setCommonHeaders(request, reply);
       return asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply);
     },
   });
@@ -116,7 +119,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   );
   app.addHook('onRequest', (request, reply, done) => {
     requestArrived();
-    setRequestId(request, reply);
+    setCommonHeaders(request, reply);
     if (lacksOneHost(request)) return void sendLacksOneHost(reply);
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');
@@ -170,8 +173,21 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   return app;
 }
 
-/** Every event that a request causes has this id as its `correlationId`. */
-const setRequestId = (request: FastifyRequest, reply: FastifyReply) => reply.header('x-request-id', request.id);
+/**
+ * Sets the headers of every answer. Those of oidc-provider and of streams do not pass through Fastify, so the second kind is set on the
+ * answer itself.
+ */
+function commonHeaders({
+  publicUrl,
+}: Pick<Config, 'publicUrl'>): (request: FastifyRequest, reply: FastifyReply) => void {
+  const isSecure = publicUrl.startsWith('https:');
+  return (request, reply) => {
+    // Every event that a request causes has this id as its `correlationId`.
+    reply.header('x-request-id', request.id);
+    reply.raw.setHeader('x-content-type-options', 'nosniff');
+    if (isSecure) reply.raw.setHeader('strict-transport-security', `max-age=${SECURE_FOR_S}`);
+  };
+}
 
 const noCompiler = () => () => {
   throw new Error('A route outside the API has a schema');

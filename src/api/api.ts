@@ -84,9 +84,9 @@ export const api =
     );
   };
 
-/** Responses are for one caller: unless a route says otherwise, they must not be cached or read as anything but JSON. */
+/** Responses are for one caller: unless a route says otherwise, they must not be cached. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  reply.header('cache-control', 'no-store');
   if (request.headers.origin !== undefined) reply.headers(CROSS_ORIGIN);
 }
 

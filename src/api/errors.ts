@@ -143,6 +143,7 @@ function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
   const headers = {
     ...CROSS_ORIGIN,
     'x-request-id': randomUUID(),
+    'x-content-type-options': 'nosniff',
     'content-length': Buffer.byteLength(body),
     'content-type': 'application/json; charset=utf-8',
     connection: 'close',

@@ -62,7 +62,7 @@ export function registerAssets(app: FastifyInstance): void {
         index: false,
         immutable: true,
         maxAge: YEAR_MS,
-        setHeaders: (reply) => void reply.headers({ vary: 'accept-encoding', 'x-content-type-options': 'nosniff' }),
+        setHeaders: (reply) => void reply.headers({ vary: 'accept-encoding' }),
       });
       return assets;
     },

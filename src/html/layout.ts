@@ -146,7 +146,6 @@ export function pageHeaders(formTargets: readonly string[] = []): Readonly<Recor
       "base-uri 'none'",
       "frame-ancestors 'none'",
     ].join('; '),
-    'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     // With no-referrer, browsers would send "Origin: null" with every form, which would defeat the origin check.
     'referrer-policy': 'same-origin',

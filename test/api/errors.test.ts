@@ -182,6 +182,8 @@ describe('every error has the same shape', () => {
       const { headers } = await service.get(url, defined({ key }));
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
       expect(headers).not.toHaveProperty('etag');
+      // This service is at an http address.
+      expect(headers).not.toHaveProperty('strict-transport-security');
     }
     const { headers } = await service.get('/spaces', { key: brand.key });
     expect(headers).toMatchObject({ 'cache-control': 'private, no-cache', 'x-content-type-options': 'nosniff' });

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { assetUrl } from '../../src/html/assets.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let brand: Awaited<ReturnType<RunningService['brand']>>;
 beforeAll(async () => {
-  service = await runService();
+  service = await runService({ PUBLIC_URL: 'https://venue.example' });
   brand = await service.brand();
 });
 afterAll(() => service.stop());
@@ -37,7 +38,7 @@ test('X-Request-Id is the correlation id of the request’s events', async () =>
   expect(await inLog('WebhookRemoved')).toEqual([removed.headers['x-request-id']]);
 });
 
-test('every response has a unique X-Request-Id', async () => {
+test('every response has a unique X-Request-Id, keeps its type and demands https', async () => {
   const answers = await Promise.all([
     service.get('/bookings', { key: brand.key }),
     service.get('/bookings', { key: brand.key }),
@@ -49,12 +50,19 @@ test('every response has a unique X-Request-Id', async () => {
     service.call('GET', '/healthz'),
     service.call('GET', '/openapi.json'),
     service.call('GET', '/console/sign-in'),
+    service.call('GET', assetUrl('base.css')),
+    service.call('GET', '/.well-known/openid-configuration'),
     service.call('POST', '/mcp'),
     service.call('POST', '/connect/token'),
   ]);
   const ids = answers.map(({ headers }) => headers['x-request-id']);
   expect(ids.filter((id) => typeof id === 'string')).toHaveLength(answers.length);
   expect(new Set(ids).size).toBe(answers.length);
+  for (const { headers } of answers)
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'strict-transport-security': 'max-age=31536000',
+    });
 });
 
 test('an unexpected error includes the request id in its details', async () => {

@@ -53,7 +53,6 @@ export function createEventStreams(deps: {
       raw.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
         // Keeps reverse proxies from buffering the stream.
         'x-accel-buffering': 'no',
       });
