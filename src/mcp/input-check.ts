@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox';
 import { checkerOf, pathOf, ruleOf, type Violation } from '../contract/schemas/validate.ts';
+import { cutText } from '../domain/cut-text.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { textProblem } from '../domain/unicode.ts';
 import { withCursorFilters } from './lists.ts';
@@ -51,4 +52,4 @@ function given(keyword: string, data: unknown): string {
 
 /** Characters of a value that a refusal repeats: enough to recognise it. */
 const MAX_ECHO = 40;
-const shortened = (text: string) => (text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text);
+const shortened = (text: string) => cutText(text, MAX_ECHO + 1);

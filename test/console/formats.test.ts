@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromNow } from '../../src/console/parts/formats.ts';
+import { fromNow, shortened } from '../../src/console/parts/formats.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTES = 60_000;
@@ -26,4 +26,13 @@ test.each([
   [40 * DAYS, '40 days ago'],
 ])('describes a past time accurately: %i ms', (ago, said) => {
   expect(fromNow(NOW - ago, NOW)).toBe(said);
+});
+
+test('a text is cut between characters, never inside an emoji', () => {
+  const family = '👩‍👩‍👧‍👦';
+  expect(shortened(family.repeat(3), 21)).toBe(family.repeat(3));
+  expect(shortened(family.repeat(4), 25)).toBe(`${family.repeat(3)}…`);
+  expect(shortened(`e\u0301`.repeat(20), 10)).toBe(`${'e\u0301'.repeat(4)}…`);
+  // One that is longer than the room is cut all the same.
+  expect(shortened(`a${'\u0301'.repeat(100)}`, 5)).toHaveLength(5);
 });

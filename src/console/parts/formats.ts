@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/cut-text.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html } from '../../html/html.ts';
 import { memoized } from '../../runtime/memoized.ts';
@@ -82,10 +83,7 @@ export const capitalised = (text: string): string => text.charAt(0).toUpperCase(
 export const pad = (value: number): string => String(value).padStart(2, '0');
 
 /** A text cut to a number of characters. Messages travel in a cookie, so names in them are cut to 60. */
-export function shortened(text: string, most = 60): string {
-  const characters = [...text];
-  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
-}
+export const shortened = (text: string, most = 60): string => cutText(text, most);
 
 /** The reader's time zone, for moments that belong to no space: of keys, apps, webhooks (docs/decisions/time.md). */
 type Reader = { readonly zone: string };
