@@ -227,7 +227,7 @@ test('a confidential client gets tokens until it is removed', async () => {
 test('with no connected apps, the page explains how to connect one', async () => {
   const page = await community.open('/console/apps');
   expect(page.text).toContain('No connected apps');
-  expect(page.text).toContain(`${running.url}/mcp`);
+  expect(page.text).toContain(`claude mcp add --transport http venue-booking ${running.url}/mcp`);
   const csrf = page.form('/console/sign-out').body.get('csrf') ?? '';
   const body = new URLSearchParams({ csrf });
   expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
@@ -255,31 +255,40 @@ test('lists a connected app with its permissions, and disconnecting it revokes a
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   });
-  const consent = await community.open(`/connect/authorize?${asked}`);
-  const answered = await community.send(consent, /consent$/);
-  const code = answered.url.searchParams.get('code') ?? '';
-  const exchanged = await fetch(`${running.url}/connect/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'authorization_code',
-      code,
-      client_id: client,
-      redirect_uri: receiver.url,
-      code_verifier: verifier,
-      resource: 'api',
-    }),
-  });
-  const { access_token: access } = (await exchanged.json()) as { access_token: string };
-  expect(await api(access)).toBe(200);
+  async function allow(browser: Browser): Promise<string> {
+    const consent = await browser.open(`/connect/authorize?${asked}`);
+    const answered = await browser.send(consent, /consent$/);
+    const code = answered.url.searchParams.get('code') ?? '';
+    const exchanged = await fetch(`${running.url}/connect/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code,
+        client_id: client,
+        redirect_uri: receiver.url,
+        code_verifier: verifier,
+        resource: 'api',
+      }),
+    });
+    return ((await exchanged.json()) as { access_token: string }).access_token;
+  }
+  // Allowed in two browsers, it is one app.
+  const second = new Browser(running.url);
+  await second.signIn(running.demo.communities[0].user);
+  const tokens = [await allow(community), await allow(second)];
+  for (const token of tokens) expect(await api(token)).toBe(200);
 
   const page = await community.open('/console/apps');
+  expect(page.text.match(/Planner &lt;b&gt;<\/bdi><\/h2>/g)).toHaveLength(1);
+  expect(page.text.match(/Connected by/g)).toHaveLength(2);
+  expect(page.text).toContain(`${running.url}/mcp`);
   expect(page.text).toContain('Planner &lt;b&gt;');
   expect(page.text).toContain('Read availability, bookings and reviews');
   expect(page.text).toContain('Connected by <bdi>harbour@demo.example</bdi>');
   expect((await other.open('/console/apps')).text).toContain('No connected apps');
   const disconnected = await community.send(page, /\/disconnect$/);
   expect(disconnected.flash).toContain('App disconnected.');
-  expect(await api(access)).toBe(401);
+  for (const token of tokens) expect(await api(token)).toBe(401);
 });
 
 test('a space can be added, changed, closed and reopened, with errors beside each field', async () => {

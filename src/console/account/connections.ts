@@ -10,6 +10,7 @@ import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
+import { connectAssistant } from './connect-assistant.ts';
 import { historyOfAll } from './history.ts';
 import { secretPage } from './secret-page.ts';
 
@@ -22,26 +23,38 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
 
   routes.get('/console/apps', async (visit) => {
     const apps = await connectedApps.grantsOf({ account: visit.account });
-    const cards = await Promise.all(apps.map(async (app) => appCard(visit, app, (await users.get(app.userId))?.email)));
+    // An app may be allowed more than once: by several users, or again by the same one.
+    const cards = await Promise.all(
+      [...Map.groupBy(apps, ({ clientId }) => clientId).values()].map(async (grants) =>
+        appCard(visit, await connections(grants)),
+      ),
+    );
     return {
       title: 'Connected apps',
       lead: html`Apps and AI assistants that may act for ${named(visit.accountName)}. <a href="${historyOfAll('apps')}">History</a>`,
-      main:
+      main: html`<div class="split"><div>${
         cards.length === 0
           ? emptyState(
               'apps',
               'No connected apps',
-              html`An app that needs access sends you here to sign in and approve it. AI assistants connect to <code>${publicUrl}/mcp</code>.`,
+              'An app that needs access sends you here to sign in and approve it.',
             )
-          : html`<ul class="grid">${cards}</ul>`,
+          : html`<ul class="stack">${cards}</ul>`
+      }</div><div>${connectAssistant(publicUrl)}</div></div>`,
     };
   });
 
-  routes.post('/console/apps/:id/disconnect', async ({ params, account, context }) =>
-    (await connectedApps.revokeGrant(params.id ?? '', { account }, context))
-      ? done('/console/apps', 'App disconnected. It no longer has access.')
-      : missing('connected app'),
-  );
+  routes.post('/console/apps/:id/disconnect', async ({ params, account, context }) => {
+    const apps = await connectedApps.grantsOf({ account });
+    const named = apps.find(({ grantId }) => grantId === params.id);
+    if (named === undefined) return missing('connected app');
+    for (const { grantId } of apps.filter(({ clientId }) => clientId === named.clientId))
+      await connectedApps.revokeGrant(grantId, { account }, context);
+    return done('/console/apps', 'App disconnected. It no longer has access.');
+  });
+
+  const connections = (grants: readonly Grant[]): Promise<Connection[]> =>
+    Promise.all(grants.map(async (grant) => ({ ...grant, email: (await users.get(grant.userId))?.email })));
 
   routes.get('/console/clients', clientsPage);
 
@@ -93,8 +106,15 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
   }
 }
 
-function appCard(visit: Visit, app: Grant, email: string | undefined): Html {
-  const permissions = whatScopesAllow(app.scopes, [visit.account.kind]);
+/** An app that a user has connected, with that user's address. */
+type Connection = Grant & { readonly email: string | undefined };
+
+/** An app, with every time that it was allowed. Disconnecting it ends all of them. */
+function appCard(visit: Visit, connections: readonly Connection[]): Html | undefined {
+  const [app] = connections;
+  if (app === undefined) return undefined;
+  const scopes = [...new Set(connections.flatMap((one) => one.scopes))];
+  const permissions = whatScopesAllow(scopes, [visit.account.kind]);
   const disconnect = confirm(visit, {
     action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`,
     open: 'Disconnect…',
@@ -102,7 +122,13 @@ function appCard(visit: Visit, app: Grant, email: string | undefined): Html {
     question: 'Disconnect this app? It loses access to this account immediately.',
     submit: 'Disconnect app',
   });
-  return html`<li class="card"><h2 class="given">${named(app.clientName)}</h2><div><h3 class="small muted">Permissions</h3><ul class="plain">${permissions.map((what) => html`<li>${what}</li>`)}</ul></div><p class="muted small">Connected by ${email === undefined ? 'a former user' : named(email)} on ${moment(visit, app.connectedAt)}</p>${disconnect}</li>`;
+  const connected = connections.map(
+    ({ email, connectedAt }) =>
+      html`<p class="muted small">Connected by ${email === undefined ? 'a former user' : named(email)} on ${moment(visit, connectedAt)}</p>`,
+  );
+  return html`<li class="card"><h2 class="given">${named(app.clientName)}</h2>
+<div><h3 class="small muted">Permissions</h3><ul class="plain">${permissions.map((what) => html`<li>${what}</li>`)}</ul></div>
+<div>${connected}</div>${disconnect}</li>`;
 }
 
 const clientTable = (visit: Visit, list: readonly Client[]): Html =>

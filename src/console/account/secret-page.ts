@@ -1,6 +1,6 @@
 import { type Html, html, type Interpolated } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
 import type { Link, Shown } from '../parts/answer.ts';
+import { copyButton } from '../parts/copy-button.ts';
 import { buttonLink } from '../parts/frame.ts';
 
 type Secret = {
@@ -20,5 +20,5 @@ export const secretPage = ({ title, heading = title, back, secret, advice, more 
   back,
   main: html`<div class="secret"><p>${advice}</p>
 <code id="secret">${secret}</code>
-<div class="row"><button class="button" type="button" data-copy="secret" hidden>${icon('copy')} Copy</button><span role="status" class="small"></span></div></div>${more}<p>${buttonLink(back.href, 'I have copied it')}</p>`,
+${copyButton('secret')}</div>${more}<p>${buttonLink(back.href, 'I have copied it')}</p>`,
 });
