@@ -90,9 +90,14 @@ describe('navigating from Find to a space and back', () => {
     expect(page.status).toBe(200);
     expect(chosenOf(page)).toBe('10');
 
-    const more = hours.find(({ label }) => label === 'and 6 more');
-    expect(more?.href).toMatch(/#hours$/);
-    expect((await brand.open(more?.href.split('#')[0] ?? '')).text).toContain('id="hours"');
+    // Six at first, around the chosen hour; the others on request.
+    const near = async (hour: string) => {
+      const { text } = await brand.open(`/console/find?date=${date}&community=${community}&hour=${hour}&name=loft`);
+      return [...text.matchAll(/<a class="hour"[^>]*>([^<]+)<\/a>/g)].map(([, label]) => label);
+    };
+    expect(await near('')).toEqual(['08:00', '09:00', '10:00', '11:00', '12:00', '13:00']);
+    expect(await near('17')).toEqual(['14:00', '15:00', '16:00', '17:00', '18:00', '19:00']);
+    expect(list.text).toContain('and 6 more');
 
     // The link stays after viewing another day and after a refused form.
     const day = linksOf(page, `/console/find/${cheap}?`).find(({ label }) => label.includes('free'));

@@ -22,7 +22,7 @@ import { spacePath } from './space-page.ts';
 import { nextFreeDay } from './start-times.ts';
 
 const PER_PAGE = 20;
-/** Start times of a space that the list shows; the rest is behind a link. */
+/** Start times of a space that the list shows at first. */
 const SHOWN_HOURS = 6;
 /** How far ahead to search for a free day when nothing was found. */
 const LOOK_AHEAD_DAYS = 60;
@@ -204,17 +204,26 @@ function row(
 ${
   openHours.length === 0
     ? html`<p class="muted small">${space.active ? 'No free time on this day.' : 'Not taking bookings at the moment.'}</p>`
-    : hourLinks(openHours, filter.hour, to)
+    : hourLinks(found, filter.hour, to)
 }</div>
 <p class="cost"><strong>${amount(total, currency)}</strong> <span class="muted small">for ${duration(space.durationHours)}, fees included</span></p></li>`;
 }
 
-/** The first start times. The chosen one is always among them. */
-function hourLinks(openHours: readonly number[], chosen: number | undefined, to: (start?: number) => string): Html {
-  const first = openHours.slice(0, SHOWN_HOURS);
-  const shown = chosen === undefined || first.includes(chosen) ? first : [chosen, ...first.slice(0, SHOWN_HOURS - 1)];
-  const more = openHours.length - shown.length;
-  return html`<p class="open-hours"><span class="visually-hidden">Starts at </span>${shown.map((start) => html`<a class="hour" href="${to(start)}">${clock(start)}</a>`)}${more > 0 && html`<a class="more" href="${to(chosen)}#hours">and ${more} more</a>`}</p>`;
+/** The start times around the chosen one, or the first ones. The others appear in their places on request (`find.css`). */
+function hourLinks({ space, openHours }: Candidate, chosen: number | undefined, to: (start?: number) => string): Html {
+  const before = chosen === undefined ? 0 : openHours.indexOf(chosen) - SHOWN_HOURS / 2;
+  const from = Math.max(0, Math.min(before, openHours.length - SHOWN_HOURS));
+  const isShown = (index: number) => index >= from && index < from + SHOWN_HOURS;
+  const links = openHours.map(
+    (start, index) =>
+      html`<a class="hour${!isShown(index) && ' far'}" href="${to(start)}"${start === chosen && html` aria-current="true"`}>${clock(start)}</a>`,
+  );
+  const more = openHours.length - SHOWN_HOURS;
+  const where = html`<span class="visually-hidden"> in ${named(space.name)}</span>`;
+  return html`<div class="open-hours"><span class="visually-hidden">Starts at </span>${links}${
+    more > 0 &&
+    html`<details><summary><span class="less">and ${more} more</span><span class="all">show fewer</span>${where}</summary></details>`
+  }</div>`;
 }
 
 /** Number of colours (`.tone-0` to `.tone-7`). */
