@@ -59,6 +59,7 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
         <button class="button full" type="submit">Sign in</button>
       </form>
       ${cancelForm(action, formToken, 'Cancel')}
+      ${app && left(app)}
     </div>`,
   });
 
@@ -91,7 +92,7 @@ export const consentPage = (consent: ConsentPage): string =>
       <p class="small muted">${consent.app.name !== undefined && 'This name is not verified. '}Judge the app by the address.${
         consent.app.sendsBackTo.onDevice && ' Any program on this device could use it.'
       }</p>
-      <form class="fields" method="post" action="${consent.action}/consent">
+      <form class="fields" method="post" action="${consent.action}/consent" data-leaves="yes">
         <input type="hidden" name="form_token" value="${consent.formToken}">
         <div class="stack tight">
           <h2>Permissions</h2>
@@ -101,6 +102,7 @@ export const consentPage = (consent: ConsentPage): string =>
         <button class="button full" type="submit">Allow</button>
       </form>
       ${cancelForm(consent.action, consent.formToken, 'Deny')}
+      ${left(consent.app)}
       <p class="small muted">You are signed in as ${named(consent.user)}. <a href="${consent.otherUser}">Sign in as someone else</a></p>
     </div>`,
   });
@@ -144,8 +146,14 @@ function accountChoice(accounts: ConsentPage['accounts']): Html {
   </fieldset>`;
 }
 
+/** What the page says after its answer to an app with a scheme of its own, because no other page replaces it (`forms.js`). */
+const left = ({ sendsBackTo: { address } }: App): Html | undefined =>
+  address.endsWith(':')
+    ? html`<div role="status"><p data-left hidden>You can go back to the app. If it has not opened, start again from there.</p></div>`
+    : undefined;
+
 const cancelForm = (action: string, formToken: string, label: string): Html =>
-  html`<form method="post" action="${action}/cancel">
+  html`<form method="post" action="${action}/cancel" data-leaves="yes">
     <input type="hidden" name="form_token" value="${formToken}">
     <button class="button quiet full" type="submit">${label}</button>
   </form>`;

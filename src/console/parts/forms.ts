@@ -79,11 +79,11 @@ type DateField = Omit<Field, 'type'> & { readonly earliest?: PlainDate };
 export const dateField = (field: DateField): Html => pickable(field, 'date', shownInField);
 
 /** The same for a date and a time (`readMoment`), in a time zone that the hint names. */
-export const momentField = (field: DateField): Html => pickable(field, 'datetime-local', momentInField);
+export const momentField = (field: DateField): Html => pickable(field, 'moment', momentInField);
 
 function pickable(
   { value = '', required = false, earliest, ...rest }: DateField,
-  calendar: 'date' | 'datetime-local',
+  calendar: 'date' | 'moment',
   shown: (typed: string) => string,
 ): Html {
   return labelled(

@@ -9,34 +9,36 @@ const WORDS = new Intl.DateTimeFormat('en-GB', {
 
 const inWords = (date) => WORDS.format(new Date(`${date}T12:00:00Z`)).replace(',', '');
 
-/** The typed text in the format of a native field; empty if it is not a date. The service parses the text itself. */
-function nativeValue(text, calendar) {
+/** A typed text as its date and its time, which may be missing. */
+function partsOf(text) {
   const time = /[T\s]\d{1,2}:\d{2}(?::\d{2})?$/.exec(text)?.[0].slice(1);
-  const day =
-    time === undefined
-      ? text
-      : text
-          .slice(0, -time.length - 1)
-          .trimEnd()
-          .replace(/,$/, '');
+  if (time === undefined) return { day: text };
+  const day = text
+    .slice(0, -time.length - 1)
+    .trimEnd()
+    .replace(/,$/, '');
+  return { day, time };
+}
+
+/** The typed date in the format of a native field; empty if it is none. The service parses the text itself. */
+function nativeValue(day) {
   const moment = Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(day) ? day : `${day.replace(/^[a-z]+,?\s+/i, '')} UTC`);
-  if (Number.isNaN(moment)) return '';
-  const date = new Date(moment).toISOString().slice(0, 10);
-  return calendar === 'date' ? date : `${date}T${(time ?? '00:00').padStart(5, '0')}`;
+  return Number.isNaN(moment) ? '' : new Date(moment).toISOString().slice(0, 10);
 }
 
 function open(field) {
+  const { day, time = '00:00' } = partsOf(field.value.trim());
   const native = document.createElement('input');
-  native.type = field.dataset.calendar;
+  // Also for a field with a time, which is typed: Firefox has a calendar without times, and gives no date until both are chosen.
+  native.type = 'date';
   native.className = 'native';
   native.tabIndex = -1;
   native.setAttribute('aria-hidden', 'true');
   native.min = field.dataset.earliest ?? '';
-  native.value = nativeValue(field.value.trim(), native.type);
+  native.value = nativeValue(day);
   native.addEventListener('change', () => {
     if (native.value === '') return;
-    const [date, time] = native.value.split('T');
-    field.value = time === undefined ? inWords(date) : `${inWords(date)}, ${time}`;
+    field.value = inWords(native.value) + (field.dataset.calendar === 'moment' ? `, ${time}` : '');
     field.dispatchEvent(new Event('input', { bubbles: true }));
   });
   field.parentElement.querySelector('.native')?.remove();

@@ -6,10 +6,23 @@ document.addEventListener('submit', (event) => {
   if (form.method !== 'post') return;
   if (form.dataset.sent === 'yes') event.preventDefault();
   form.dataset.sent = 'yes';
+  if (form.dataset.leaves) showLeft();
 });
 
-// When a page is restored from the back/forward cache, its forms may be submitted again.
-window.addEventListener('pageshow', () => {
+/** An app with a scheme of its own opens beside this page, which stays although its forms are done with. */
+function showLeft() {
+  const left = document.querySelector('[data-left]');
+  if (!left) return;
+  for (const form of document.forms) form.hidden = true;
+  left.hidden = false;
+}
+
+// A page from the back/forward cache may be from before its reader has signed out. On others, forms may be submitted again.
+window.addEventListener('pageshow', ({ persisted }) => {
+  if (persisted && document.querySelector('.rail')) {
+    document.documentElement.hidden = true;
+    return location.reload();
+  }
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 });
 
