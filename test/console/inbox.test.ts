@@ -161,6 +161,33 @@ test('an empty selection approves nothing, and requests of other accounts are re
   expect(await statusOf(mine)).toBe('Pending');
 });
 
+test('the requests of all pages of a filter can be selected, and are named before they are decided', async () => {
+  const days = nextDay();
+  const ids: number[] = [];
+  for (let hour = 0; hour < 14; hour += 1) ids.push(await requested({ days, hour }));
+  const other = await requested({ space: attic, days });
+  const statuses = async () => new Set(await Promise.all(ids.map(statusOf)));
+  const inbox = await manager.open(`/console/inbox?space=${hall}&sort=date`);
+  expect(rowsOf(inbox)).toHaveLength(12);
+  expect(inbox.text).toContain('Select all 14');
+  const asked = await manager.send(inbox, BULK, { all: 'yes' });
+  expect(asked.text).toContain('Approve 14 requests?');
+  expect(asked.text).toContain('These are all requests of the list');
+  expect(asked.text).toContain('$1,610.00 will be charged');
+  expect(await statuses()).toEqual(new Set(['Pending']));
+  // Those that were named, and none that came later.
+  const late = await requested({ days, hour: 20 });
+  expect((await manager.send(asked, BULK)).flash).toContain('14 requests approved. $1,610.00 were charged.');
+  expect(await statuses()).toEqual(new Set(['Approved']));
+  expect(await Promise.all([late, other].map(statusOf))).toEqual(['Pending', 'Pending']);
+  expect((await manager.send(inbox, BULK_DECLINE, { all: 'yes' })).text).toContain('Decline 1 request?');
+  const wrong = await manager.send(inbox, BULK, { all: 'yes', list: `space=${hall}&from=nonsense` });
+  expect(wrong.flash).toContain('Nothing was approved: fix the filter first.');
+  await manager.send(await manager.open(`/console/bookings/${late}`), /decline$/, { reason: 'Full that day.' });
+  // Also a booking's own page suggests it.
+  expect((await manager.open(`/console/bookings/${other}`)).text).toContain('value="Full that day."');
+});
+
 test('selected requests above the configured amount need confirmation and can be left out', async () => {
   const [cheap, dear, dearest] = [await requested(), await requested({ fee: 900 }), await requested({ fee: 15_000 })];
   const inbox = await manager.open('/console/inbox?sort=deadline');

@@ -17,8 +17,9 @@ import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts.ts';
-import { decisionForms } from '../requests/decision-forms.ts';
+import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
 import { canEnd } from '../requests/decisions.ts';
+import { recentReasons } from '../requests/inbox-reads.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
 import { canReview, reviewForm } from './review-form.ts';
 
@@ -49,11 +50,13 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     const isCommunity = account.kind === 'Community';
     const asOf = momentOfInput(query.text('at'), booking.timeZone);
     const history = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
-    const [found, then, review, decision, community] = await Promise.all([
+    const isAsked = isCommunity && status === 'Pending';
+    const [found, then, review, decision, reasons, community] = await Promise.all([
       history({}),
       asOf === undefined ? undefined : history({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
-      isCommunity && status === 'Pending' ? factsFor(booking) : undefined,
+      isAsked ? factsFor(booking) : undefined,
+      isAsked ? recentReasons(queries, account) : [],
       queries.spaces.community(communityId),
     ]);
     return {
@@ -67,7 +70,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
 ${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`}
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
-${actions(visit, booking)}</section>
+${actions(visit, booking)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>

@@ -8,7 +8,7 @@ import { isUnavailable } from '../../runtime/unavailable.ts';
 import { type Answer, nothingToDo, type Shown } from '../parts/answer.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
-import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
+import { hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
@@ -35,7 +35,8 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     if ('go' in picked) return picked;
     const confirmed = new Set(visit.form.all('confirmed'));
     const above = picked.selected.filter((one) => one.status === 'Pending' && needsConfirmation(visit, one));
-    if (above.some(({ bookingId }) => !confirmed.has(String(bookingId)))) return confirmAll(visit, picked, above);
+    const isConfirmed = above.every(({ bookingId }) => confirmed.has(String(bookingId)));
+    if (picked.matching !== undefined || !isConfirmed) return confirmAll(visit, picked, above);
     return decideAll(visit, picked, 'approved', ({ bookingId }) =>
       commands.bookings.approve({ bookingId, communityId: visit.account.id }, visit.context),
     );
@@ -63,6 +64,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     verb: Verb,
   ): Promise<(Answer & { go: string }) | Picked> {
     const list = listOfForm(form) ?? requestList(new Form({}));
+    if (form.text('all') !== '') return everyPage(account, list, verb);
     const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))];
     const nothing = (text: string) => nothingToDo(inboxPath(list, list), text);
     if (ids.length === 0) return nothing(`Nothing was selected, so nothing was ${verb}.`);
@@ -71,6 +73,18 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     const selected = await queries.requests.some(account, ids);
     if (selected.length === 0) return nothing(`Nothing was ${verb}: the selected requests are not to this account.`);
     return { selected, list };
+  }
+
+  /** The first requests of all pages of a list. */
+  async function everyPage(account: CommunityVisit['account'], list: RequestList, verb: Verb) {
+    const path = inboxPath(list, list);
+    if (hasProblems(list.problems)) return nothingToDo(path, `Nothing was ${verb}: fix the filter first.`);
+    const [selected, matching] = await Promise.all([
+      queries.requests.pending(account.id, list.filter, { order: list.sort, limit: MAX_AT_ONCE }),
+      queries.requests.count(account.id, list.filter),
+    ]);
+    if (selected.length === 0) return nothingToDo(path, `Nothing was ${verb}: no request is left in this list.`);
+    return { selected, list, matching };
   }
 
   async function decideAll(
@@ -101,7 +115,12 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
 }
 
 type Verb = 'approved' | 'declined';
-type Picked = { readonly selected: readonly BookingDocument[]; readonly list: RequestList };
+type Picked = {
+  readonly selected: readonly BookingDocument[];
+  readonly list: RequestList;
+  /** If the form selects the requests of all pages: how many they are. */
+  readonly matching?: number;
+};
 
 /** The message about all of them, and whether it names all that were refused. */
 function messageOf(
@@ -134,14 +153,19 @@ function doneText(done: readonly BookingDocument[], account: Account, verb: Verb
   const names = only !== undefined && done.length === 1 ? `: ${briefly(only, account)}` : '';
   const text = `${counted(done.length, 'request')} ${verb}${names}.`;
   if (verb === 'declined') return text;
-  const charged = [...Map.groupBy(done, ({ currency }) => currency)].map(([currency, list]) =>
-    amount(
-      list.reduce((sum, { totalPrice }) => sum + totalPrice, 0),
-      currency,
-    ),
-  );
-  return `${text} ${charged.join(' and ')} ${done.length === 1 ? 'was' : 'were'} charged.`;
+  return `${text} ${totalOf(done)} ${done.length === 1 ? 'was' : 'were'} charged.`;
 }
+
+/** The sum of the totals, for each currency. */
+const totalOf = (requests: readonly BookingDocument[]): string =>
+  [...Map.groupBy(requests, ({ currency }) => currency)]
+    .map(([currency, list]) =>
+      amount(
+        list.reduce((sum, { totalPrice }) => sum + totalPrice, 0),
+        currency,
+      ),
+    )
+    .join(' and ');
 
 /** Lists the requests that a question is about. */
 const listed = (requests: readonly BookingDocument[]): Html =>
@@ -153,9 +177,18 @@ const listed = (requests: readonly BookingDocument[]): Html =>
 const idFields = (requests: readonly BookingDocument[]): Html =>
   html`${requests.map(({ bookingId }) => hiddenField('id', bookingId))}`;
 
-/** Asks for confirmation when some of the selected requests are above the amount of the setting. */
-function confirmAll(visit: Visit, { selected, list }: Picked, above: readonly BookingDocument[]): Shown {
-  const [first] = above;
+/** Says which requests are meant if their list has further pages. The first ones can be decided at once. */
+function extentOf({ selected, matching, list }: Picked): Html | undefined {
+  if (matching === undefined) return undefined;
+  const order = list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first';
+  return matching > selected.length
+    ? html`<p>These are the first ${selected.length} of ${matching.toLocaleString('en')} requests, ${order}. Decide the others afterwards.</p>`
+    : html`<p>These are all requests of the list:</p>`;
+}
+
+/** Asks for confirmation when some of the selected requests are above the amount of the setting, or on other pages of the list. */
+function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocument[]): Shown {
+  const { selected, list } = picked;
   const others = selected.filter((one) => !above.includes(one));
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const form = (requests: readonly BookingDocument[], button: string, classes = '') => {
@@ -163,19 +196,26 @@ function confirmAll(visit: Visit, { selected, list }: Picked, above: readonly Bo
     const content = html`${listFieldsOf(visit.form)}${idFields(requests)}${confirmed}<button class="button ${classes}">${button}</button>`;
     return postForm(visit, '/console/inbox/approve', '', content);
   };
-  const limit = amount(visit.settings.approveConfirmAbove ?? 0, first?.currency ?? '');
+  const extent = extentOf(picked);
   return {
     title: 'Approve these requests',
     heading: `Approve ${counted(selected.length, 'request')}?`,
     back,
-    main: html`<section class="card narrow"><p>${counted(above.length, 'request')} of them ${above.length === 1 ? 'is' : 'are'} above ${limit}, so the approval must be confirmed:</p>
-${listed(above)}
+    main: html`<section class="card narrow">${extent}${extent && listed(selected)}
+${extent && html`<p>${totalOf(selected)} will be charged to the brands.</p>`}${above.length > 0 && aboveLimit(visit, above)}
 <div class="row">${form(selected, `Approve all ${selected.length}`)}${others.length > 0 && form(others, `Approve only the other ${others.length}`, 'quiet')}${buttonLink(back.href, 'Approve nothing yet', 'quiet')}</div></section>`,
   };
 }
 
+function aboveLimit({ settings }: Visit, above: readonly BookingDocument[]): Html {
+  const limit = amount(settings.approveConfirmAbove ?? 0, above[0]?.currency ?? '');
+  const are = above.length === 1 ? 'is' : 'are';
+  return html`<p>${counted(above.length, 'request')} of them ${are} above ${limit}, so the approval must be confirmed:</p>${listed(above)}`;
+}
+
 /** Asks for the reason that all of the selected requests are declined for. */
-function declineAll(visit: Visit, { selected, list }: Picked, problems: Problems, reasons: readonly string[]): Shown {
+function declineAll(visit: Visit, picked: Picked, problems: Problems, reasons: readonly string[]): Shown {
+  const { selected, list } = picked;
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const what = counted(selected.length, 'request');
   const saved = reasons.map(
@@ -185,7 +225,7 @@ function declineAll(visit: Visit, { selected, list }: Picked, problems: Problems
   const hint = selected.length === 1 ? 'The brand will see it.' : 'Every brand will see it.';
   const reason = reasonField(visit, { label: 'Reason', hint, required: true, problems });
   const content = html`${listFieldsOf(visit.form)}${idFields(selected)}
-${listed(selected)}
+${extentOf(picked)}${listed(selected)}
 <p>Declining is final. The times become available to others again.</p>
 ${reason}${reasons.length > 0 && html`<ul class="chips" aria-label="Reasons given before">${saved}</ul>`}
 <div class="row"><button class="button danger">Decline ${what}</button>${buttonLink(back.href, 'Decline nothing', 'quiet')}</div>`;

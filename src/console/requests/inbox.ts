@@ -1,6 +1,7 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import { furtherDetails } from '../../contract/booking.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
+import { beginningOf } from '../../domain/cut-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { flag, type Html, html, named, namedText } from '../../html/html.ts';
 import type { Beside } from '../../queries/requests.ts';
@@ -44,8 +45,8 @@ import {
 } from './request-list.ts';
 import { type LastStep, lastStepOf } from './what-happened.ts';
 
-/** Characters of a message in a row: two lines. A longer one expands. */
-const MESSAGE_SHOWN = 60;
+/** Characters of a message in a row: beside the other cells there is room for three or four lines. A longer one expands. */
+const MESSAGE_SHOWN = 160;
 /** Characters of a name in a row: two lines. */
 const NAME_SHOWN = 80;
 
@@ -101,7 +102,7 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
     const main = html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
-${bar(visit, list, rows, added)}${
+${bar(visit, list, rows, { added, count })}${
   rows.length === 0
     ? nothing(visit, list, count, hasSpaces)
     : html`<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
@@ -132,8 +133,8 @@ const NOTHING_BESIDE: Beside = { first: undefined, count: 0 };
 function bar(
   visit: Visit,
   list: RequestList,
-  rows: readonly { readonly request: BookingDocument }[],
-  added: Added,
+  rows: readonly Row[],
+  { added, count }: { readonly added: Added; readonly count: number },
 ): Html {
   const shown = rows.map(({ request }) => request.bookingId);
   const [first] = added.first;
@@ -144,14 +145,21 @@ function bar(
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
   const news = html`<a data-does="show new requests" href="${href}#request-${first?.bookingId ?? ''}">${counted(added.count, 'new request')} – show</a>`;
   return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(inboxQuery(list))}
-${rows.length > 0 && html`<button class="button" data-selected="Approve">Approve selected</button><button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
+${rows.length > 0 && html`<button class="button" data-selected="Approve">Approve selected</button><button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button>${selectAll(rows.filter(({ answered }) => answered === undefined).length, count)}`}
 <p id="request-news" data-live-region>${first !== undefined && news}</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
 }
 
+/** Selects the rows (with JavaScript), or all requests of the list. A page names those before they are decided (`bulk-decisions.ts`). */
+const selectAll = (onPage: number, count: number): Html =>
+  count <= onPage
+    ? html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`
+    : html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select this page</label>
+<label class="select-all"><input type="checkbox" name="all" value="yes"> <span id="all-requests" data-live-region>Select all ${count.toLocaleString('en')}</span></label>`;
+
 /** Shown by "?" and by its button. Character keys can be switched off (WCAG 2.1.4). */
-const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby="key-help-title"><h2 id="key-help-title">Keys in this list</h2>
+const keyHelp = html`<div class="key-help" id="key-help" popover role="dialog" aria-labelledby="key-help-title"><h2 id="key-help-title">Keys in this list</h2>
 <p>They act on the row that has the focus; <kbd>j</kbd> and <kbd>k</kbd> go to the list from anywhere on the page. A row that has just appeared or moved takes no key for a second.</p>
-<dl><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous request</dd><dt><kbd>a</kbd></dt><dd>approve</dd><dt><kbd>d</kbd></dt><dd>decline: type a reason, then Enter. Esc closes it</dd><dt><kbd>x</kbd></dt><dd>select</dd><dt><kbd>?</kbd></dt><dd>show these keys</dd></dl>
+<dl><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous request</dd><dt><kbd>a</kbd></dt><dd>approve</dd><dt><kbd>d</kbd></dt><dd>decline: type a reason, then Enter (in Safari twice while it suggests reasons). Esc closes it</dd><dt><kbd>x</kbd></dt><dd>select</dd><dt><kbd>?</kbd></dt><dd>show these keys</dd></dl>
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
@@ -210,11 +218,8 @@ const detailViews = (request: Row['request']): readonly Html[] =>
 
 /** A long message is cut, between words if it has any, and expands in its row. */
 function messageView(message: string): Html {
-  const characters = [...message];
-  if (characters.length <= MESSAGE_SHOWN) return html`<p class="message" dir="auto">${message}</p>`;
-  const start = characters
-    .slice(0, MESSAGE_SHOWN - 1)
-    .join('')
+  if (beginningOf(message, MESSAGE_SHOWN) === message) return html`<p class="message" dir="auto">${message}</p>`;
+  const start = beginningOf(message, MESSAGE_SHOWN - 1)
     .replace(/\s\S*$/, '')
     .trimEnd();
   const rest = message.slice(start.length).trimStart();

@@ -38,22 +38,28 @@ function rove(row) {
 // Selecting.
 
 const boxes = () => [...list.querySelectorAll('input[name=id]')];
+/** Selects the requests of all pages. */
+const everyPage = bulk?.querySelector('[name=all]');
 
 function countSelected() {
   const selected = boxes().filter(({ checked }) => checked).length;
+  const isAll = everyPage?.checked === true;
   for (const button of bulkButtons) {
     const { selected: word } = button.dataset;
-    button.disabled = selected === 0;
-    button.textContent = `${word} selected${selected === 0 ? '' : ` (${selected})`}${word === 'Decline' ? '…' : ''}`;
+    button.disabled = selected === 0 && !isAll;
+    const count = isAll ? ' (all)' : selected === 0 ? '' : ` (${selected})`;
+    button.textContent = `${word} selected${count}${isAll || word === 'Decline' ? '…' : ''}`;
   }
-  const all = bulk.querySelector('[data-select-all]');
-  all.checked = selected > 0 && selected === boxes().length;
-  all.indeterminate = selected > 0 && !all.checked;
+  const onPage = bulk.querySelector('[data-select-all]');
+  onPage.checked = selected > 0 && selected === boxes().length;
+  onPage.indeterminate = selected > 0 && !onPage.checked;
 }
 
 function onChange({ target }) {
-  if (target.matches('[data-select-all]')) for (const box of boxes()) box.checked = target.checked;
-  if (target.matches('[data-select-all], input[name=id]')) countSelected();
+  if (!target.matches('[data-select-all], [name=all], input[name=id]')) return;
+  if (!target.matches('input[name=id]')) for (const box of boxes()) box.checked = target.checked;
+  if (everyPage && !target.checked) everyPage.checked = false;
+  countSelected();
 }
 
 // Answering, one form at a time, so that an older answer never replaces a newer one.
