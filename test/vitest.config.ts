@@ -42,7 +42,7 @@ const UNIT = [
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
   'test/runtime/{serial-queue,turns}.test.ts',
-  'test/webhooks/{due-deliveries,fair-queue,in-flight,receiver-health,schedule,signature}.test.ts',
+  'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
 ];
 
 /** What needs many processes, browsers at several widths, Python, Go or the network: `npm run test:system`. */

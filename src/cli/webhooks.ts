@@ -165,9 +165,9 @@ type Registration = Parameters<typeof toOperatorWebhook>[0];
 
 /** Adds the time since which deliveries are paused, if the circuit breaker is open. */
 async function withPause({ webhooks }: OperatorCore, registration: Registration): Promise<Registration> {
-  const { breaker } = await webhooks.receiver(registration.webhookId);
-  return breaker?.state === 'open' && registration.status === 'enabled'
-    ? { ...registration, pausedSince: breaker.since, nextAttemptAt: breaker.probeAt }
+  const { open } = await webhooks.breaker(registration.webhookId);
+  return open !== undefined && registration.status === 'enabled'
+    ? { ...registration, pausedSince: open.since, nextAttemptAt: open.probeAt }
     : registration;
 }
 

@@ -51,7 +51,6 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   users: {},
   webhookDeliveries: { ttl: 'expiresAt', positions: ['position'] },
   webhookPlaces: {},
-  webhookRunningTime: {},
 };
 
 const kindOf = (collection: string): RecordKind =>

@@ -2,21 +2,18 @@ import type { BaseLogger } from 'pino';
 import type { Leases } from '../document-store/lease.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import { mayTry } from './breaker.ts';
+import type { Breakers } from './breakers.ts';
 import { createDuePoll } from './due-poll.ts';
-import { createPermits, type InFlightLimits } from './in-flight.ts';
+import { createPermits, IN_FLIGHT, type InFlightLimits } from './permits.ts';
 import type { DeliveryQueue } from './queue.ts';
-import { classOf, mayTry } from './receiver-health.ts';
-import type { Receivers } from './receivers.ts';
 import type { Registrations } from './registrations.ts';
-import type { RunningTime } from './running-time.ts';
-import { GIVE_UP_AFTER_HOURS, GIVE_UP_AFTER_MS } from './schedule.ts';
 import { createTry } from './send/attempt.ts';
 import { EndpointWorker, type WorkerDeps } from './worker.ts';
 
-const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 128, unknown: 64, slow: 512, hanging: 256, slowAfterMs: 500 };
 const REPORT_WAITING_EVERY_MS = 60_000;
-/** How often deliveries behind an open breaker are checked for their deadline. */
-const GIVE_UP_EVERY_MS = 15 * 60_000;
+/** Endpoints that are remembered for having succeeded. */
+const PROVEN = 100_000;
 
 export type Deliverer = {
   start(): void;
@@ -31,13 +28,13 @@ export type Deliverer = {
 
 export type DelivererDeps = Omit<
   WorkerDeps,
-  'queue' | 'registrations' | 'permits' | 'send' | 'giveUp' | 'isStopping' | 'report'
+  'queue' | 'registrations' | 'permits' | 'perEndpoint' | 'proven' | 'send' | 'isStopping' | 'report'
 > &
   Omit<Parameters<typeof createTry>[0], 'isStopping'> & {
     readonly queue: DeliveryQueue;
     readonly registrations: Pick<Registrations, 'recipient' | 'find'>;
     readonly leases: Leases;
-    readonly receivers: Receivers;
+    readonly breakers: Breakers;
     readonly logger: Pick<BaseLogger, 'error'>;
     readonly inFlight?: InFlightLimits | undefined;
     readonly pollIntervalMs?: number | undefined;
@@ -51,8 +48,9 @@ type Running = { worker?: EndpointWorker | undefined; wasWoken: boolean; wasAske
  * (docs/decisions/webhook-deliveries.md). Any number of processes may run one; a worker runs in the process that holds the lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
-  const { queue, leases, receivers, clock, logger, sender, bodies } = deps;
-  const permits = createPermits(deps.inFlight ?? IN_FLIGHT_LIMITS);
+  const { queue, leases, breakers, clock, logger, sender, bodies, inFlight = IN_FLIGHT } = deps;
+  const permits = createPermits(inFlight);
+  const proven = createLruCache<string, true>(PROVEN);
   const endpoints = new Map<string, Running>();
   const runs = new Set<Promise<void>>();
   let started = false;
@@ -63,15 +61,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     queue,
     registrations: deps.registrations,
     permits,
+    perEndpoint: inFlight.perEndpoint,
+    proven: {
+      has: (webhookId) => proven.get(webhookId) !== undefined,
+      add: (webhookId) => proven.set(webhookId, true),
+    },
     send: createTry({ sender, bodies, clock, isStopping }),
-    runningTime: deps.runningTime,
     disable: deps.disable,
-    giveUp: createGiveUp(queue, deps.runningTime),
     clock,
     isStopping,
     report: (error, deliveryId) => report(error, { deliveryId }, 'A delivery attempt failed unexpectedly; retrying'),
   };
-  const poll = createDuePoll({ queue, receivers, wake, clock, logger, pollIntervalMs: deps.pollIntervalMs });
+  const poll = createDuePoll({ queue, breakers, wake, clock, logger, pollIntervalMs: deps.pollIntervalMs });
 
   function wake(webhookId: string, isAsked = false): void {
     if (!started || stopping) return;
@@ -81,7 +82,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       running.wasWoken = true;
       running.wasAsked ||= isAsked;
     } else {
-      const known = receivers.cached(webhookId);
+      const known = breakers.cached(webhookId);
       if (isAsked || known === undefined || mayTry(known, clock())) start(webhookId, isAsked);
     }
   }
@@ -104,31 +105,24 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   /** @returns whether more is due that this process should try to deliver at once */
   async function deliver(webhookId: string, running: Running, isAsked: boolean): Promise<boolean> {
-    const [health, webhook] = await Promise.all([receivers.get(webhookId), deps.registrations.find(webhookId)]);
-    if (!isAsked && !mayTry(health, clock())) return false;
+    const [breaker, webhook] = await Promise.all([breakers.get(webhookId), deps.registrations.find(webhookId)]);
+    if (!isAsked && !mayTry(breaker, clock())) return false;
     // A registration that was removed has no account; its deliveries are cancelled.
     const account = webhook?.account ?? webhookId;
-    // Wait before taking the lease: a waiting worker must not keep the registration from other processes.
-    const receiverClass = classOf(health);
-    const singlePermit = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass, account);
+    const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
+    // The delivery that woke it may have been stored after the holder read the store.
+    if (lease === undefined) return running.wasWoken;
     try {
-      const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
-      // The delivery that woke it may have been stored after the holder read the store.
-      if (lease === undefined) return running.wasWoken;
-      try {
-        const receiver = await receivers.open(webhookId);
-        running.wasWoken = false;
-        running.worker = new EndpointWorker(workerDeps, { webhookId, account, lease, receiver, singlePermit });
-        if ((await running.worker.run()) === 'failed') return false;
-      } finally {
-        running.worker = undefined;
-        await lease.release();
-      }
+      const opened = await breakers.open(webhookId);
+      running.wasWoken = false;
+      running.worker = new EndpointWorker(workerDeps, { webhookId, account, lease, breaker: opened });
+      if ((await running.worker.run()) === 'failed') return false;
     } finally {
-      singlePermit?.release();
+      running.worker = undefined;
+      await lease.release();
     }
     // Another process may have stored a delivery just before this one released the lease.
-    if (stopping || !(running.wasAsked || mayTry(await receivers.get(webhookId), clock()))) return false;
+    if (stopping || !(running.wasAsked || mayTry(await breakers.get(webhookId), clock()))) return false;
     return running.wasWoken || queue.isAnyDue(webhookId);
   }
 
@@ -160,19 +154,5 @@ function createReport(logger: Pick<BaseLogger, 'error'>) {
     if (storeIsUnavailable) reportedAt = performance.now();
     const what = storeIsUnavailable ? 'Deliveries wait for an unavailable store; retrying' : message;
     logger.error({ err: error, ...subject }, what);
-  };
-}
-
-/** Fails what has been waiting for an open breaker for too long. */
-function createGiveUp(queue: Pick<DeliveryQueue, 'giveUp'>, runningTime: Pick<RunningTime, 'now'>) {
-  /** Running time at which deliveries of a registration were last given up. */
-  const gaveUpAt = createLruCache<string, number>(10_000);
-  return async (webhookId: string): Promise<void> => {
-    const now = runningTime.now();
-    if (now - (gaveUpAt.get(webhookId) ?? Number.NEGATIVE_INFINITY) < GIVE_UP_EVERY_MS) return;
-    gaveUpAt.set(webhookId, now);
-    // Slightly later than the last scheduled try, so that it is made.
-    const triedUntil = now - GIVE_UP_AFTER_MS - GIVE_UP_EVERY_MS;
-    await queue.giveUp(webhookId, triedUntil, `No try succeeded within ${GIVE_UP_AFTER_HOURS} hours`);
   };
 }

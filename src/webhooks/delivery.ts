@@ -48,8 +48,6 @@ export type DeliveryDocument = {
   readonly delayMs?: number;
   /** Tries of the schedule used since it was created or resent. */
   readonly tries: number;
-  /** Running time (`running-time.ts`) of the first of these tries, in milliseconds. */
-  readonly triedFrom?: number;
   /** Oldest first; the last {@link MAX_ATTEMPTS}. */
   readonly attempts: readonly Attempt[];
   /** Why it failed or was cancelled. */
@@ -137,8 +135,7 @@ export function afterAttempts(
   if (outcome.state === 'Delivered') return { ...tried, ...endedAt(now), state: 'Delivered', tries };
   if (delivery.state !== 'Pending') return tried;
   if (outcome.state === 'Failed') return { ...ended(tried, outcome, now), tries };
-  const { triedFrom = outcome.running } = delivery;
-  return { ...tried, tries, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay, triedFrom };
+  return { ...tried, tries, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
 }
 
 export const ended = (
@@ -151,7 +148,7 @@ const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestam
 
 /** A delivery with a full schedule ahead of it, from any state. */
 export function restarted(delivery: DeliveryDocument, due: Timestamp, now: number): DeliveryDocument {
-  const { reason: _, delayMs: __, triedFrom: ___, ...kept } = delivery;
+  const { reason: _, delayMs: __, ...kept } = delivery;
   return { ...kept, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
 }
 

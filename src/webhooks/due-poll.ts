@@ -3,10 +3,10 @@ import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { atNext } from '../runtime/rounds.ts';
+import { CLOSED, mayTryAt } from './breaker.ts';
+import type { Breakers } from './breakers.ts';
 import { AT_ONCE, isDueTrusted } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
-import { mayTry, type ReceiverHealth } from './receiver-health.ts';
-import type { Receivers } from './receivers.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */
 const POLL_INTERVAL_MS = 1_000;
@@ -20,13 +20,13 @@ const SET_BACK_MS = 2_000;
 /** Polls for registrations with due deliveries, and wakes their workers. */
 export function createDuePoll(deps: {
   readonly queue: Pick<DeliveryQueue, 'waiting' | 'correctDue'>;
-  readonly receivers: Pick<Receivers, 'getMany'>;
+  readonly breakers: Pick<Breakers, 'getMany'>;
   readonly wake: (webhookId: string, isAsked: boolean) => void;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'error'>;
   readonly pollIntervalMs?: number | undefined;
 }) {
-  const { queue, receivers, wake, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
+  const { queue, breakers, wake, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
   let stopping = false;
   let polling: Promise<void> | undefined;
   let cancelPoll = () => {};
@@ -51,7 +51,7 @@ export function createDuePoll(deps: {
     const isCorrecting = isTimeToCorrect();
     try {
       for await (const page of inPages(queue.waiting(), POLL_PAGE)) {
-        const states = await receivers.getMany(page.map(({ webhookId }) => webhookId));
+        const states = await breakers.getMany(page.map(({ webhookId }) => webhookId));
         for (const delivery of page) {
           if (stopping) return;
           const { webhookId, due } = delivery;
@@ -60,7 +60,10 @@ export function createDuePoll(deps: {
           if (isCorrecting) await nextTurn();
           const corrected = isSuspect && (await queue.correctDue(webhookId));
           const isAsked = due === AT_ONCE;
-          const at = Math.max(corrected ? 0 : Date.parse(due), isAsked ? 0 : mayTryAt(states.get(webhookId)));
+          const at = Math.max(
+            corrected ? 0 : Date.parse(due),
+            isAsked ? 0 : mayTryAt(states.get(webhookId) ?? CLOSED, clock()),
+          );
           if (at <= clock()) wake(webhookId, isAsked);
           else next = Math.min(next, at);
         }
@@ -77,10 +80,6 @@ export function createDuePoll(deps: {
       cancelPoll = () => clearTimeout(timer);
     } else cancelPoll = atNext(pollIntervalMs, startPoll);
   }
-
-  /** When a receiver may be tried: milliseconds since the epoch. */
-  const mayTryAt = (state: ReceiverHealth | undefined): number =>
-    state?.breaker === undefined || mayTry(state, clock()) ? 0 : Date.parse(state.breaker.probeAt);
 
   const startPoll = () => {
     polling = poll();

@@ -141,18 +141,12 @@ export class DeliveryQueue {
     return corrected;
   }
 
-  /** Fails the pending deliveries of a registration whose first attempt was made at this running time or earlier. */
-  giveUp(webhookId: string, triedUntil: number, reason: string): Promise<void> {
-    return this.#endPending(
-      webhookId,
-      { state: 'Failed', reason },
-      ({ triedFrom }) => triedFrom !== undefined && triedFrom <= triedUntil,
-    );
-  }
-
   /** Cancels the pending deliveries of a registration. */
-  cancelAll(webhookId: string, reason: string): Promise<void> {
-    return this.#endPending(webhookId, { state: 'Cancelled', reason }, () => true);
+  async cancelAll(webhookId: string, reason: string): Promise<void> {
+    const cancel: Change = (delivery) =>
+      delivery.state === 'Pending' ? ended(delivery, { state: 'Cancelled', reason }, this.#clock()) : undefined;
+    for await (const page of inPages(this.#collection.find(pendingOf(webhookId)), PAGE))
+      await Promise.all(page.map((stored) => this.#change(stored.key, cancel, stored)));
   }
 
   /** Makes a delivery due before all others, with a full schedule ahead of it, from any state. */
@@ -172,17 +166,6 @@ export class DeliveryQueue {
 
   async get(deliveryId: string): Promise<DeliveryDocument | undefined> {
     return (await this.#collection.get(deliveryId))?.document;
-  }
-
-  async #endPending(
-    webhookId: string,
-    end: { readonly state: 'Failed' | 'Cancelled'; readonly reason: string },
-    isAffected: (delivery: DeliveryDocument) => boolean,
-  ): Promise<void> {
-    const endIfAffected: Change = (delivery) =>
-      delivery.state === 'Pending' && isAffected(delivery) ? ended(delivery, end, this.#clock()) : undefined;
-    for await (const page of inPages(this.#collection.find(pendingOf(webhookId)), PAGE))
-      await Promise.all(page.map((stored) => this.#change(stored.key, endIfAffected, stored)));
   }
 
   /**

@@ -18,13 +18,6 @@ export const PLANNED_DELAYS_MS: readonly number[] = [
   14 * HOUR_MS,
 ];
 
-/** A delivery has failed for good so many hours after its first attempt: as long as the planned delays take. */
-export const GIVE_UP_AFTER_HOURS = Math.ceil(PLANNED_DELAYS_MS.reduce((sum, ms) => sum + ms, 0) / HOUR_MS);
-export const GIVE_UP_AFTER_MS = GIVE_UP_AFTER_HOURS * HOUR_MS;
-
-/** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-deliveries.md). */
-export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
-
 /** Why a delivery failed, and its registration was disabled, after status 410. */
 export const GONE = 'The receiver answered 410 Gone';
 
@@ -61,29 +54,26 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 /** The effect of attempts on their delivery. */
 export type Outcome =
   | { readonly state: 'Delivered' }
-  /** `delay`: milliseconds from now; `running`: the running time of the attempt. */
-  | { readonly state: 'Pending'; readonly delay: number; readonly running: number }
+  /** `delay`: milliseconds from now. */
+  | { readonly state: 'Pending'; readonly delay: number }
   | { readonly state: 'Failed'; readonly reason: string };
-
-/** The delivery before the try. */
-type Tried = { readonly event: string; readonly tries: number; readonly triedFrom?: number };
 
 /**
  * Decides the next state of a delivery from the result of a try.
- * @param moment.now milliseconds since the epoch; `running` is the running time, in milliseconds
+ * @param delivery before the try
+ * @param moment.now milliseconds since the epoch
  */
 export function outcomeOf(
-  { event, tries, triedFrom }: Tried,
+  { event, tries }: { readonly event: string; readonly tries: number },
   result: SendResult,
-  { now, running, random }: { readonly now: number; readonly running: number; readonly random: number },
+  { now, random }: { readonly now: number; readonly random: number },
 ): Outcome {
   if (isSuccess(result)) return { state: 'Delivered' };
   if (result.status === 410) return { state: 'Failed', reason: GONE };
   const retryAfter = parseRetryAfter(result.retryAfter, now);
   // A test delivery shows how the receiver responds now; a retry hours later would be of no use.
   const delay = event === 'Test' ? undefined : delayBeforeNext(tries + 1, retryAfter, random);
-  const remaining = GIVE_UP_AFTER_MS - Math.max(0, running - (triedFrom ?? running));
-  return delay === undefined || remaining <= 0
+  return delay === undefined
     ? { state: 'Failed', reason: `The last attempt failed: ${result.error?.type ?? `status ${result.status}`}` }
-    : { state: 'Pending', delay: Math.min(delay, remaining), running };
+    : { state: 'Pending', delay };
 }

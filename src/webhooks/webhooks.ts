@@ -14,13 +14,14 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
+import type { Breaker } from './breaker.ts';
+import { openBreakers } from './breakers.ts';
 import { createDeliverer } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
 import { createDeliveryNotifier } from './delivery-notifier.ts';
 import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
 import { startFanOut } from './fan-out/fan-out.ts';
 import { prepareFanOutGroups } from './fan-out/groups.ts';
-import type { InFlightLimits } from './in-flight.ts';
 import { createOnRequest, type OnRequest } from './inspect/on-request.ts';
 import { type RequestHeaders, requestHeaders } from './inspect/request-headers.ts';
 import {
@@ -31,20 +32,18 @@ import {
   openDeliverySearch,
   type SearchDeliveries,
 } from './inspect/search.ts';
+import type { InFlightLimits } from './permits.ts';
 import { DeliveryQueue, type Listener } from './queue.ts';
-import type { ReceiverHealth } from './receiver-health.ts';
-import { openReceivers } from './receivers.ts';
 import { createRegistrations, type IsConnected } from './registrations.ts';
-import { openRunningTime, type RunningTime } from './running-time.ts';
 import type { SenderOptions } from './send/http-sender.ts';
 import { createSealedBodies } from './send/sealed-bodies.ts';
 import type { Sender } from './send/sender.ts';
 
+export type { Breaker } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './delivery.ts';
 export { AT_ONCE, RETENTION_MS } from './delivery.ts';
 export type { RequestHeaders } from './inspect/request-headers.ts';
 export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
-export type { ReceiverHealth } from './receiver-health.ts';
 
 export type Webhooks = OnRequest & {
   /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
@@ -65,8 +64,8 @@ export type Webhooks = OnRequest & {
   requestHeaders(deliveryId: string, attempts: readonly Attempt[]): Promise<readonly RequestHeaders[]>;
   /** One delivery with its payload and attempts. */
   getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
-  /** The health of the receiver of a registration, its circuit breaker included. */
-  receiver(webhookId: string): Promise<ReceiverHealth>;
+  /** The circuit breaker of the endpoint of a registration. */
+  breaker(webhookId: string): Promise<Breaker>;
   /** Events that failed fan-out: the parked ones, then those being retried. */
   listFailedEvents(): Promise<FailedEvent[]>;
   countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
@@ -95,8 +94,6 @@ export type WebhooksDeps = {
   readonly isConnected: IsConnected;
   readonly sending?: Pick<SenderOptions, 'deadlineMs' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
-  /** Opened by default. */
-  readonly runningTime?: RunningTime;
 };
 
 /** Timing of deliveries; the defaults suit production. */
@@ -118,7 +115,7 @@ const LEASE_MS = 15_000;
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { events, documents, clock, logger } = deps;
   const parts = await openParts(deps);
-  const { queue, search, bodies, receivers, failedEvents, registrations, deliverer, notifier } = parts;
+  const { queue, search, bodies, breakers, failedEvents, registrations, deliverer, notifier } = parts;
   const onRequest = createOnRequest({
     events,
     load: deps.commands.load,
@@ -141,10 +138,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     async start() {
       await prepare();
       const isStopping = () => stopping;
-      starting = waitForReadModels({ events, readModels: deps.readModels, logger, isStopping }).then(async () => {
-        await parts.runningTime.start();
-        deliverer.start();
-      });
+      starting = waitForReadModels({ events, readModels: deps.readModels, logger, isStopping }).then(deliverer.start);
       consumer = await startFanOut({
         events,
         documents,
@@ -168,7 +162,6 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       await consumer?.close();
       await starting;
       await deliverer.stop();
-      await parts.runningTime.stop();
       await parts.sender.close();
       notifier.close();
     },
@@ -180,7 +173,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     },
     onDelivery: (listener) => queue.onChange(listener),
     onDeliveriesOf: notifier.onChange,
-    receiver: receivers.get,
+    breaker: breakers.get,
     listFailedEvents: failedEvents.list,
     countFailedEvents: failedEvents.count,
     replayParked: failedEvents.replay,
@@ -212,8 +205,7 @@ async function openParts(deps: WebhooksDeps) {
     collection: 'webhookLeases',
     durationMs: tuning?.leaseMs ?? LEASE_MS,
   });
-  const receivers = await openReceivers({ documents, clock });
-  const runningTime = deps.runningTime ?? (await openRunningTime({ documents, logger }));
+  const breakers = await openBreakers({ documents, clock });
   const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
   const { secretKey } = config;
   const { load } = deps.commands;
@@ -229,8 +221,7 @@ async function openParts(deps: WebhooksDeps) {
     bodies,
     registrations,
     leases,
-    receivers,
-    runningTime,
+    breakers,
     sender,
     async disable({ webhookId, reason, eventId }) {
       logger.info({ webhookId, reason }, 'Webhook disabled');
@@ -244,7 +235,7 @@ async function openParts(deps: WebhooksDeps) {
   });
   const notifier = createDeliveryNotifier();
   queue.onChange(({ account }) => notifier.changed(account));
-  return { queue, search, receivers, runningTime, failedEvents, registrations, bodies, sender, deliverer, notifier };
+  return { queue, search, breakers, failedEvents, registrations, bodies, sender, deliverer, notifier };
 }
 
 /**

@@ -10,7 +10,8 @@ import type { ApiDescription } from '../../src/description/openapi.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
 import { picked } from '../../src/domain/picked.ts';
 import { MAX_WEBHOOKS, WEBHOOKS_PER_MINUTE } from '../../src/domain/webhook.ts';
-import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
+import { DISABLE_AFTER_PROBES, MAX_PAUSE_MS } from '../../src/webhooks/breaker.ts';
+import { PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
 import { DEADLINE_MS } from '../../src/webhooks/send/http-sender.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -333,9 +334,13 @@ describe('webhooks', () => {
     for (const page of [section('Deliveries'), guide]) {
       const text = page.replaceAll(/\s+/g, ' ');
       expect(text).toContain(`after ${said.slice(0, -1).join(', ')} and ${said.at(-1)},`);
-      expect(text).toContain(`about ${GIVE_UP_AFTER_MS / 3_600_000} hours`);
+      const hours = PLANNED_DELAYS_MS.reduce((sum, ms) => sum + ms, 0) / 3_600_000;
+      expect(text).toContain(`about ${Math.ceil(hours)} hours`);
       expect(text).toContain(`within ${DEADLINE_MS / 1_000} seconds`);
-      expect([DISABLE_AFTER_MS / 86_400_000, text.toLowerCase()]).toEqual([5, expect.stringContaining('five days')]);
+      expect([(DISABLE_AFTER_PROBES * MAX_PAUSE_MS) / 86_400_000, text.toLowerCase()]).toEqual([
+        5,
+        expect.stringContaining('five days'),
+      ]);
     }
     expect(section('Webhooks')).toContain(`At most ${MAX_WEBHOOKS} registrations`);
     expect(section('Webhooks')).toContain(`${WEBHOOKS_PER_MINUTE} registrations in a minute`);

@@ -43,7 +43,7 @@ async function registerDead(): Promise<void> {
 test('any number of dead receivers of one account do not delay another account’s delivery', async () => {
   await registerDead();
   const other = await venue.register(BRAND, receiver.url);
-  const inFlight = { prompt: 2, unknown: 2, slow: 2, hanging: 2, slowAfterMs: 60_000 };
+  const inFlight = { perEndpoint: 4, perAccount: 2, all: 4 };
   const webhooks = await venue.deliver({ sending: { deadlineMs: 60_000 }, tuning: { inFlight } });
 
   await venue.append(approved({ bookingId: 1, brandId: brandId(77) }));

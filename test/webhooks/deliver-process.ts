@@ -7,7 +7,7 @@ import { watched } from './watched-documents.ts';
  */
 const [, , folder = '', shift = '0', killAt] = process.argv;
 const venue = await openVenue({ folder });
-venue.moveClock(Number(shift));
+venue.advance(Number(shift));
 let calls = 0;
 const dieAt = (point: string) => (method: string, collection: string) => {
   if (collection === 'webhookDeliveries' && point + method === killAt && ++calls === 2)

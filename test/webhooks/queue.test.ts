@@ -52,7 +52,7 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
       await add('wh_a', event);
       now += 1_000;
     }
-    await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
+    await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: HOUR_MS });
     expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a']);
     now += 2 * HOUR_MS;
     expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a', 'e1:wh_a']);
@@ -63,7 +63,7 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     await add('wh_a', 'e1');
     await add('wh_c', 'e1');
     await queue.complete(await one('wh_c'), [], { state: 'Delivered' });
-    await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
+    await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: HOUR_MS });
     const waiting = await Array.fromAsync(queue.waiting(), ({ webhookId, due }) => [webhookId, due]);
     expect(waiting).toEqual([
       ['wh_a', toTimestamp(now + HOUR_MS)],
@@ -90,7 +90,7 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     expect(await ids(5, ['e9:wh_a'])).toEqual([true, 'e3', 'e1', 'e2']);
     const [first] = await due('wh_a', 1);
     if (first === undefined) throw new Error('Nothing is due');
-    await queue.complete(first, [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
+    await queue.complete(first, [attempt], { state: 'Pending', delay: HOUR_MS });
     expect(await ids(2)).toEqual([false, 'e9', 'e1', 'e2']);
   });
 
@@ -100,8 +100,7 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     await add('wh_a', 'long');
     const [first, second, third] = await due('wh_a', 3);
     if (first === undefined || second === undefined || third === undefined) throw new Error('Three are due');
-    const retryIn = (of: typeof second, delay: number) =>
-      queue.complete(of, [attempt], { state: 'Pending', delay, running: 0 });
+    const retryIn = (of: typeof second, delay: number) => queue.complete(of, [attempt], { state: 'Pending', delay });
     await retryIn(second, 5_000);
     await retryIn(third, 4 * HOUR_MS);
     expect(await queue.correctDue('wh_a')).toBe(false);
@@ -110,23 +109,6 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     expect(await dueIds('wh_a')).toEqual([]);
     expect(await queue.correctDue('wh_a')).toBe(true);
     expect(await dueIds('wh_a')).toHaveLength(3);
-  });
-
-  test('gives up deliveries whose first attempt is too old, but none without an attempt', async () => {
-    await add('wh_a', 'old');
-    await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 100 });
-    await add('wh_a', 'young');
-    await queue.complete(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 200 });
-    await add('wh_a', 'untried');
-    await queue.giveUp('wh_a', 150, 'too long ago');
-    const states = (await search.list({ webhookId: 'wh_a' })).map(({ eventId, state }) => [eventId, state]);
-    expect(new Map(states as [string, string][])).toEqual(
-      new Map([
-        ['old', 'Failed'],
-        ['young', 'Pending'],
-        ['untried', 'Pending'],
-      ]),
-    );
   });
 
   test('manually requested deliveries come before all others', async () => {
@@ -145,7 +127,7 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     if (first === undefined || second === undefined) throw new Error('Two are due');
     await queue.cancelAll('wh_a', 'The registration was removed');
     await queue.complete(first, [{ ...attempt, status: 200 }], { state: 'Delivered' });
-    await queue.complete(second, [attempt], { state: 'Pending', delay: 0, running: 0 });
+    await queue.complete(second, [attempt], { state: 'Pending', delay: 0 });
     expect(await queue.get(first.key)).toMatchObject({ state: 'Delivered', attempts: [{ status: 200 }] });
     expect(await queue.get(second.key)).toMatchObject({ state: 'Cancelled', attempts: [{ status: 500 }] });
   });

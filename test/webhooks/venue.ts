@@ -74,7 +74,6 @@ export async function openVenue({
 } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
-  let downtime = 0;
   const clock = () => Date.now() + shift;
   const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite') }));
   const writer = withWriter ? createWriter({ log: undefined, documents: folder }, logger) : undefined;
@@ -128,14 +127,9 @@ export async function openVenue({
     credentials,
     personalData,
     readModels: projector.readModels,
-    /** Advances time, in milliseconds, as if the service were running. */
+    /** Moves the clock, in milliseconds. */
     advance(by: number) {
       shift += by;
-    },
-    /** Moves only the clock, in milliseconds, as if no deliverer ran meanwhile or the clock was set. */
-    moveClock(by: number) {
-      shift += by;
-      downtime += by;
     },
     /** Halts the read models until they are released. */
     holdProjector() {
@@ -207,7 +201,6 @@ export async function openVenue({
         logger,
         commands: commands.webhooks,
         isConnected: async () => true,
-        runningTime: { now: () => clock() - downtime, start: async () => {}, stop: async () => {} },
         tuning: { pollIntervalMs: 20, ...tuning },
         ...deps,
       });

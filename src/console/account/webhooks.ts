@@ -6,7 +6,7 @@ import { WEBHOOK_URL } from '../../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../../domain/webhook.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import type { ReceiverHealth } from '../../webhooks/webhooks.ts';
+import type { Breaker } from '../../webhooks/webhooks.ts';
 import { type Answer, done, missing, notDone, nothingToDo } from '../parts/answer.ts';
 import { counted, fromNow, moment, momentIn, second, zoneName } from '../parts/formats.ts';
 import {
@@ -51,8 +51,8 @@ const CHOOSE = { events: { field: 'event', text: 'Choose at least one of the eve
 const SECRET_ADVICE =
   'Copy the signing secret now and configure it in your receiver, which needs it to verify deliveries. It will not be shown again.';
 
-/** A registered webhook, and the health of its receiver. */
-type Registered = WebhookDocument & { readonly receiver: ReceiverHealth };
+/** A registered webhook, and the circuit breaker of its endpoint. */
+type Registered = WebhookDocument & { readonly breaker: Breaker };
 
 /** The webhooks of an account. */
 export function webhookPages(routes: Routes, deps: PageDeps): void {
@@ -141,7 +141,7 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
 async function listPage({ queries, webhooks }: PageDeps, visit: Visit, problems: Problems = {}): Promise<Answer> {
   const registered = await queries.webhooks.listOfAccount(visit.account);
   const list = await Promise.all(
-    registered.map(async (webhook) => ({ ...webhook, receiver: await webhooks.receiver(webhook.webhookId) })),
+    registered.map(async (webhook) => ({ ...webhook, breaker: await webhooks.breaker(webhook.webhookId) })),
   );
   return {
     title: 'Webhooks',
@@ -163,8 +163,8 @@ async function webhookPage(
   problems: Problems = {},
 ): Promise<Answer> {
   const { webhookId } = webhook;
-  const [receiver, deliveries] = await Promise.all([
-    webhooks.receiver(webhookId),
+  const [breaker, deliveries] = await Promise.all([
+    webhooks.breaker(webhookId),
     deliveryList({ queries, webhooks }, visit, [webhook], webhookHref(webhook)),
   ]);
   return {
@@ -172,10 +172,10 @@ async function webhookPage(
     heading: named(webhook.url),
     lead: html`${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a>`,
     back: WEBHOOKS,
-    actions: webhookBadge({ ...webhook, receiver }),
+    actions: webhookBadge({ ...webhook, breaker }),
     problems: { ...problems, ...deliveries.problems },
     flash: deliveries.flash,
-    main: html`<div id="receiver" data-live-region>${receiverNotice({ ...webhook, receiver }, visit)}</div>
+    main: html`<div id="receiver" data-live-region>${receiverNotice({ ...webhook, breaker }, visit)}</div>
 ${webhookActions(visit, webhook)}
 <h2>Deliveries</h2>
 ${deliveries.main}
@@ -269,31 +269,21 @@ const eventNames = (mask: number): string =>
     .map((name) => EVENT_LABELS[name].label)
     .join(', ');
 
-function webhookBadge({ status, receiver }: Registered): Html {
+function webhookBadge({ status, breaker }: Registered): Html {
   if (status === 'disabled') return deliveryBadge('Cancelled', 'Disabled');
-  return receiver.breaker?.state === 'open'
-    ? deliveryBadge('Pending', 'Paused')
-    : deliveryBadge('Delivered', 'Enabled');
+  return breaker.open === undefined ? deliveryBadge('Delivered', 'Enabled') : deliveryBadge('Pending', 'Paused');
 }
 
-/** How long a recovery is shown. */
-const SHOWN_RECOVERING_MS = 60_000;
-
-/** A notice for the owner of a webhook that is disabled or has failed lately. */
-function receiverNotice({ status, disabledReason, receiver }: Registered, visit: Visit): Html | undefined {
+/** A notice for the owner of a webhook that is disabled or paused. */
+function receiverNotice({ status, disabledReason, breaker }: Registered, visit: Visit): Html | undefined {
   if (status === 'disabled')
     return html`<div class="flash notice">${icon('warning')}<p>Disabled: ${disabledReason === undefined ? 'no reason given.' : named(disabledReason)}</p></div>`;
-  const { breaker, failures } = receiver;
-  if (breaker === undefined) return undefined;
-  const { now } = visit;
-  const since = moment(visit, breaker.since);
-  // The breaker stays in this state until a delivery succeeds after the slow start, which may be days later.
-  if (breaker.state === 'recovering' && now - Date.parse(breaker.since) > SHOWN_RECOVERING_MS) return undefined;
-  if (breaker.state === 'recovering')
-    return html`<div class="flash notice">${icon('resend')}<p>The endpoint has been answering again since ${since}. Deliveries start slowly and speed up over ten seconds.</p></div>`;
+  const { open, failures } = breaker;
+  if (open === undefined) return undefined;
+  const since = moment(visit, open.since);
   const next =
-    Date.parse(breaker.probeAt) > now
-      ? html`the next attempt is due ${fromNow(breaker.probeAt, now)}, at ${second(visit, breaker.probeAt)}`
+    Date.parse(open.probeAt) > visit.now
+      ? html`the next attempt is due ${fromNow(open.probeAt, visit.now)}, at ${second(visit, open.probeAt)}`
       : 'the next attempt is made as soon as a delivery is due';
   return html`<div class="flash problem">${icon('warning')}<p>Paused since ${since}, after ${counted(failures, 'failed attempt')} in a row. One delivery is tried at a time; ${next}. The others wait without losing any of their attempts. To try now, send a test delivery or resend one.</p></div>`;
 }

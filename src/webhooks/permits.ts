@@ -1,0 +1,95 @@
+/** Limits for the attempts in flight of this process. */
+export type InFlightLimits = {
+  readonly perEndpoint: number;
+  readonly perAccount: number;
+  readonly all: number;
+};
+
+export const IN_FLIGHT: InFlightLimits = { perEndpoint: 4, perAccount: 64, all: 1_024 };
+
+type Waiter = { readonly isUnproven: boolean; readonly start: () => void };
+
+/**
+ * Permits for the attempts in flight. The next one goes to the waiting account that holds the fewest; among equals, to the one that has waited
+ * longest since its last turn. So an account gains nothing by having many endpoints. Endpoints that have not succeeded yet hold at most half
+ * of all permits, so endpoints that hang from the beginning leave room for the others.
+ */
+export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAccount' | 'all'>) {
+  /** Permits held, by account. */
+  const held = new Map<string, number>();
+  /** Waiters by account, in order of when the account began to wait or had its last turn. */
+  const waiting = new Map<string, Waiter[]>();
+  let taken = 0;
+  let takenByUnproven = 0;
+  let isStopped = false;
+
+  const mayStart = ({ isUnproven }: Waiter) => isStopped || !isUnproven || takenByUnproven < all / 2;
+
+  /** The account whose turn it is, and the index of its waiter that may start. */
+  function nextTurn(): { readonly account: string; readonly index: number } | undefined {
+    let next: { readonly account: string; readonly index: number } | undefined;
+    let fewest = isStopped ? Number.POSITIVE_INFINITY : perAccount;
+    for (const [account, waiters] of waiting) {
+      const holds = held.get(account) ?? 0;
+      if (holds >= fewest) continue;
+      const index = waiters.findIndex(mayStart);
+      if (index === -1) continue;
+      next = { account, index };
+      fewest = holds;
+      if (fewest === 0) break;
+    }
+    return next;
+  }
+
+  /** A permit counts as taken from here on: otherwise another waiter could take it before this one runs. */
+  function give(): void {
+    while (taken < all || isStopped) {
+      const turn = nextTurn();
+      if (turn === undefined) return;
+      const { account, index } = turn;
+      const waiters = waiting.get(account) ?? [];
+      const [waiter] = waiters.splice(index, 1);
+      waiting.delete(account);
+      if (waiters.length > 0) waiting.set(account, waiters);
+      if (waiter === undefined) return;
+      taken += 1;
+      if (waiter.isUnproven) takenByUnproven += 1;
+      held.set(account, (held.get(account) ?? 0) + 1);
+      waiter.start();
+    }
+  }
+
+  function release(account: string, isUnproven: boolean): void {
+    taken -= 1;
+    if (isUnproven) takenByUnproven -= 1;
+    const left = (held.get(account) ?? 0) - 1;
+    if (left > 0) held.set(account, left);
+    else held.delete(account);
+    give();
+  }
+
+  return {
+    /**
+     * @param account the owner of the endpoint
+     * @param isUnproven the endpoint has not succeeded yet
+     * @returns a function that releases the permit; call it once
+     */
+    acquire(account: string, isUnproven: boolean): Promise<() => void> {
+      const { promise, resolve } = Promise.withResolvers<() => void>();
+      const waiter = { isUnproven, start: () => resolve(() => release(account, isUnproven)) };
+      const waiters = waiting.get(account);
+      if (waiters === undefined) waiting.set(account, [waiter]);
+      else waiters.push(waiter);
+      give();
+      return promise;
+    },
+
+    /** Gives every waiter a permit at once, so that waiting workers can stop. */
+    stop() {
+      isStopped = true;
+      give();
+    },
+  };
+}
+
+export type Permits = ReturnType<typeof createPermits>;
