@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OPERATIONS } from '../../src/description/operations.ts';
 import { reportEngine } from '../engines.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
-import { type ServiceForClients, serviceForClients } from './signed-in.ts';
+import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
@@ -111,11 +110,7 @@ describe('with the libraries of OAuth and MCP', () => {
 
   test.skipIf(!hasOAuth)('requests-oauthlib signs in, refreshes and calls every operation', async () => {
     const { refreshed, statuses } = await clients.runClient(join(BIN, 'python'), [here('oauth_client.py')], { env });
-    expect(refreshed).toBe(1);
-    expect(statuses).toEqual({
-      ...Object.fromEntries(Object.keys(OPERATIONS).map((operation) => [operation, 200])),
-      ...{ createBooking: 201, createWebhook: 201, deleteWebhook: 204 },
-    });
+    expect([refreshed, statuses]).toEqual([1, ALL_CALLED]);
   });
 
   test.skipIf(!hasMcp)(

@@ -1,10 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { OPERATIONS } from '../../src/description/operations.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { CONTEXT, NOON, runServiceAt } from '../running-service.fixture.ts';
+
+/** The status of each operation when it succeeds. */
+export const ALL_CALLED = {
+  ...Object.fromEntries(Object.keys(OPERATIONS).map((operation) => [operation, 200])),
+  ...{ createBooking: 201, createWebhook: 201, deleteWebhook: 204 },
+};
 
 export type ServiceForClients = Awaited<ReturnType<typeof serviceForClients>>;
 

@@ -1,0 +1,55 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { reportEngine } from '../engines.ts';
+import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
+
+const run = promisify(execFile);
+const here = (path: string) => new URL(path, import.meta.url).pathname;
+
+/** Copied by .ci/run. */
+const jars = globSync(here('java/lib/*.jar'));
+const [generator] = jars.filter((jar) => jar.includes('openapi-generator-cli'));
+const classpath = jars.filter((jar) => jar !== generator).join(delimiter);
+const hasJava = ['javac', 'java'].every((program) => spawnSync(program, ['-version']).status === 0);
+const missing = hasJava
+  ? 'no test/clients/java/lib (mvn -f test/clients/java dependency:copy-dependencies -DoutputDirectory=lib)'
+  : 'no java and javac';
+const isThere = hasJava && generator !== undefined;
+reportEngine('client', 'Java', isThere ? "openapi-generator's okhttp-gson" : `NOT TESTED: ${missing}`);
+
+let service: ServiceForClients;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-java-'));
+  service = await serviceForClients();
+});
+afterAll(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true });
+});
+
+test.skipIf(!isThere)(
+  'openapi-generator’s default client in Java signs in, refreshes and calls every operation',
+  async () => {
+    const document = here('../../docs/openapi.json');
+    const options = ['--global-property', 'models,apis,supportingFiles,apiTests=false,modelTests=false'];
+    const generate = ['-jar', generator ?? '', 'generate', '-g', 'java', '-i', document, '-o', folder, ...options];
+    await run('java', ['-XX:TieredStopAtLevel=1', ...generate], { maxBuffer: 2 ** 26 });
+    const sources = globSync(join(folder, 'src/main/**/*.java'));
+    const compile = ['-J-XX:TieredStopAtLevel=1', '-nowarn', '-proc:none', '-d', folder, '-cp', classpath];
+    await run('javac', [...compile, ...sources, here('java/Client.java')]);
+    const args = ['-XX:TieredStopAtLevel=1', '-cp', [folder, classpath].join(delimiter), 'Client'];
+    expect(await service.runClient('java', args)).toEqual({
+      statuses: ALL_CALLED,
+      totalPrice: 230,
+      charged: 230,
+      refreshed: true,
+      refused: 'invalid_grant',
+    });
+  },
+);
