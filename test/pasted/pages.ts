@@ -6,8 +6,12 @@ import type { Demo } from '../../src/demo/demo-file.ts';
 import { readExamples } from '../../src/description/examples.ts';
 import { newSigningSecret, serviceSignature } from '../../src/webhooks/send/signature.ts';
 import { Browser } from '../browser.ts';
+import { mongoServer, ownDatabase } from '../document-store/engines.ts';
+import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import type { Given, Terminal } from './terminal.ts';
+import { HAS_CRYPTOGRAPHY } from './tools.ts';
 
+export type Fill = Readonly<Record<string, string>>;
 type Check = Terminal & { readonly code: string; readonly printed: string };
 
 /** What a reader does about one block, beyond pasting it. */
@@ -15,14 +19,15 @@ export type Step = {
   /** Runs before the block. */
   readonly before?: string;
   /** What the page leaves open, and what the reader writes there. */
-  readonly fill?: Readonly<Record<string, string>>;
+  readonly fill?: Fill | ((terminal: Terminal) => Promise<Fill>);
   /** What has to be true afterwards; for a block that is neither commands nor a program, what runs it. */
   readonly check?: (at: Check) => void | Promise<void>;
 };
 
 /** How the blocks of a page are run: those of `sh` are pasted in their order. */
 export type Page = Omit<Given, 'demo'> & {
-  readonly needsCryptography?: true;
+  /** What the page needs and this machine lacks. */
+  readonly missing?: string | undefined;
   /** By a piece of text that only this block has. */
   readonly steps?: Readonly<Record<string, Step>>;
   /** The blocks and lines that begin with a text and cannot be run here, and why; `''`: all blocks that name no language. */
@@ -106,7 +111,7 @@ DELIVERY_ID=$(npx venue webhook deliveries "$ID" --json | node -p 'JSON.parse(fs
 };
 
 const AUDIT: Page = {
-  needsCryptography: true,
+  missing: HAS_CRYPTOGRAPHY ? undefined : 'no python3 with the package cryptography',
   leftOut: [['venue-booking-service/', 'an example of a checkpoint']],
   steps: {
     'verify --export': {
@@ -129,20 +134,29 @@ const BACKUP: Page = {
 };
 
 const SERVERS: Page = {
+  given: 'none',
+  missing: 'missing' in mongoServer ? mongoServer.missing : undefined,
   leftOut: [
     ['# Only once.', 'needs Docker'],
-    [
-      'export EVENTSTORE_URL',
-      'needs an EventStoreDB and a MongoDB; test/service/move-store.test.ts starts the service on them',
-    ],
-    ['{ "loginName"', 'needs an EventStoreDB with users; test/service/missing-rights.test.ts has this user'],
-    [
-      'import { EventStoreDBClient',
-      'needs an EventStoreDB with users; test/service/missing-rights.test.ts sets these lists',
-    ],
+    ['{ "loginName"', 'needs an EventStoreDB with users'],
   ],
   steps: {
+    'export EVENTSTORE_URL': {
+      async fill({ onClose }) {
+        const log = await EventStoreDbServer.start();
+        onClose(() => log.stop());
+        return { 'esdb://localhost:2113?tls=false': log.url, 'mongodb://localhost:27017/venue': ownDatabase() };
+      },
+    },
     'esdb+discover://user': { check: ({ code }) => areSettings('EVENTSTORE_URL', code) },
+    'import { EventStoreDBClient': {
+      async check({ code, folder, paste, onClose }) {
+        const log = await EventStoreDbServer.start();
+        onClose(() => log.stop());
+        writeFileSync(join(folder, 'lists.mjs'), code.replace(/esdb:[^']+/, log.url));
+        await paste('node lists.mjs');
+      },
+    },
     'mongodb+srv://user': { check: ({ code }) => areSettings('MONGODB_URL', code) },
   },
 };
@@ -218,16 +232,16 @@ const REFERENCE: Page = {
     'export function isGenuine': {
       async check({ code, folder, paste }) {
         const asked = `${code}\nconsole.log(JSON.stringify(${JSON.stringify(SIGNED)}.map((each) => isGenuine(...each))));`;
-        writeFileSync(join(folder, 'genuine.mjs'), asked);
-        expect(JSON.parse(await paste('node genuine.mjs'))).toEqual(GENUINE);
+        writeFileSync(join(folder, 'data/genuine.mjs'), asked);
+        expect(JSON.parse(await paste('node data/genuine.mjs'))).toEqual(GENUINE);
       },
     },
     'def is_genuine': {
       async check({ code, folder, paste }) {
         const asked = `import json\ncases = json.loads(r"""${JSON.stringify(SIGNED)}""")\n`;
         const printed = 'print(json.dumps([is_genuine(body.encode(), *rest) for body, *rest in cases]))';
-        writeFileSync(join(folder, 'genuine.py'), `${code}\n${asked}${printed}\n`);
-        expect(JSON.parse(await paste('python3 genuine.py'))).toEqual(GENUINE);
+        writeFileSync(join(folder, 'data/genuine.py'), `${code}\n${asked}${printed}\n`);
+        expect(JSON.parse(await paste('python3 data/genuine.py'))).toEqual(GENUINE);
       },
     },
   },

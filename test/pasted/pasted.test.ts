@@ -1,13 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { reportEngine } from '../engines.ts';
 import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
 import { blocksOfHtml, blocksOfMarkdown, nameOf } from './blocks.ts';
 import { PAGES, type Page } from './pages.ts';
 import { type Outcome, runPage } from './run-page.ts';
 import { openTerminal } from './terminal.ts';
-import { HAS_CRYPTOGRAPHY, HAS_TOOLS, MACHINE_NODE } from './tools.ts';
+import { HAS_TOOLS, MACHINE_NODE } from './tools.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -21,14 +21,10 @@ reportEngine(
   'the code blocks of the docs',
   HAS_TOOLS
     ? `Node ${MACHINE_NODE.version}${isNode20 ? '' : '; NOT TESTED on Node 20, which this machine does not have'}`
-    : 'NOT TESTED: needs bash, curl and openssl',
+    : 'NOT TESTED: needs bash, curl, openssl and python3',
 );
-if (!HAS_CRYPTOGRAPHY)
-  reportEngine(
-    'client',
-    'the code blocks of docs/guides/audit.md',
-    'NOT TESTED: no python3 with the package cryptography',
-  );
+for (const [name, { missing }] of Object.entries(PAGES))
+  if (missing !== undefined) reportEngine('client', `the code blocks of ${name}`, `NOT TESTED: ${missing}`);
 
 /** One line for each block that ran, and for what was left out; blocks that are many and left out for one reason share a line. */
 function report(outcomes: readonly Outcome[]): string {
@@ -46,23 +42,28 @@ function report(outcomes: readonly Outcome[]): string {
 
 /** A folder with demo data. */
 let demo: string;
+let removeDemo: () => void;
+afterAll(() => removeDemo());
 beforeAll(async () => {
-  demo = temporaryDataDir(() => {});
+  demo = temporaryDataDir((remove) => {
+    removeDemo = remove;
+  });
+  // The README's `npm start` would install others, for this run too.
+  if (read('node_modules/.installed-lock.json') !== read('package-lock.json'))
+    throw new Error('The packages are not those of package-lock.json. Run: node .ci/install.mjs --dev');
   await (await startServiceProcess(demo, { DRAIN: 'PT0S' }, () => {})).end('SIGTERM');
 });
 
 describe.skipIf(!HAS_TOOLS)('what a reader pastes works', () => {
-  test.concurrent.for([...MARKDOWN, '/docs'])('%s', async (name, { expect, skip }) => {
+  test.concurrent.for([...MARKDOWN, '/docs'])('%s', async (name, { skip }) => {
     const page: Page = PAGES[name] ?? {};
-    skip(page.needsCryptography === true && !HAS_CRYPTOGRAPHY);
+    skip(page.missing !== undefined);
     await using terminal = await openTerminal({ ...page, demo });
     const blocks =
       name === '/docs'
         ? blocksOfHtml(name, await (await fetch(`http://localhost:${terminal.port}/docs`)).text())
         : blocksOfMarkdown(name, read(name));
-    const outcomes = await runPage(blocks, page, terminal);
-    expect(outcomes.length).toBe(blocks.length);
-    console.log(report(outcomes));
+    console.log(report(await runPage(blocks, page, terminal)));
   });
 
   test.concurrent.for([
@@ -74,6 +75,11 @@ describe.skipIf(!HAS_TOOLS)('what a reader pastes works', () => {
     ['a refused call', '```sh\necho \'{"error":"ValidationError"}\'\n```\n', /It is refused when pasted/],
     ['a hole to fill in', '```sh\nnpx venue booking show …\n```\n', /What stands for the …/],
     ['neither run nor listed', '```text\nhello\n```\n', /^planted.md:3 text: hello\nIt is neither run nor left out/],
+    [
+      'a secret in a file',
+      '```sh\necho \'{"clientSecret": 1}\' > client.json\n```\n',
+      /write a secret to client\.json/,
+    ],
     ['a program that nothing runs', 'Save `x.mjs`:\n\n```js\n1\n```\n', /No block after it runs x\.mjs/],
   ] as const)('a planted block fails: %s', async ([, block, says], { expect }) => {
     await using terminal = await openTerminal({ given: 'none', demo });

@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Block, nameOf } from './blocks.ts';
-import type { Page, Step } from './pages.ts';
+import type { Fill, Page, Step } from './pages.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a reader leaves running in a terminal of its own. */
@@ -31,7 +31,8 @@ export async function runPage(blocks: readonly Block[], page: Page, terminal: Te
     let printed = '';
     if (step.before !== undefined) await terminal.paste(step.before);
     if (block.language === 'sh') {
-      const code = commands(block, page, step, terminal);
+      const fill = typeof step.fill === 'function' ? await step.fill(terminal) : (step.fill ?? {});
+      const code = commands(block, page, fill, terminal);
       printed = await terminal.paste(code);
       if (/"error":/.test(printed)) throw new Error(`It is refused when pasted:\n${code}\n${printed}`);
       for (const file of saved.keys()) if (code.includes(file)) saved.delete(file);
@@ -45,17 +46,37 @@ export async function runPage(blocks: readonly Block[], page: Page, terminal: Te
     const isRun = reason === undefined && (await run(block, steps.get(block) ?? {}).catch(failing(block)));
     if (!isRun && reason === undefined)
       failing(block)('It is neither run nor left out with a reason in test/pasted/pages.ts.');
-    outcomes.push({ block, ...(reason && { reason }) });
+    outcomes.push({ block, ...(reason && { reason }) }, ...linesLeftOut(block, page));
   }
   for (const [file, block] of saved) failing(block)(`No block after it runs ${file}.`);
+  refuseSecrets(terminal);
   return outcomes;
 }
+
+/** The lines of a block that cannot be run here, though the others can. */
+const linesLeftOut = (block: Block, { leftOut = [] }: Page): readonly Outcome[] =>
+  leftOut.flatMap(([text, reason]) =>
+    block.code
+      .split('\n')
+      .filter((line) => text !== '' && line.startsWith(text) && !block.code.startsWith(text))
+      .map((line) => ({ block: { ...block, code: line }, reason })),
+  );
 
 const failing =
   (block: Block) =>
   (cause: unknown): never => {
     throw new Error(`${nameOf(block)}\n${cause instanceof Error ? cause.message : cause}`, { cause });
   };
+
+/** A key or secret in clear. */
+const SECRET = /vbs_live_\w{20}|whsec_[\w+/]{20}|"(?:client|signing)Secret"/;
+
+/** Git ignores `data/`. What the blocks wrote elsewhere could be committed. */
+function refuseSecrets({ folder }: Terminal): void {
+  for (const file of readdirSync(folder, { withFileTypes: true }))
+    if (file.isFile() && SECRET.test(readFileSync(join(folder, file.name), 'utf8')))
+      throw new Error(`The blocks write a secret to ${file.name}, which git does not ignore.`);
+}
 
 /** Finds the block of each step, of which there has to be exactly one. */
 function stepsOf(blocks: readonly Block[], { steps = {}, leftOut = [] }: Page): ReadonlyMap<Block, Step> {
@@ -78,10 +99,9 @@ const withPorts = (text: string, { port, receiverPort }: Terminal): string =>
   text.replaceAll('localhost:3000', `localhost:${port}`).replaceAll(/\b4000\b/g, String(receiverPort));
 
 /** What the reader pastes, after filling in what the page leaves open. */
-function commands({ code }: Block, page: Page, { fill = {} }: Step, terminal: Terminal): string {
-  let filled = withPorts(code, terminal);
-  for (const [line] of page.leftOut ?? [])
-    if (line !== '') filled = filled.replace(new RegExp(`^${RegExp.escape(line)}.*$`, 'm'), '');
+function commands(pasted: Block, page: Page, fill: Fill, terminal: Terminal): string {
+  let filled = withPorts(pasted.code, terminal);
+  for (const { block } of linesLeftOut({ ...pasted, code: filled }, page)) filled = filled.replace(block.code, '');
   for (const [text, value] of Object.entries(fill)) {
     if (!filled.includes(text)) throw new Error(`There is nothing to fill in for ${text}.`);
     filled = filled.replaceAll(text, () => value);

@@ -65,6 +65,7 @@ export async function openTerminal({ given = 'demo', npx, demo }: Given) {
   const ended = once(shell, 'close');
   const lines = createInterface(shell.stdout)[Symbol.asyncIterator]();
   let blocks = 0;
+  const closing: (() => Promise<unknown>)[] = [];
 
   /** Runs what is pasted, as the same shell does one paste after another. @returns what it printed */
   async function paste(code: string): Promise<string> {
@@ -90,11 +91,19 @@ export async function openTerminal({ given = 'demo', npx, demo }: Given) {
       } catch {
         // It has ended.
       }
+    for (const end of closing) await end();
     rmSync(terminal, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
 
   await paste(FUNCTIONS);
   if (given !== 'none') await paste(`cp -r '${demo}' data`);
   if (given === 'service') await paste('start_service');
-  return { folder, port, receiverPort, paste, [Symbol.asyncDispose]: close };
+  return {
+    folder,
+    port,
+    receiverPort,
+    paste,
+    onClose: (end: () => Promise<unknown>) => void closing.push(end),
+    [Symbol.asyncDispose]: close,
+  };
 }
