@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
@@ -277,8 +276,6 @@ describe('webhooks', () => {
   });
 
   const section = (name: string) => api.tags.find((tag) => tag.name === name)?.description ?? '';
-  const snippet = (language: string) =>
-    new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(section('Deliveries'))?.[1] ?? '';
   const secret = () => /whsec_[A-Za-z0-9+/=]+/.exec(section('Deliveries').split('signed with')[1] ?? '')?.[0] ?? '';
   /** The examples as a receiver gets them. */
   const examples = () =>
@@ -288,30 +285,6 @@ describe('webhooks', () => {
       ),
       body: JSON.stringify(post.requestBody?.content['application/json'].examples.delivery?.value),
     }));
-
-  test('the JavaScript snippet accepts the examples and refuses everything else', async () => {
-    const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(snippet('js'))}`);
-    for (const { headers, body } of examples()) {
-      const header = headers['x-service-signature'];
-      expect(isGenuine(Buffer.from(body), header, secret())).toBe(true);
-      expect(isGenuine(Buffer.from(`${body} `), header, secret())).toBe(false);
-      expect(isGenuine(Buffer.from(body), header, `${secret()}x`)).toBe(false);
-      expect(isGenuine(Buffer.from(body), undefined, secret())).toBe(false);
-    }
-  });
-
-  const hasPython = spawnSync('python3', ['--version']).status === 0;
-  test.skipIf(!hasPython)('the Python snippet accepts the examples and refuses everything else (needs python3)', () => {
-    const calls = examples().flatMap(({ headers, body }) => [
-      [body, headers['x-service-signature'], secret()],
-      [`${body} `, headers['x-service-signature'], secret()],
-    ]);
-    const script = `${snippet('python')}\nimport json, sys\nprint(json.dumps([is_genuine(b.encode(), h, s) for b, h, s in json.load(sys.stdin)]))`;
-    const said = JSON.parse(
-      execFileSync('python3', ['-c', script], { input: JSON.stringify(calls), encoding: 'utf8' }),
-    );
-    expect(said).toEqual(calls.map((_, index) => index % 2 === 0));
-  });
 
   test('the Standard Webhooks libraries verify the examples despite their old timestamps', () => {
     for (const { headers, body } of examples()) {

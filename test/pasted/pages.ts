@@ -180,11 +180,17 @@ const EXPORT: Page = {
 };
 
 const { deliveries, signingSecret } = readExamples();
-/** The recorded deliveries with their signatures and secret, and each with one byte more. */
-const SIGNED = Object.values(deliveries).flatMap(({ headers, body }) =>
-  [body, `${body} `].map((received) => [received, headers['x-service-signature'], signingSecret]),
-);
-const GENUINE = SIGNED.map((_, index) => index % 2 === 0);
+/** What a receiver is given: each recorded delivery, and with another body, another secret and no signature. */
+const SIGNED = Object.values(deliveries).flatMap(({ headers, body }) => {
+  const signature = headers['x-service-signature'];
+  return [
+    [body, signature, signingSecret],
+    [`${body} `, signature, signingSecret],
+    [body, signature, `${signingSecret}x`],
+    [body, null, signingSecret],
+  ];
+});
+const GENUINE = SIGNED.map((_, index) => index % 4 === 0);
 
 const REFERENCE: Page = {
   given: 'service',
