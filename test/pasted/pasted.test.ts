@@ -21,7 +21,7 @@ reportEngine(
   'the code blocks of the docs',
   HAS_TOOLS
     ? `Node ${MACHINE_NODE.version}${isNode20 ? '' : '; NOT TESTED on Node 20, which this machine does not have'}`
-    : 'NOT TESTED: needs bash, curl, openssl and python3',
+    : 'NOT TESTED: needs bash, curl, npm, openssl and python3',
 );
 for (const [name, { missing }] of Object.entries(PAGES))
   if (missing !== undefined) reportEngine('client', `the code blocks of ${name}`, `NOT TESTED: ${missing}`);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,9 +9,14 @@ import { MACHINE_NODE } from './tools.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
+/** What the commands of the docs need of a checkout. */
+const CHECKOUT = ['.ci', '.npmrc', 'node_modules', 'package.json', 'package-lock.json', 'projections', 'src', 'test'];
+
 /** `in_background URL COMMAND …` starts what a reader leaves running in a terminal of its own, and waits until its URL answers. */
 const FUNCTIONS = `
 set -m
+touch "$TERMINAL/background"
+trap 'while read -r pid; do kill -KILL -- -$pid || true; done < "$TERMINAL/background"' EXIT
 in_background() {
   "\${@:2}" >> "$TERMINAL/background.txt" 2>&1 &
   local pid=$!
@@ -39,8 +44,7 @@ export async function openTerminal({ given = 'demo', npx, demo }: Given) {
   const folder = join(terminal, 'checkout');
   const tools = join(terminal, 'tools');
   for (const path of [folder, tools]) mkdirSync(path);
-  for (const name of readdirSync(ROOT))
-    if (!['.git', 'data', '.installing'].includes(name)) symlinkSync(join(ROOT, name), join(folder, name));
+  for (const name of CHECKOUT) symlinkSync(join(ROOT, name), join(folder, name));
   symlinkSync(MACHINE_NODE.path, join(tools, 'node'));
   if (npx !== 'real') {
     const script = `#!/bin/sh\n[ "$1" = venue ] || exit 1\nshift\nnpm_command=exec exec '${process.execPath}' '${ROOT}src/cli.js' "$@"\n`;
@@ -60,7 +64,7 @@ export async function openTerminal({ given = 'demo', npx, demo }: Given) {
       npm_config_update_notifier: 'false',
       ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
     },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   const ended = once(shell, 'close');
   const lines = createInterface(shell.stdout)[Symbol.asyncIterator]();
@@ -82,15 +86,6 @@ export async function openTerminal({ given = 'demo', npx, demo }: Given) {
   async function close() {
     shell.stdin.end();
     await ended;
-    const started = readdirSync(terminal).includes('background')
-      ? readFileSync(join(terminal, 'background'), 'utf8')
-      : '';
-    for (const pid of started.split('\n').filter(Boolean))
-      try {
-        process.kill(-Number(pid), 'SIGKILL');
-      } catch {
-        // It has ended.
-      }
     for (const end of closing) await end();
     rmSync(terminal, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }

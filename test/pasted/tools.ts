@@ -20,7 +20,7 @@ function machineNode() {
 
 export const MACHINE_NODE = machineNode();
 
-export const HAS_TOOLS = ['bash', 'curl', 'openssl', 'python3'].every((tool) =>
+export const HAS_TOOLS = ['bash', 'curl', 'npm', 'openssl', 'python3'].every((tool) =>
   printed(tool, tool === 'openssl' ? 'version' : '--version'),
 );
 /** The one that .ci/run makes, or that of the machine. */
