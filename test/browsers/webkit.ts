@@ -24,7 +24,12 @@ export async function startWebKit({
   const port = await freePort();
   // In a process group of its own, which ends with the browser.
   const child = spawn(xvfb, ['--auto-servernum', `--server-args=${SCREEN}`, driver, `--port=${port}`], {
-    env: { ...process.env, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, XDG_CACHE_HOME: folder },
+    env: {
+      ...process.env,
+      ...{ XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, XDG_CACHE_HOME: folder },
+      // The screen in memory has no graphics card to share buffers with. Trying to takes seconds.
+      WEBKIT_DISABLE_DMABUF_RENDERER: '1',
+    },
     stdio: 'ignore',
     detached: true,
   });
