@@ -185,6 +185,14 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     },
   );
 
+  test.each([WIDE, PHONE])('nothing of a message that cannot expand is hidden, at $width px', async (screen) => {
+    const id = await requested(91, 10, `${'A dinner for sixty at long tables. '.repeat(4)}Yes?`);
+    const { page } = await open(screen);
+    const message = row(page, id).locator('p.message');
+    expect(await message.evaluate((one) => one.scrollHeight - one.clientHeight)).toBe(0);
+    expect(await message.textContent()).toMatch(/Yes\?$/);
+  });
+
   test('a withdrawal does not discard a reason that is being typed', async () => {
     const id = await requested(43);
     const { page } = await open(WIDE);
