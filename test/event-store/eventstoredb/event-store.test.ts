@@ -135,7 +135,7 @@ describe.concurrent('EventStoreDB failures', () => {
     test.for(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
       '$fault, expecting revision $expected: stored once, with the usual result',
       async ({ fault, expected }, { server, open }) => {
-        const store = await open({ deadlineMs: 1_500 });
+        const store = await open({ deadlineMs: 3_000 });
         if (expected === 1) await store.append('thing', [made(0), made(1)], { expectedRevision: 'none' });
         server.appendFaults.push(fault);
         const appended = await store.append('thing', [made(2), made(3)], { expectedRevision: expected });
@@ -149,7 +149,7 @@ describe.concurrent('EventStoreDB failures', () => {
       server,
       open,
     }) => {
-      const [store, other] = [await open({ deadlineMs: 1_500 }), await open({ deadlineMs: 1_500 })];
+      const [store, other] = [await open({ deadlineMs: 3_000 }), await open({ deadlineMs: 1_500 })];
       server.appendFaults.push('stored, not acknowledged');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' });
       await eventually(async () => expect(await Array.fromAsync(other.readStream('thing'))).toHaveLength(1));
@@ -159,7 +159,7 @@ describe.concurrent('EventStoreDB failures', () => {
     });
 
     test('a lost append that another one overtook is a conflict', async ({ server, open }) => {
-      const [store, other] = [await open({ deadlineMs: 1_500 }), await open({ deadlineMs: 1_500 })];
+      const [store, other] = [await open({ deadlineMs: 3_000 }), await open({ deadlineMs: 1_500 })];
       server.appendFaults.push('neither stored nor acknowledged');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
       await eventually(() => expect(server.appendFaults).toEqual([]));
