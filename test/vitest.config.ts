@@ -45,11 +45,12 @@ const UNIT = [
   'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
 ];
 
-/** What needs many processes, browsers at several widths, Python, Go or the network: `npm run test:system`. */
+/** What needs many processes, browsers at several widths, Go, Java or the network: `npm run test:system`. */
 const SYSTEM = [
   'test/service/!(first-start|kill|several-processes|start|stop).test.ts',
-  'test/{ci,clients,pasted,release,soak}/**/*.test.ts',
-  'test/{console,authorization-server}/*browser.test.ts',
+  'test/{ci,pasted,release,soak}/**/*.test.ts',
+  'test/clients/!(python|typescript).test.ts',
+  'test/{console,authorization-server}/!(every-)*browser.test.ts',
   'test/console/{every-page,requests-in-chromium,tables}.test.ts',
   'test/description/page.test.ts',
   'test/{dropped-connection,stand-still}.test.ts',

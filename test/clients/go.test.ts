@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** .ci/run downloads the modules; nothing is fetched here. */
+/** .ci/run --system downloads the modules; nothing is fetched here. */
 const env = { ...process.env, GOPROXY: 'off', GOFLAGS: '-buildvcs=false' };
 const go = (...args: readonly string[]) => run('go', args, { env, cwd: folder });
 
