@@ -56,6 +56,9 @@ const SYSTEM = [
   'test/{dropped-connection,stand-still}.test.ts',
 ];
 
+/** System tests that are part of `npm test`, too, because CI runs that alone. */
+const IN_BOTH = ['test/console/every-browser.test.ts', 'test/clients/{python,typescript}.test.ts'];
+
 /**
  * Vitest starts a new worker for a file of another project, and each worker loads the service. So in a run of both projects, all files
  * belong to the first.
@@ -111,7 +114,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          include: isOne ? [] : SYSTEM,
+          include: isOne ? [] : [...SYSTEM, ...IN_BOTH],
           exclude: ['**/node_modules/**'],
           globalSetup: MONGODB,
           ...SYSTEM_TIMEOUTS,

@@ -82,21 +82,19 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
     : 'Sending the same request with the same Idempotency-Key again is safe, and returns the outcome.';
 }
 
-/** Messages for requests that Node rejects before they are complete. */
-const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
-};
-
 type RefusedByNode = NodeJS.ErrnoException & { readonly rawPacket?: unknown };
 
 /** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */
 export function handleClientError(error: RefusedByNode, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const details =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? `${tooLongIn(error)} too long: together they have at most ${maxHeaderSize / 1_024} KiB.`
-      : (CONNECTION_PROBLEMS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.');
-  endWith(socket, '400 Bad Request', { error: 'ValidationError', details });
+  endWith(socket, '400 Bad Request', { error: 'ValidationError', details: whyRefused(error) });
+}
+
+function whyRefused(error: RefusedByNode): string {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request did not arrive in time.';
+  if (error.code === 'HPE_HEADER_OVERFLOW')
+    return `${tooLongIn(error)} too long: together they have at most ${maxHeaderSize / 1_024} KiB.`;
+  return 'The request is not valid HTTP/1.1.';
 }
 
 /** What is too long, as far as the last part of the request that arrived shows it. */

@@ -50,7 +50,6 @@ type Running = { worker?: EndpointWorker | undefined; wasWoken: boolean; wasAske
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { queue, leases, breakers, clock, logger, sender, bodies, inFlight = IN_FLIGHT } = deps;
   const permits = createPermits(inFlight);
-  const proven = createLruCache<string, true>(PROVEN);
   const endpoints = new Map<string, Running>();
   const runs = new Set<Promise<void>>();
   let started = false;
@@ -62,10 +61,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     registrations: deps.registrations,
     permits,
     perEndpoint: inFlight.perEndpoint,
-    proven: {
-      has: (webhookId) => proven.get(webhookId) !== undefined,
-      add: (webhookId) => proven.set(webhookId, true),
-    },
+    proven: createLruCache<string, true>(PROVEN),
     send: createTry({ sender, bodies, clock, isStopping }),
     disable: deps.disable,
     clock,

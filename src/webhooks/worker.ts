@@ -10,9 +10,9 @@ import { DueDeliveries } from './due-deliveries.ts';
 import type { Permits } from './permits.ts';
 import type { DeliveryQueue } from './queue.ts';
 import type { Registrations } from './registrations.ts';
-import { GONE, type Outcome, outcomeOf } from './schedule.ts';
+import { GONE, outcomeOf } from './schedule.ts';
 import type { Tried, Try } from './send/attempt.ts';
-import { isSuccess } from './send/sender.ts';
+import { isSuccess, type SendResult } from './send/sender.ts';
 
 type Delivery = Stored<DeliveryDocument>;
 
@@ -28,7 +28,7 @@ export type WorkerDeps = {
   /** Attempts in flight to one endpoint. */
   readonly perEndpoint: number;
   /** Endpoints that have succeeded since this process started. */
-  readonly proven: { has(webhookId: string): boolean; add(webhookId: string): void };
+  readonly proven: { has(webhookId: string): boolean; set(webhookId: string, hasSucceeded: true): unknown };
   readonly send: Try;
   /** Disables a registration; `reason` is shown to its owner. */
   readonly disable: (disabled: {
@@ -184,34 +184,33 @@ export class EndpointWorker {
       });
   }
 
-  /** Sends a delivery, and stores the outcome while the next ones are being sent. */
+  /** Tries a delivery, and stores the outcome while the next ones are being sent. */
   async #attempt(delivery: Delivery, isProbe: boolean, release: () => void): Promise<void> {
-    const { queue, clock, proven } = this.#deps;
-    const { webhookId } = this.#endpoint;
-    let tried: Tried | undefined;
-    let outcome: Outcome;
-    let changed: Promise<Breaker>;
-    let isGone: boolean;
-    try {
-      tried = await this.#send(delivery.document);
-      if (tried === undefined) return;
-      outcome = outcomeOf(delivery.document, tried.result, { now: clock(), random: Math.random() });
-      if (outcome.state === 'Delivered') proven.add(webhookId);
-      // Set before the next await, so that only one of several attempts disables the registration.
-      isGone = tried.result.status === 410 && this.#ending !== 'disabled';
-      if (isGone) this.#ending = 'disabled';
-      // Before the next attempt starts, which the breaker may forbid.
-      changed = this.#changeBreaker(delivery.document, tried, isProbe);
-    } finally {
+    const made = await this.#try(delivery.document, isProbe).finally(() => {
       this.#sending -= 1;
       release();
       this.#notify();
-    }
+    });
+    if (made === undefined) return;
     faultPoint('sent, outcome not stored');
-    const [breaker] = await Promise.all([changed, queue.complete(delivery, tried.attempts, outcome)]);
+    const { attempts, outcome, changed, isGone } = made;
+    const [breaker] = await Promise.all([changed, this.#deps.queue.complete(delivery, attempts, outcome)]);
     if (isGone) await this.#disable(delivery.document, GONE);
     else if (isLongDead(breaker) && this.#ending !== 'disabled')
       await this.#disable(delivery.document, 'Every delivery failed for five days');
+  }
+
+  /** Sends a delivery and changes the breaker, before the next attempt starts, which it may forbid. @returns undefined if it was not sent */
+  async #try(delivery: DeliveryDocument, isProbe: boolean) {
+    const tried = await this.#send(delivery);
+    if (tried === undefined) return undefined;
+    const { result, attempts } = tried;
+    const outcome = outcomeOf(delivery, result, { now: this.#deps.clock(), random: Math.random() });
+    if (outcome.state === 'Delivered') this.#deps.proven.set(this.#endpoint.webhookId, true);
+    // Set before the next await, so that only one of several attempts disables the registration.
+    const isGone = result.status === 410 && this.#ending !== 'disabled';
+    if (isGone) this.#ending = 'disabled';
+    return { attempts, outcome, isGone, changed: this.#changeBreaker(delivery, result, isProbe) };
   }
 
   /** @returns undefined if it was not sent */
@@ -229,7 +228,7 @@ export class EndpointWorker {
   }
 
   /** The next attempts of this worker see the change at once. */
-  async #changeBreaker({ event }: DeliveryDocument, { result }: Tried, isProbe: boolean): Promise<Breaker> {
+  async #changeBreaker({ event }: DeliveryDocument, result: SendResult, isProbe: boolean): Promise<Breaker> {
     const { breaker } = this.#endpoint;
     if (result.error?.type === 'Unreadable') return breaker.state();
     const attempt = { isSuccess: isSuccess(result), isProbe, isTest: event === 'Test' };

@@ -130,7 +130,7 @@ describe('every error has the same shape', () => {
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(named) });
   });
 
-  test('a compressed body gets an error that names its encoding, whatever would read it', async () => {
+  test('on every path, a compressed body gets an error that names its encoding', async () => {
     const payload = gzipSync('{"spaceId":1,"startTime":"2026-12-10","startHour":9}');
     const send = (url: string, headers: Record<string, string>, encoding = 'gzip') =>
       service.app.inject({ method: 'POST', url, payload, headers: { ...headers, 'content-encoding': encoding } });

@@ -59,7 +59,7 @@ async function allowed(scope: string, parameters: Record<string, string | undefi
 }
 
 test.each(['text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2', 'application/json;q=0.5, */*', 'text/html'])(
-  'programs get errors as JSON whatever they accept: %s',
+  'programs that accept %s get errors as JSON',
   async (accept) => {
     const answers = [
       await post('/connect/token', { grant_type: 'authorization_code', code: 'x', client_id: app.id }, { accept }),

@@ -1,4 +1,4 @@
-/** What a test does in a tab of any browser, whatever protocol drives it. Positions are in CSS pixels of the window. */
+/** What a test does in a tab of any browser. Positions are in CSS pixels of the window. */
 export type Tab = {
   /** Opens an address and waits until the page has loaded. */
   open(url: string): Promise<void>;

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,24 +10,19 @@ const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 
 let service: ServiceForClients;
-let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'venue-go-'));
   service = await serviceForClients();
 });
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => service.stop());
 
 /** .ci/run --system downloads the modules; nothing is fetched here. */
 const env = { ...process.env, GOPROXY: 'off', GOFLAGS: '-buildvcs=false' };
-const go = (...args: readonly string[]) => run('go', args, { env, cwd: folder });
+const go = (...args: readonly string[]) => run('go', args, { env, cwd: service.folder });
 
 test('oapi-codegen generates a client that signs in with x/oauth2, refreshes and calls every operation', async ({
   skip,
 }) => {
-  await cp(here('go'), folder, { recursive: true });
+  await cp(here('go'), service.folder, { recursive: true });
   const missing = await go('tool', '-n', 'oapi-codegen').then(
     () => undefined,
     ({ message }: Error) => message.trim().split('\n').at(-1),
@@ -39,7 +33,7 @@ test('oapi-codegen generates a client that signs in with x/oauth2, refreshes and
   const generated = await go('tool', 'oapi-codegen', '-config', 'config.yaml', here('../../docs/openapi.json'));
   expect(generated.stderr).toBe('');
   await go('build', '-o', 'client', '.');
-  expect(await service.runClient(join(folder, 'client'), [])).toEqual({
+  expect(await service.runClient(join(service.folder, 'client'), [])).toEqual({
     refreshed: true,
     statuses: ALL_CALLED,
     totalPrice: 230,

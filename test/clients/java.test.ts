@@ -1,7 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -23,19 +21,15 @@ const isThere = hasJava && generator !== undefined;
 reportEngine('client', 'Java', isThere ? "openapi-generator's okhttp-gson" : `NOT TESTED: ${missing}`);
 
 let service: ServiceForClients;
-let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'venue-java-'));
   service = await serviceForClients();
 });
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => service.stop());
 
 test.skipIf(!isThere)(
   'openapi-generator’s default client in Java signs in, refreshes and calls every operation',
   async () => {
+    const { folder } = service;
     const document = here('../../docs/openapi.json');
     const options = ['--global-property', 'models,apis,supportingFiles,apiTests=false,modelTests=false'];
     const generate = ['-jar', generator ?? '', 'generate', '-g', 'java', '-i', document, '-o', folder, ...options];

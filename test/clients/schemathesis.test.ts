@@ -1,6 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,17 +21,13 @@ reportEngine(
 const MOST = 2_000;
 
 let service: ServiceForClients;
-let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'venue-schemathesis-'));
   service = await serviceForClients();
 });
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => service.stop());
 
 test.skipIf(!has)('Schemathesis finds nothing undocumented, with valid and with invalid requests', async () => {
+  const { folder } = service;
   const { schemas } = document.components;
   const { CreateBooking } = schemas;
   const { message, ...others } = CreateBooking.properties;

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { OPERATIONS } from '../../src/description/operations.ts';
 import { accepted } from '../accepted.ts';
@@ -15,8 +18,12 @@ export const ALL_CALLED = {
 
 export type ServiceForClients = Awaited<ReturnType<typeof serviceForClients>>;
 
-/** A service that listens, with a user of a brand, a space, and a completed booking there, so that every operation has something to answer. */
+/**
+ * A service that listens, with a user of a brand, a space, and a completed booking there, so that every operation has something to answer,
+ * and an empty folder for the files of a client.
+ */
 export async function serviceForClients() {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-client-'));
   const { url, service, listen } = await runServiceAt();
   const { bookings } = service.core.commands;
   const community = await service.community();
@@ -70,5 +77,10 @@ export async function serviceForClients() {
     return JSON.parse(last);
   }
 
-  return { url, key: brand.key, runClient, requests: () => requests, stop: () => service.stop() };
+  async function stop(): Promise<void> {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  }
+
+  return { url, key: brand.key, folder, runClient, requests: () => requests, stop };
 }

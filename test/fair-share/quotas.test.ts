@@ -111,7 +111,7 @@ test('an account keeps at most 50 service clients', async () => {
   });
 });
 
-test('the users of an account submit at most 120 forms a minute, whatever they change', async () => {
+test('the users of an account together submit at most 120 forms a minute', async () => {
   const owner = { account: community.account, credential: 'user:1' } as const;
   const registration = { owner, url: `http://127.0.0.1:${receiver.port}/`, events: 15 };
   const { webhookId } = accepted(await service.core.commands.webhooks.register(registration, CONTEXT));

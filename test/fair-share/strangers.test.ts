@@ -74,7 +74,7 @@ async function signIn(): Promise<number> {
   return (await new Browser(url).signIn(USER)).status;
 }
 
-test('a stranger who repeats the callback of one sign-in makes one exchange of a code, and locks nobody out', async () => {
+test('a stranger who repeats the callback of one sign-in makes one exchange of a code, and users still sign in', async () => {
   const { cookie, callback } = await begunSignIn('203.0.113.1');
   exchanges = 0;
   const answered = await attack('203.0.113.1', (headers) => fetch(callback, { headers: { ...headers, cookie } }));

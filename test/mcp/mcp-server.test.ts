@@ -476,7 +476,7 @@ describe('what clients of other makers send', () => {
     });
   });
 
-  test('initialize negotiates, whatever the header says', async () => {
+  test('initialize negotiates, and no header changes that', async () => {
     const hello = { method: 'initialize', params: HELLO };
     for (const version of ['2026-07-28', '2031-01-01'])
       expect(await answerTo(hello, { 'mcp-protocol-version': version })).toMatchObject({

@@ -26,7 +26,6 @@ import type { Visit } from '../parts/visit.ts';
 
 const PATH = '/console/bookings';
 const PER_PAGE = 30;
-/** A search may be as long as a name. */
 
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
 type When = keyof typeof WHEN;
