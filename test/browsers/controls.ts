@@ -71,31 +71,30 @@ export type Reach = {
  */
 export const reachOf = (tab: Tab): Promise<Reach> =>
   tab.evaluate<Reach>(`(async () => {${IN_PAGE}
-    // Firefox scrolls only as far as it could before, until it has laid the page out.
-    const laidOut = () => new Promise((done) => setTimeout(done));
+    // Until Firefox has laid the page out, it scrolls only as far as it could before.
+    const laidOut = () => new Promise((done) => setTimeout(done, 50));
     const found = new Set();
-    const look = (root) => {
+    const look = async (root) => {
       // What only screen readers and the keyboard find is one pixel large or above the page.
       const isForMouse = (one) => one.offsetWidth > 1 && one.getBoundingClientRect().bottom + scrollY > 0;
       const shown = [...root.querySelectorAll(CONTROLS)].filter((one) => isShown(one) && isForMouse(one));
       for (const one of shown) {
+        if (hidden(one)) await laidOut();
         const problem = hidden(one);
         if (problem) found.add(one.localName + ' ' + named(one).slice(0, 40) + ' ' + problem);
       }
       return shown.length;
     };
-    let count = look(document);
+    let count = await look(document);
     for (const details of document.querySelectorAll('details:not([open])')) {
       if (!isShown(details)) continue;
       details.open = true;
-      await laidOut();
-      count += look(details.closest('.request-row') ?? details);
+      count += await look(details.closest('.request-row') ?? details);
       details.open = false;
     }
     for (const popover of document.querySelectorAll('[popover]')) {
       popover.showPopover();
-      await laidOut();
-      count += look(popover);
+      count += await look(popover);
       popover.hidePopover();
     }
     return { count, outOfReach: [...found] };

@@ -63,6 +63,8 @@ export async function startWebKit({
   };
 }
 
+type Size = Readonly<Record<'width' | 'height', number>>;
+
 type Send = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<T>;
 
 /** Sends a command of W3C WebDriver and returns its value. */
@@ -96,12 +98,19 @@ function tabOf(send: Send): Tab {
       await act(keyActions(text));
     },
     async resize(width, height) {
-      await send('POST', '/window/rect', { x: 0, y: 0, width, height });
-      const page = await tab.evaluate<{ width: number; height: number }>(
-        '({ width: innerWidth, height: innerHeight })',
-      );
-      // The window includes the toolbar.
-      await send('POST', '/window/rect', { width: 2 * width - page.width, height: 2 * height - page.height });
+      // The window includes the toolbar, and takes a new size some time after the command has ended.
+      await eventually(async () => {
+        const window = await send<Size>('GET', '/window/rect');
+        const page = await tab.evaluate<Size>('({ width: innerWidth, height: innerHeight })');
+        if (page.width === width && page.height === height) return;
+        const toolbar = { width: window.width - page.width, height: window.height - page.height };
+        await send('POST', '/window/rect', {
+          ...{ x: 0, y: 0 },
+          width: width + Math.max(0, toolbar.width),
+          height: height + Math.max(0, toolbar.height),
+        });
+        throw new Error(`The page is ${page.width} × ${page.height} px, not ${width} × ${height} px`);
+      });
     },
     async back() {
       await send('POST', '/back');

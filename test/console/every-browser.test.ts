@@ -48,6 +48,9 @@ describe.each(BROWSERS.filter(({ isThere }) => isThere))('in $name', { timeout: 
   }
   async function signIn(user: User): Promise<void> {
     await open('/console');
+    // A test that failed may have left a session.
+    if (await tab.evaluate<boolean>(`Boolean(${isSignedIn})`)) await signOut();
+    await open('/console');
     await signInOn(tab, user);
     await waitUntil(tab, isSignedIn);
   }
