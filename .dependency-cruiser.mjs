@@ -35,8 +35,6 @@ export const MAY_IMPORT = {
 
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
-  // Whether the clock of this machine can be believed.
-  'clock-watch': ['domain', 'event-store', 'document-store', 'runtime'],
   // What others can check the log by.
   audit: ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
@@ -92,8 +90,8 @@ export const MAY_IMPORT = {
     // Where fan-out stands.
     'webhooks/fan-out/positions.ts',
   ],
-  // `document-store`: to declare what it asks of the read models.
-  scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
+  // The stores: whether the clock of this machine can be believed.
+  scheduler: ['commands', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
 
   // What is written about the API for its clients: the OpenAPI document and the page made of it.
   description: ['contract/schemas', 'auth', 'html', 'domain', 'runtime'],

@@ -6,7 +6,6 @@ import type { Changing } from './auth/change-follow-up.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
-import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
@@ -14,7 +13,7 @@ import { addMissingRecords } from './credentials/records.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
 import { defined } from './domain/defined.ts';
-import { closeStores, openIdentity, openSqliteDocuments, openStores, type Stores, sharesMachine } from './engines.ts';
+import { closeStores, openIdentity, openSqliteDocuments, openStores, type Stores } from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
@@ -27,6 +26,7 @@ import { idOf } from './read-models/catalogue.ts';
 import type { NodeStatus } from './read-models/node-status.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { isLoopbackHost } from './runtime/loopback.ts';
+import { type ClockWatch, createClockWatch } from './scheduler/clock-watch.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
 import type { StoreIdentity } from './store-identity/store-identity.ts';
 import type { Writer } from './threads/writer.ts';
@@ -72,7 +72,6 @@ export async function openBase(config: Config, logger: Logger, options: CoreOpti
   let base: Base | undefined;
   const stores = await openStores(config, logger, {
     ...{ clock, ...defined({ withWriter }) },
-    isClockTrusted: async () => base !== undefined && (await base.clockWatch.check()) === undefined,
     isAlone: () => base?.heartbeats.isAlone() ?? false,
   });
   try {
@@ -103,11 +102,8 @@ async function buildBase(
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
   });
-  const clockWatch = await openClockWatch({
-    ...{ events, documents, logger },
-    clockShift: config.clockShift,
-    sameMachine: await sharesMachine(config),
-  });
+  const { clockShift } = config;
+  const clockWatch = createClockWatch({ events, documents, heartbeats, clockShift, logger });
   return {
     ...{ config, logger, clock, events, documents, writer, identity, heartbeats, clockWatch, projector },
     async close() {

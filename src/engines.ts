@@ -10,7 +10,6 @@ import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import type { SqliteEventStoreOptions } from './event-store/sqlite/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
-import { isThisMachine } from './runtime/machine.ts';
 import { FOLDER_OWNER_ONLY } from './runtime/private-file.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
@@ -64,13 +63,9 @@ export async function openEvents(
 
 type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone'>;
 
-type Expiry = {
+type DocumentOptions = {
   /** The clock for removing expired documents. */
   readonly clock?: Clock;
-  readonly isClockTrusted?: () => Promise<boolean>;
-};
-
-type DocumentOptions = Expiry & {
   /** The thread that writes records instead of this one. */
   readonly elsewhere?: DocumentsElsewhere;
 };
@@ -103,18 +98,6 @@ const inOneLine =
     throw new UnusableStore(`${setting}: ${error.message}${reason}`, error);
   };
 
-/** Whether the servers run on this machine, as far as it can tell, and so share its clock. */
-export async function sharesMachine({ eventStoreUrl, mongoUrl }: StoreConfig): Promise<boolean> {
-  const urls = [eventStoreUrl, mongoUrl].filter((url) => url !== undefined);
-  return (await Promise.all(urls.flatMap(hostsOf).map(isThisMachine))).every((isHere) => isHere);
-}
-
-/** All hosts in the URL of an engine. */
-const hostsOf = (url: string): string[] => {
-  const [, hosts = ''] = /^[^:]+:\/\/(?:[^@/?]*@)?([^/?]+)/.exec(url) ?? [];
-  return hosts.split(',').map((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
-};
-
 export type Stores = {
   readonly events: OperatedEventStore;
   readonly documents: OperatedDocumentStore;
@@ -123,6 +106,8 @@ export type Stores = {
 };
 
 type StoresOptions = {
+  /** The clock for removing expired documents. */
+  readonly clock?: Clock;
   /** Starts the writer if a store is embedded. */
   readonly withWriter?: boolean;
   /** Whether this process is the only one that uses the stores, as far as it knows. */
@@ -136,14 +121,14 @@ type StoresOptions = {
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { withWriter = false, isAlone, ...expiry }: Expiry & StoresOptions = {},
+  { withWriter = false, isAlone, clock }: StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_OWNER_ONLY });
   const writer = withWriter && isEmbedded(config) ? await createWriterOf(config, logger) : undefined;
   const elsewhere = defined({ elsewhere: writer });
   const events = await openEvents(config, logger, { ...elsewhere, ...defined({ isAlone }) });
   try {
-    const documents = await openDocuments(config, logger, { ...expiry, ...elsewhere });
+    const documents = await openDocuments(config, logger, { ...defined({ clock }), ...elsewhere });
     // By now the files exist and are intact.
     writer?.start();
     return { events, documents, ...defined({ writer }) };

@@ -189,7 +189,7 @@ export type DocumentStore = {
   close(): Promise<void>;
 };
 
-/** Operator functions: building and dropping read models, backups, clocks, the disk. */
+/** Operator functions: building and dropping read models, backups, the clock, the disk. */
 export type DocumentStoreOperations = {
   /**
    * Starts to fill a collection, or continues an earlier load.

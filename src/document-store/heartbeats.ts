@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import type { Collection, DocumentStore, Documents, Stored } from './document-store.ts';
@@ -7,7 +8,7 @@ import { everyDocument } from './queries.ts';
 
 /**
  * The heartbeat of a process: a document whose version grows with every beat. A process judges another by how long its document has
- * not changed, on its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
+ * not changed, on its own monotonic clock (docs/decisions/leases.md). The time in it only shows whether the clocks of machines agree.
  * @template S the status that each process publishes with every beat
  */
 export type Heartbeats<S extends object> = {
@@ -29,6 +30,11 @@ export type Heartbeats<S extends object> = {
   lastSeen(): readonly Living<S>[];
   /** Whether no other process was alive at the last beat. */
   isAlone(): boolean;
+  /**
+   * How far the clock of this machine is ahead of that of each other live process, in milliseconds. Undefined for one that has not
+   * beaten since this process started: it may have ended before.
+   */
+  clockLeads(): readonly (number | undefined)[];
   /** Calls `listener` after every stored beat with the longest silence that other processes may have seen. */
   onBeat(listener: (silentMs: number) => void): void;
   /** Stops and marks this process as ended. */
@@ -37,7 +43,11 @@ export type Heartbeats<S extends object> = {
 
 type Living<S> = { readonly session: string; readonly status: S };
 
-type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
+type HeartbeatDocument<S> = ProcessIdentity & {
+  readonly status: S;
+  /** The time of the beat by the clock of the machine, in milliseconds since the epoch. Absent in those of earlier releases. */
+  readonly at?: number;
+};
 
 /** Beats per allowed silence: two may fail without a loss of leases. */
 const BEATS_PER_SILENCE = 4;
@@ -55,8 +65,9 @@ export async function startHeartbeats<S extends object>(deps: {
   readonly status: S;
   /** How long a process may be silent before others consider it dead, in milliseconds. Default 4 s. */
   readonly silenceMs?: number;
+  readonly wall?: Clock;
 }): Promise<Heartbeats<S>> {
-  const { silenceMs = SILENCE_MS } = deps;
+  const { silenceMs = SILENCE_MS, wall = systemClock() } = deps;
   const periodMs = silenceMs / BEATS_PER_SILENCE;
   const session = randomUUID();
   const heartbeats = await deps.documents.open(collection<S>());
@@ -70,7 +81,7 @@ export async function startHeartbeats<S extends object>(deps: {
 
   async function write(): Promise<void> {
     const startedAt = performance.now();
-    const document = { ...THIS_PROCESS, status };
+    const document = { ...THIS_PROCESS, status, at: wall() };
     let unbroken = false;
     const change = (before: object | undefined) => {
       // Absent before the first beat, and if another process has considered this one dead and removed the document.
@@ -95,6 +106,7 @@ export async function startHeartbeats<S extends object>(deps: {
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
   const running = inRounds(periodMs, stopping.signal, () => beat().catch(() => {}));
 
+  const others = () => watch.seen().filter(({ key, silentMs }) => key !== session && silentMs < silenceMs);
   const lastSeen = (): Living<S>[] =>
     watch
       .seen()
@@ -115,7 +127,12 @@ export async function startHeartbeats<S extends object>(deps: {
       return lastSeen();
     },
     lastSeen,
-    isAlone: () => watch.seen().every(({ key, silentMs }) => key === session || silentMs >= silenceMs),
+    isAlone: () => others().length === 0,
+    clockLeads: () =>
+      others().flatMap(({ at, since, isFresh }) => {
+        if (at === undefined) return [];
+        return [isFresh ? wall() - (at + performance.now() - since) : undefined];
+      }),
     onBeat: (listener) => void listeners.push(listener),
     async stop() {
       stopping.abort();
@@ -132,11 +149,15 @@ type Seen<S> = {
   /** When this process first saw that version (monotonic). */
   readonly since: number;
   readonly status: S;
+  readonly at: number | undefined;
+  /** Whether it was written while this process watched, and so just before `since`. */
+  readonly isFresh: boolean;
 };
 
 /** Tracks how long each heartbeat has been unchanged. Removes those of processes that have ended. */
 function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocument<S>>, session: string) {
   let seen = new Map<string, Seen<S>>();
+  let isFirstRead = true;
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
@@ -149,8 +170,12 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
       const since = before?.version === version ? before.since : performance.now();
       const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
       if (isGone) await heartbeats.delete(key, version);
-      else found.set(key, { key, version, since, status: document.status });
+      else {
+        const isFresh = before === undefined ? !isFirstRead : before.isFresh || version !== before.version;
+        found.set(key, { key, version, since, status: document.status, at: document.at, isFresh });
+      }
     }
+    isFirstRead = false;
     seen = found;
     readAt = now;
   }

@@ -140,7 +140,7 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
-/** Operator functions: restoring a log, positions of consumer groups, clocks. */
+/** Operator functions: restoring a log, positions of consumer groups. */
 export type EventStoreOperations = {
   /**
    * Fills an empty log with the events of a backup or an export, in order and with their ids. No other append may run meanwhile.
@@ -160,12 +160,6 @@ export type EventStoreOperations = {
    * because engines store it only from time to time.
    */
   groupPosition(group: string): Promise<Position | undefined>;
-
-  /**
-   * The time of the engine's own clock, in milliseconds since the epoch, taken during the call. Undefined if the engine has no
-   * clock besides that of this machine (docs/decisions/time.md).
-   */
-  now(): Promise<number | undefined>;
 };
 
 /** An event store as an adapter opens it. */

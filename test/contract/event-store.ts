@@ -6,7 +6,6 @@ import {
   type Consumer,
   type ExpectedRevision,
   LOG_START,
-  logEnd,
   type NewEvent,
   type OperatedEventStore,
   type StoredEvent,
@@ -20,9 +19,6 @@ export type Engine = {
   readonly open: () => Promise<OperatedEventStore>;
   readonly stop: () => Promise<void>;
 };
-
-/** A real server may run on another machine. */
-const ENGINE_CLOCK_TOLERANCE_MS = 5_000;
 
 /** The contract of the port, for every adapter. The log may already hold other events. */
 export function eventStoreContract(name: string, start: () => Promise<Engine>): void {
@@ -716,23 +712,6 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
         for await (const batch of store.subscribe({ types: [type] })) if (batch.events.length > 0) break;
       });
-    });
-
-    test('returns the time of its own clock, if it has one, without visible events', async () => {
-      const end = await logEnd(store);
-      const before = Date.now();
-      const times = [await store.now(), await other.now(), await store.now()];
-      for (const time of times) {
-        if (time === undefined) continue;
-        expect(time).toBeGreaterThanOrEqual(before - ENGINE_CLOCK_TOLERANCE_MS);
-        expect(time).toBeLessThanOrEqual(Date.now() + ENGINE_CLOCK_TOLERANCE_MS);
-      }
-      expect(await logEnd(store)).toBe(end);
-      const followed = follow(store, { after: end });
-      const type = unique('Made');
-      await store.append(unique('thing'), events(type, 1), { expectedRevision: 'none' });
-      await eventually(() => expect(followed.events.map((seen) => seen.type)).toContain(type));
-      expect(followed.events.filter((seen) => seen.type.startsWith('$'))).toEqual([]);
     });
 
     test('responds to a ping while open and rejects every call after close', async () => {

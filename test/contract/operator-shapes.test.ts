@@ -83,7 +83,6 @@ const PRINTS: { readonly [command: string]: string } = {
   'webhook remove': 'confirmation',
   'webhook rotate': 'id signingSecret previousUntil',
   'clock check': 'confirmation',
-  'clock accept': 'confirmation',
   data: 'subject name? copiedAt events.* records.*',
   forget: 'subject forgottenAt',
   'parked list': 'id type stream revision state failures reason failingSince due',

@@ -164,7 +164,6 @@ export const logReads: Reads<OperatedEventStore> = {
   'readAll, of a type': (events) => Array.fromAsync(events.readAll({ types: [TYPE] })),
   lastEvent: (events) => events.lastEvent(),
   groupPosition: (events) => events.groupPosition(GROUP),
-  now: async (events) => typeof (await events.now()),
   ping: (events) => events.ping(),
 };
 

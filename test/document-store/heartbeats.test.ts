@@ -95,6 +95,28 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     expect(await a.silentFor('late')).toBeLessThanOrEqual(performance.now() - startedAt);
   });
 
+  test('clocks are compared with those of live processes, once their beats are known to be new', async () => {
+    const start = async (aheadMs: number) => {
+      const documents = await database.open();
+      const wall = () => Date.now() + aheadMs;
+      const heart = await startHeartbeats<Status>({ documents, status: { says: '' }, silenceMs: 300, wall });
+      hearts.push(heart);
+      return heart;
+    };
+    const hours = (leads: readonly (number | undefined)[]) => leads.map((lead) => lead && Math.round(lead / 3_600_000));
+    const pid = { pidNamespace: 'another machine', pid: 1 };
+    await (await documents()).insert('old', { ...pid, status: { says: '' }, at: 0 });
+    await (await documents()).insert('earlier release', { ...pid, status: { says: '' } });
+    const a = await start(0);
+    expect(a.clockLeads()).toEqual([undefined]);
+    await eventually(() => expect(a.clockLeads()).toEqual([]));
+    const b = await start(-24 * 3_600_000);
+    await a.beat();
+    expect(hours(a.clockLeads())).toEqual([24]);
+    await a.beat();
+    await eventually(() => expect(hours(b.clockLeads())).toEqual([-24]));
+  });
+
   test('a process learns how long others may have considered it dead', async () => {
     const a = await start('a');
     const silences: number[] = [];

@@ -37,10 +37,9 @@ const errorsOf = ({ output }: ServiceProcess): string[] =>
     .filter((line) => line.startsWith('{"level":50'))
     .map((line) => JSON.parse(line).msg);
 
-test('a clock set 20 days ahead cancels no request, also after a restart; CLOCK_SHIFT does not count as a wrong clock', async () => {
+test('beside a process with the right clock, one that is 20 days ahead cancels no request; CLOCK_SHIFT does not count as a wrong clock', async () => {
   const dataDir = temporaryDataDir();
-  const clock = clockToSet(temporaryDataDir());
-  const service = await startServiceProcess(dataDir, clock.env);
+  const service = await startServiceProcess(dataDir);
   const demo = service.demo();
   const key = demo.brands[0]?.apiKey ?? '';
   const body = { spaceId: demo.communities[0]?.spaces[0]?.id, startTime: inDays(50), startHour: 12 };
@@ -50,24 +49,18 @@ test('a clock set 20 days ahead cancels no request, also after a restart; CLOCK_
     return listed.find((booking: { readonly id: number }) => booking.id === id)?.status;
   };
 
+  const clock = clockToSet(temporaryDataDir());
   clock.set(20 * DAY_MS);
-  const wrong = {
-    status: 200,
-    clock: expect.stringContaining('was set forward by 20 days while the machine was running'),
-  };
-  await eventually(async () => expect(await readiness(service)).toEqual(wrong));
+  const ahead = await startServiceProcess(dataDir, clock.env);
+  const wrong = { status: 200, clock: expect.stringContaining('20 days ahead of that of another process') };
+  await eventually(async () => expect(await readiness(ahead)).toEqual(wrong));
   await sleep(SOME_ROUNDS_MS);
   expect(await statusOf(service)).toBe('Pending');
+  expect(errorsOf(ahead)).toEqual([expect.stringContaining('timed jobs are paused')]);
   expect(errorsOf(service)).toEqual([expect.stringContaining('timed jobs are paused')]);
-  await service.end('SIGKILL');
-
-  const restarted = await startServiceProcess(dataDir, clock.env);
-  expect(await readiness(restarted)).toEqual(wrong);
-  await sleep(SOME_ROUNDS_MS);
-  expect(await statusOf(restarted)).toBe('Pending');
   clock.set(0);
-  await eventually(async () => expect(await readiness(restarted)).toEqual({ status: 200, clock: undefined }));
-  await restarted.end('SIGKILL');
+  await eventually(async () => expect(await readiness(ahead)).toEqual({ status: 200, clock: undefined }));
+  await Promise.all([ahead.end('SIGKILL'), service.end('SIGKILL')]);
 
   const shifted = await startServiceProcess(dataDir, { CLOCK_SHIFT: 'P20D' });
   await eventually(async () => expect(await statusOf(shifted)).toBe('Cancelled'));
@@ -96,7 +89,7 @@ describe.skipIf('missing' in mongoServer)('on EventStoreDB and MongoDB', () => {
     const ahead = await startServiceProcess(temporaryDataDir(), { ...engines, ...clock.env });
     expect(await readiness(ahead)).toEqual({
       status: 200,
-      clock: expect.stringMatching(/20 days ahead of that of EventStoreDB.*20 days ahead of that of MongoDB/),
+      clock: expect.stringContaining('20 days ahead of that of MongoDB'),
     });
     await sleep(SOME_ROUNDS_MS);
     expect(await status()).toBe('Pending');

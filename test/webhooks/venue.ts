@@ -49,7 +49,6 @@ export const changedStore = (events: OperatedEventStore, changes: Partial<Operat
   moveGroup: (...args) => events.moveGroup(...args),
   groupPosition: (...args) => events.groupPosition(...args),
   consume: (...args) => events.consume(...args),
-  now: () => events.now(),
   ping: () => events.ping(),
   outage: events.outage,
   close: () => events.close(),

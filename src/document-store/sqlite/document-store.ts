@@ -44,13 +44,10 @@ type CollectionKind = Collection<object>['kind'];
 export async function openSqliteDocumentStore({
   folder,
   clock = systemClock(),
-  isClockTrusted = async () => true,
   elsewhere,
 }: {
   readonly folder: string;
   readonly clock?: Clock;
-  /** Whether the clock can be trusted. Expired documents are removed only by a trusted clock. */
-  readonly isClockTrusted?: () => Promise<boolean>;
   readonly elsewhere?: DocumentsElsewhere | undefined;
 }): Promise<OperatedDocumentStore> {
   await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
@@ -66,7 +63,6 @@ export async function openSqliteDocumentStore({
 
   const sweeper = setInterval(async () => {
     const now = new Date(clock()).toISOString();
-    if (!(await isClockTrusted())) return;
     // If one fails (disk full, file locked), the next one catches up.
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
   }, SWEEP_INTERVAL_MS);

@@ -8,7 +8,6 @@ import { StoreClosed } from './leader.ts';
 import type { NodeClient } from './node-client.ts';
 import { createReads } from './reads.ts';
 import { readOf } from './rights.ts';
-import { createServerClock } from './server-clock.ts';
 import { serverPosition } from './stored-event.ts';
 
 export type EventStoreDbOptions = ConnectionOptions & {
@@ -39,7 +38,6 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<Op
     moveGroup: groups.move,
     groupPosition: groups.position,
     consume: groups.consume,
-    now: createServerClock(connection),
     ping: () => ping(connection),
     outage,
     async close() {

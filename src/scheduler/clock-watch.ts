@@ -1,0 +1,91 @@
+import type { BaseLogger } from 'pino';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+
+/** The largest tolerated difference. NTP keeps clocks within a second. */
+const TOLERANCE_MS = 30_000;
+const CHECK_EVERY_MS = 5_000;
+const NOT_COMPARED_YET = 'The clock of this machine could not be compared yet';
+
+export type ClockWatch = ReturnType<typeof createClockWatch>;
+
+/**
+ * Checks whether the clock of this machine is right enough for timed commands (docs/decisions/time.md): not behind the last event, and
+ * near those of the other processes and of MongoDB.
+ * @param deps.clockShift the shift of this process, in milliseconds. A forward one counts only against the last event
+ */
+export function createClockWatch(deps: {
+  readonly events: Pick<EventStore, 'lastEvent'>;
+  readonly documents: Pick<OperatedDocumentStore, 'now'>;
+  readonly heartbeats: Pick<Heartbeats<object>, 'clockLeads'>;
+  readonly clockShift: number;
+  readonly logger: Pick<BaseLogger, 'error' | 'warn'>;
+  readonly wall?: Clock;
+}) {
+  const { events, documents, heartbeats, clockShift, logger, wall = systemClock() } = deps;
+  /** The problem that the last complete check has found. */
+  let problem: string | undefined;
+  let hasChecked = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function findProblem(): Promise<string | undefined> {
+    const at = (await events.lastEvent())?.metadata.at;
+    const behind = typeof at === 'string' ? Date.parse(at) - Math.max(clockShift, 0) - wall() : 0;
+    if (behind > TOLERANCE_MS)
+      return `The clock of this machine is ${lengthOf(behind)} behind the last event in the log`;
+    const mongo = await documents.now();
+    const leads = [
+      { lead: mongo === undefined ? 0 : wall() - mongo, of: 'MongoDB' },
+      ...heartbeats.clockLeads().map((lead = 0) => ({ lead, of: 'another process' })),
+    ];
+    const off = leads.find(({ lead }) => Math.abs(lead) > TOLERANCE_MS);
+    if (off === undefined) return undefined;
+    return `The clock of this machine is ${lengthOf(off.lead)} ${off.lead > 0 ? 'ahead of' : 'behind'} that of ${off.of}`;
+  }
+
+  /** Checks the clock. Resolves to a sentence with the reason why the scheduler must rest, if there is one. */
+  async function check(): Promise<string | undefined> {
+    let found: string | undefined;
+    try {
+      found = await findProblem();
+    } catch {
+      // A store is unavailable, so that the scheduler can change nothing anyway.
+      return hasChecked ? problem : NOT_COMPARED_YET;
+    }
+    if (problem === undefined && found !== undefined)
+      logger.error({ clock: found }, `${found}. Requests are answered, but timed jobs are paused`);
+    if (problem !== undefined && found === undefined) logger.warn('The clock of this machine is trusted again');
+    problem = found;
+    hasChecked = true;
+    return found ?? (heartbeats.clockLeads().includes(undefined) ? NOT_COMPARED_YET : undefined);
+  }
+
+  return {
+    check,
+    /** The problem that the last check has found. */
+    problem: (): string | undefined => problem,
+    /** Checks now and every few seconds. */
+    async start(): Promise<void> {
+      await check();
+      timer = setInterval(check, CHECK_EVERY_MS).unref();
+    },
+    stop: (): void => clearInterval(timer),
+  };
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+/** Formats a duration in the largest unit that fits: `20 days`, `45 seconds` */
+function lengthOf(milliseconds: number): string {
+  const length = Math.abs(milliseconds);
+  const [unit, size] = UNITS.find(([, each]) => length >= each) ?? ['second', 1_000];
+  const style = { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 0 } as const;
+  return new Intl.NumberFormat('en', style).format(length / size);
+}
