@@ -1,7 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStoreOperations } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { type Catalogue, type CatalogueEvent, entriesOf, type ReadModelId } from '../read-models/catalogue.ts';
+import { type Catalogue, type CatalogueEvent, entriesOf } from '../read-models/catalogue.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 
 /** The shortest interval between two cleanups. */
@@ -40,12 +40,12 @@ export class CollectionCleanup {
     this.#deps = deps;
   }
 
-  /** @param held the read models that this process keeps up to date */
-  async tick(catalogue: Catalogue, held: readonly ReadModelId[]): Promise<void> {
+  /** @param drops whether this process keeps read models up to date, and so drops others */
+  async tick(catalogue: Catalogue, drops: boolean): Promise<void> {
     await this.#endGrace(entriesOf(catalogue).flatMap(([, { retiring }]) => retiring));
     await this.#retire();
     if (performance.now() >= this.#sweepAt) await this.#sweep();
-    if (held.length > 0) this.#drop(catalogue.dropping);
+    if (drops) this.#drop(catalogue.dropping);
   }
 
   async stop(): Promise<void> {

@@ -11,7 +11,7 @@ export type ProjectorDeps = Pick<SupervisorDeps, 'events' | 'documents' | 'proje
   };
 
 const TICK_MS = 250;
-/** How many ticks to wait while this process holds every lease: there is nothing to take over then. */
+/** How many ticks to wait while this process projects: there is nothing to take over then. */
 const TICKS_WHILE_HOLDING = 4;
 const RETIRE_AFTER_MS = 24 * 3_600_000;
 /** Much longer than a reader may consider a swapped-out collection live (`TRUST_MS`). */
@@ -44,7 +44,7 @@ export async function openProjector(deps: ProjectorDeps) {
         if (!failing) logger.error({ err: error }, 'The read models cannot be kept up to date; retrying');
         failing = true;
       }
-      const ticks = failing || !supervisor.holdsAll() ? 1 : TICKS_WHILE_HOLDING;
+      const ticks = failing || !supervisor.isSettled() ? 1 : TICKS_WHILE_HOLDING;
       await untilNext(ticks * tickMs, signal);
     }
     await supervisor.stop();
@@ -58,8 +58,8 @@ export async function openProjector(deps: ProjectorDeps) {
     readable: readModels.readable,
 
     /**
-     * Keeps read models up to date unless another process does: builds them, folds new events into them, and releases the lease of a
-     * failing one. Logs failures, shows them in the status and retries forever.
+     * Keeps read models up to date while this process holds the lease of its release: builds them and folds new events into them.
+     * Logs failures, shows them in the status and retries forever.
      */
     start(): void {
       if (running !== undefined) return;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readHolder } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
 import { maxOf, minOf } from '../domain/extremes.ts';
-import { idOf, leaseOf, openCatalogue, READ_MODEL_LEASES } from '../read-models/catalogue.ts';
+import { idOf, openCatalogue, projectorLease, READ_MODEL_LEASES } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 export type RebuildProgress = {
@@ -41,10 +41,8 @@ export async function rebuild(
   const catalogue = await openCatalogue(documents);
   const isAttended = async () => {
     const { models } = (await catalogue.read()).document;
-    const holders = await Promise.all(ids.map((id) => readHolder(documents, READ_MODEL_LEASES, leaseOf(id))));
-    return ids.every(
-      (id, i) => models[id] !== undefined && (holders[i] !== undefined || models[id].failure !== undefined),
-    );
+    const holder = await readHolder(documents, READ_MODEL_LEASES, projectorLease(deps.projections));
+    return holder !== undefined && ids.every((id) => models[id] !== undefined);
   };
   for (const begun = performance.now(); !(await isAttended()); await delay(CHECK_EVERY_MS)) {
     signal?.throwIfAborted();

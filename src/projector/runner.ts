@@ -23,8 +23,8 @@ type RunnerDeps = {
   readonly events: Pick<EventStore, 'subscribe' | 'readAll'>;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
   readonly step: StepOptions;
-  /** Whether this process still holds the lease of a read model. */
-  readonly isHeld: (id: ReadModelId) => boolean;
+  /** Whether this process still holds the lease. */
+  readonly isHeld: () => boolean;
   /** Called with new checkpoints. */
   readonly reached: (checkpoints: readonly (readonly [collection: string, checkpoint: Checkpoint])[]) => void;
   /**
@@ -217,7 +217,7 @@ export class ProjectionRunner {
   }
 
   #isWanted(member: Member | Building): boolean {
-    return this.#members.get(member.collection) === member && this.#deps.isHeld(member.id);
+    return this.#members.get(member.collection) === member && this.#deps.isHeld();
   }
 
   async #leave({ members }: Pass, failures: ReadonlyMap<Member, Error>): Promise<void> {

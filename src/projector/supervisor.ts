@@ -15,7 +15,7 @@ import {
   collectionsOf,
   entriesOf,
   idOf,
-  leaseOf,
+  projectorLease,
   type ReadModelId,
   START,
 } from '../read-models/catalogue.ts';
@@ -28,14 +28,14 @@ import { createTarget, ProjectionFailed } from './fold.ts';
 import { type Member, ProjectionRunner } from './runner.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
-/** Pauses before a process retries after a failure, during which others may try; the last one repeats. */
+/** Pauses before a failed read model is tried again; the last one repeats. */
 const RETRY_MS = [500, 1_000, 2_000, 5_000] as const;
 /** Log a failure at the first attempt and then every this many attempts, about once a minute. */
 const LOG_EVERY_ATTEMPTS = 12;
 /** The interval of log probes, and their timeout. */
 const PROBE_EVERY_MS = 1_000;
 const PROBE_WITHIN_MS = 2_000;
-/** Consecutive failed probes before this process releases its leases. */
+/** Consecutive failed probes before this process releases its lease. */
 const MAX_FAILED_PROBES = 3;
 /** A longer log is folded in bulk. A shorter one takes less time than starting a thread for that. */
 const BULK_FROM_EVENTS = 5_000;
@@ -66,15 +66,15 @@ export type SupervisorDeps = {
 type BulkOptions = { readonly fromEvents?: number } & StepOptions;
 
 /**
- * Manages this process's read models (docs/decisions/read-models.md): acquires free leases for those of its release, keeps them up
- * to date, releases the lease of a failing one, and drops unused collections.
+ * Manages this process's read models (docs/decisions/read-models.md): acquires the lease of its release, keeps its read models up
+ * to date, and drops unused collections.
  */
 export class ProjectionSupervisor {
   readonly #deps: SupervisorDeps;
   readonly #runner: ProjectionRunner;
   readonly #cleanup: CollectionCleanup;
   readonly #projections: ReadonlyMap<ReadModelId, AnyProjection>;
-  readonly #held = new Map<ReadModelId, Lease>();
+  #lease: Lease | undefined;
   /** When to retry a failed read model, or a failed rebuild (monotonic). */
   readonly #retryAt = new Map<string, number>();
   #catalogueVersion = 0;
@@ -89,7 +89,7 @@ export class ProjectionSupervisor {
       events,
       logger,
       step: bulk,
-      isHeld: (id) => this.#isHeld(id),
+      isHeld: () => this.#isHeld(),
       reached: (checkpoints) => {
         faultPoint('read models stored, not answered');
         deps.readModels.reached({ checkpoints, catalogue: this.#catalogueVersion });
@@ -101,33 +101,33 @@ export class ProjectionSupervisor {
     this.#cleanup = new CollectionCleanup({ ...deps, apply: (...changes) => this.#apply(...changes) });
   }
 
-  /** Checks for changes, and acquires or releases leases. */
+  /** Checks for changes, and acquires or releases the lease. */
   async tick(): Promise<void> {
     this.#dropLost();
     this.#probe();
     const isCutOff = this.#failedProbes >= MAX_FAILED_PROBES;
-    if (isCutOff || (await this.#mustYieldToService())) return this.#release(() => true);
+    if (isCutOff || (await this.#mustYieldToService())) return this.#release();
     await this.#acquire();
     const { document, version } = await this.#deps.catalogue.read();
     this.#catalogueVersion = version;
     const catalogue = await this.#claim(document);
     await this.#follow(catalogue);
-    await this.#cleanup.tick(catalogue, [...this.#held.keys()]);
+    await this.#cleanup.tick(catalogue, this.#lease !== undefined);
   }
 
-  /** Whether this process holds the lease of every read model, and none is to be retried. */
-  holdsAll(): boolean {
-    return this.#held.size === this.#projections.size && this.#retryAt.size === 0;
+  /** Whether this process holds the lease, and no read model is to be retried. */
+  isSettled(): boolean {
+    return this.#lease !== undefined && this.#retryAt.size === 0;
   }
 
   /** Stops, so that other processes can take over at once. */
   async stop(): Promise<void> {
     await Promise.all([this.#runner.stop(), this.#cleanup.stop()]);
-    // If this fails, the leases end with the heartbeat.
-    await this.#release(() => true).catch(() => {});
+    // If this fails, the lease ends with the heartbeat.
+    await this.#release().catch(() => {});
   }
 
-  #isHeld = (id: ReadModelId): boolean => this.#held.get(id)?.isHeld() === true;
+  #isHeld = (): boolean => this.#lease?.isHeld() === true;
 
   async #apply(...changes: readonly CatalogueEvent[]): Promise<Catalogue> {
     const stored = await this.#deps.catalogue.apply(...changes);
@@ -143,53 +143,43 @@ export class ProjectionSupervisor {
   }
 
   #dropLost(): void {
-    const lost = [...this.#held.keys()].filter((id) => !this.#isHeld(id));
-    if (lost.length === 0) return;
-    for (const id of lost) this.#held.delete(id);
-    this.#runner.remove(({ id }) => lost.includes(id));
-    this.#deps.logger.warn({ readModels: lost }, 'Leases of read models were lost: another process may take over');
+    if (this.#lease === undefined || this.#isHeld()) return;
+    this.#lease = undefined;
+    this.#runner.remove(() => true);
+    this.#deps.logger.warn({}, 'The lease of the read models was lost: another process may take over');
   }
 
-  async #release(which: (id: ReadModelId) => boolean): Promise<void> {
-    const released = [...this.#held].filter(([id]) => which(id));
-    this.#runner.remove(({ id }) => which(id));
-    for (const [id] of released) this.#held.delete(id);
-    await Promise.all(released.map(([, lease]) => lease.release()));
+  async #release(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = undefined;
+    this.#runner.remove(() => true);
+    await lease?.release();
   }
 
-  /** Acquires the free leases of this release's read models. */
   async #acquire(): Promise<void> {
-    const { leases, logger } = this.#deps;
-    const free = [...this.#projections.keys()].filter((id) => !this.#held.has(id) && !this.#isPausing(id));
-    const taken: ReadModelId[] = [];
-    await Promise.all(
-      free.map(async (id) => {
-        const lease = await leases.tryAcquire(leaseOf(id));
-        if (lease === undefined) return;
-        this.#held.set(id, lease);
-        if (!this.#retryAt.has(id)) taken.push(id);
-      }),
-    );
-    if (taken.length > 0) logger.info({ readModels: taken }, 'Keeping read models up to date');
+    if (this.#lease !== undefined) return;
+    this.#lease = await this.#deps.leases.tryAcquire(projectorLease(this.#deps.projections));
+    if (this.#lease !== undefined) this.#deps.logger.info({}, 'Keeping read models up to date');
   }
 
   /** Adds the read models of this process to the catalogue. */
   async #claim(catalogue: Catalogue): Promise<Catalogue> {
     const missing = [...this.#projections.keys()].filter((id) => {
       const entry = catalogue.models[id];
-      return this.#held.has(id) && (entry === undefined || collectionsOf(entry).length === 0);
+      return entry === undefined || collectionsOf(entry).length === 0;
     });
-    if (missing.length === 0) return catalogue;
+    if (this.#lease === undefined || missing.length === 0) return catalogue;
     return this.#apply(
       ...missing.map((id) => ({ type: 'Claimed' as const, id, types: this.#projections.get(id)?.types ?? [] })),
     );
   }
 
-  /** Adds the collections of held read models to passes, and removes the others. */
+  /** Adds the collections of this release's read models to passes, and removes the others. */
   async #follow(catalogue: Catalogue): Promise<void> {
-    const held = [...this.#held.keys()].flatMap((id) => {
-      const [projection, entry] = [this.#projections.get(id), catalogue.models[id]];
-      return projection === undefined || entry === undefined ? [] : [{ id, projection, entry }];
+    if (this.#lease === undefined) return;
+    const held = [...this.#projections].flatMap(([id, projection]) => {
+      const entry = this.#isPausing(id) ? undefined : catalogue.models[id];
+      return entry === undefined ? [] : [{ id, projection, entry }];
     });
     const wanted = new Set(held.flatMap(({ entry }) => collectionsOf(entry)));
     this.#runner.remove(({ collection }) => !wanted.has(collection));
@@ -286,11 +276,10 @@ export class ProjectionSupervisor {
   }
 
   /**
-   * Records a failure and releases the lease, so that another process may try. If only a rebuild fails, keeps the live collection
-   * up to date and retries.
+   * Records a failure, for another attempt after a pause. If only a rebuild fails, the live collection stays up to date.
    */
   async #failed({ id, collection }: Pick<Member, 'id' | 'collection'>, error: Error): Promise<void> {
-    if (!this.#isHeld(id)) return;
+    if (!this.#isHeld()) return;
     const { logger } = this.#deps;
     const event = error instanceof ProjectionFailed ? error.event : undefined;
     const failure = { collection, message: error.message, ...defined({ event }) };
@@ -307,14 +296,13 @@ export class ProjectionSupervisor {
     }
     const pauseMs = RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0;
     this.#retryAt.set(isRebuild ? collection : id, performance.now() + pauseMs);
-    if (!isRebuild) await this.#release((each) => each === id);
   }
 
   #isPausing(what: string): boolean {
     return performance.now() < (this.#retryAt.get(what) ?? 0);
   }
 
-  /** Probes the log in the background. A process that cannot reach it releases its leases. */
+  /** Probes the log in the background. A process that cannot reach it releases its lease. */
   #probe(): void {
     if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
     this.#probedAt = Number.POSITIVE_INFINITY;

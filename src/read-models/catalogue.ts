@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Checkpoint, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
+import { SCHEMA } from '../domain/events.ts';
 import { LOG_START, type Position } from '../event-store/event-store.ts';
 
 /** A projection in one version: `bookings@2`. Releases that know different versions each have their own read model. */
@@ -8,8 +10,18 @@ export type ReadModelId = `${string}@${number}`;
 
 export const idOf = ({ name, version }: Pick<AnyProjection, 'name' | 'version'>): ReadModelId => `${name}@${version}`;
 
-/** The lease of the process that keeps a read model up to date. */
-export const leaseOf = (id: ReadModelId): string => `read-model:${id}`;
+/** Names the read models of a release: a hash of their names, versions and the schema of the events. */
+export function releaseOf(projections: readonly Pick<AnyProjection, 'name' | 'version'>[]): string {
+  const models = projections.map(idOf).sort();
+  return createHash('sha256')
+    .update(JSON.stringify([SCHEMA, models]))
+    .digest('hex')
+    .slice(0, 8);
+}
+
+/** The lease of the process that keeps the read models of a release up to date. */
+export const projectorLease = (projections: Parameters<typeof releaseOf>[0]): string =>
+  `projector:${releaseOf(projections)}`;
 export const READ_MODEL_LEASES = 'readModelLeases';
 
 /** The catalogue's entry for a read model (docs/decisions/read-models.md). */

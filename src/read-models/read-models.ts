@@ -6,7 +6,7 @@ import type { EventStore, Position } from '../event-store/event-store.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';
-import { type Catalogue, idOf, isUnreadable, openCatalogue, READ_MODEL_LEASES } from './catalogue.ts';
+import { type Catalogue, idOf, isUnreadable, openCatalogue, projectorLease, READ_MODEL_LEASES } from './catalogue.ts';
 import { createKnownCatalogue } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
 import { createReader, type ReadModel } from './reader.ts';
@@ -43,7 +43,7 @@ export type LiveReadModels = ReadModels & {
 /** How often to check whether the read models have caught up after a start. */
 const CHECK_START_MS = 500;
 
-/** The leases of the processes that keep read models up to date. */
+/** The leases of the projectors, one for each release. */
 export const openReadModelLeases = (deps: {
   readonly documents: OperatedDocumentStore;
   readonly heartbeats: Heartbeats<NodeStatus>;
@@ -73,6 +73,7 @@ export async function openReadModels(deps: {
   const wants = projections.map(idOf);
   heartbeats.announce({ kind, projects: false, wants });
   const leases = await openReadModelLeases({ documents, heartbeats });
+  const isAttended = () => leases.isHeld(projectorLease(projections));
   const catalogue = await openCatalogue(documents);
   const onChange = () => checkpoints.settle();
   const known = createKnownCatalogue({ documents, projections, catalogue, heartbeats, onChange });
@@ -88,7 +89,7 @@ export async function openReadModels(deps: {
   });
 
   return {
-    collection: createReader({ events, known, checkpoints, gate, leases, catchUpWithinMs }),
+    collection: createReader({ events, known, checkpoints, gate, isAttended, catchUpWithinMs }),
     nameOf: (projection) => known.get(idOf(projection))?.entry.live,
     waitFor: checkpoints.waitFor,
     reached: checkpoints.reached,
@@ -108,7 +109,7 @@ export async function openReadModels(deps: {
       return areReadable();
     },
 
-    status: createStatus({ events, projections, heartbeats, leases, known, checkpoints, gate }),
+    status: createStatus({ events, projections, heartbeats, isAttended, known, checkpoints, gate }),
 
     async close() {
       closing.abort();

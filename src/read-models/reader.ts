@@ -1,11 +1,10 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
 import type { Documents, Query, Unread } from '../document-store/document-store.ts';
-import type { Leases } from '../document-store/lease.ts';
 import { type EventStore, logEnd } from '../event-store/event-store.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
-import { idOf, isUnreadable, leaseOf, type ReadModelId } from './catalogue.ts';
+import { idOf, isUnreadable, type ReadModelId } from './catalogue.ts';
 import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
 import type { StartGate } from './start-gate.ts';
 
@@ -32,10 +31,11 @@ export function createReader(deps: {
   readonly known: KnownCatalogue;
   readonly checkpoints: Pick<CheckpointWatch, 'waitFor'>;
   readonly gate: StartGate;
-  readonly leases: Pick<Leases, 'isHeld'>;
+  /** Whether a process keeps the read models up to date. */
+  readonly isAttended: () => Promise<boolean>;
   readonly catchUpWithinMs: number | undefined;
 }) {
-  const { events, known, checkpoints, gate, leases, catchUpWithinMs } = deps;
+  const { events, known, checkpoints, gate, isAttended, catchUpWithinMs } = deps;
 
   /** The documents of a projection, if the known catalogue is recent. A suspended process may have missed a swap. */
   function trusted<D extends object>(projection: Projection<D>, id = idOf(projection)): Documents<D> | undefined {
@@ -54,14 +54,11 @@ export function createReader(deps: {
     const model = known.get(idOf(projection));
     if (model?.documents === undefined) {
       const reason = model?.entry.building === undefined ? NOT_BUILT : 'is being built';
-      throw unreadable(projection, reason, (await isAttended(projection)) ? undefined : UNATTENDED);
+      throw unreadable(projection, reason, (await isAttended()) ? undefined : UNATTENDED);
     }
     if (isUnreadable(model.entry)) throw unreadable(projection, 'fails on an event', model.entry.failure?.message);
     return model.documents as Documents<D>;
   }
-
-  const isAttended = (projection: Pick<AnyProjection, 'name' | 'version'>): Promise<boolean> =>
-    leases.isHeld(leaseOf(idOf(projection)));
 
   const caughtUp = new Map<string, Promise<void>>();
 
@@ -73,7 +70,7 @@ export function createReader(deps: {
     const isFailing = entry !== undefined && isUnreadable(entry);
     if (!isFailing && (await checkpoints.waitFor(end, { projections: [projection], timeoutMs }))) return;
     await current(projection);
-    const reason = (await isAttended(projection)) ? 'try again' : UNATTENDED;
+    const reason = (await isAttended()) ? 'try again' : UNATTENDED;
     throw new Unavailable(
       `The read model ${projection.name} did not catch up with the log within ${timeoutMs / 1_000} s: ${reason}.`,
     );
@@ -85,7 +82,7 @@ export function createReader(deps: {
     if (gate.isOpen(idOf(projection))) return;
     // It may not be built yet.
     await current(projection);
-    throw unreadable(projection, CATCHING_UP, (await isAttended(projection)) ? undefined : UNATTENDED);
+    throw unreadable(projection, CATCHING_UP, (await isAttended()) ? undefined : UNATTENDED);
   }
 
   /** The current collection of a projection. */

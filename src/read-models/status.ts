@@ -1,12 +1,11 @@
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
-import type { Leases } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
 import { maxOf } from '../domain/extremes.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
-import { type Entry, idOf, isUnreadable, leaseOf } from './catalogue.ts';
+import { type Entry, idOf, isUnreadable } from './catalogue.ts';
 import type { KnownCatalogue } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { StartGate } from './start-gate.ts';
@@ -36,12 +35,13 @@ export function createStatus(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'sinceLastBeat'>;
-  readonly leases: Pick<Leases, 'isHeld'>;
+  /** Whether a process keeps the read models up to date. */
+  readonly isAttended: () => Promise<boolean>;
   readonly known: KnownCatalogue;
   readonly checkpoints: CheckpointWatch;
   readonly gate: StartGate;
 }) {
-  const { events, projections, heartbeats, leases, known, checkpoints, gate } = deps;
+  const { events, projections, heartbeats, isAttended, known, checkpoints, gate } = deps;
   const ids = projections.map(idOf);
   const estimates = new Map<string, Estimate>();
   function problemOf({ name }: AnyProjection, entry: Entry | undefined): Problem | undefined {
@@ -75,14 +75,14 @@ export function createStatus(deps: {
     await checkpoints.read();
     // If the log does not answer, counting the lag fails, too.
     await gate.check();
+    const attended = await isAttended();
     const problems: Problem[] = [];
     const shown: Position[] = [];
     for (const projection of projections) {
       const { entry } = known.get(idOf(projection)) ?? {};
       const problem = problemOf(projection, entry);
       if (problem !== undefined) problems.push(problem);
-      else if (!(await leases.isHeld(leaseOf(idOf(projection)))))
-        problems.push({ readModel: projection.name, state: 'unattended', readable: true });
+      else if (!attended) problems.push({ readModel: projection.name, state: 'unattended', readable: true });
       if (entry?.live !== undefined && known.isReadable(projection)) shown.push(checkpoints.at(entry.live).position);
     }
     const after = shown.sort()[0] ?? LOG_START;

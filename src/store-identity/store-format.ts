@@ -4,7 +4,7 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
  * The format version of log and records. Stored in the log's first event, with the records' log id, and in the header of backups
  * and exports. A release reads only its own version, so raise it with every incompatible change.
  */
-export const STORE_FORMAT = 2;
+export const STORE_FORMAT = 3;
 
 /**
  * @param what the subject of the error message: `The event log`
