@@ -2,9 +2,9 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
-import { type Cell, table } from './print.ts';
 import { subcommand, withAccount, wrongUsage } from './subcommand.ts';
 
 /** The options `--community ID` and `--brand ID`. */
@@ -26,22 +26,20 @@ export function requiredAccount(options: AccountOptions): Account {
   return account;
 }
 
-export const accountText = ({ kind, id }: Account): string => `${kind} ${id}`;
-
 /** Runs `work` for an account, or refuses if it does not exist. */
 export const operateFor = (
   command: Invoked,
   account: Account,
-  work: (core: OperatorCore, name: string, context: CommandContext) => Promise<Answer | Refusal>,
+  work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> =>
   operate(command, async (core, context) => {
     const owner = await nameOf(core, account);
-    return isRefusal(owner) ? owner : work(core, owner.name, context);
+    return isRefusal(owner) ? owner : work(core, context);
   });
 
 type Shape<T> = {
   readonly json: (one: T) => object;
-  readonly row: (one: T, core: OperatorCore) => Readonly<Record<string, Cell>>;
+  readonly columns?: readonly string[];
 };
 
 /** Adds the command `list`, for one account or all of them. */
@@ -66,12 +64,12 @@ export function printOwned<T>(
   command: Invoked,
   account: Account | undefined,
   list: (core: OperatorCore) => Promise<readonly T[]>,
-  shape: Shape<T>,
+  { json, columns }: Shape<T>,
 ): Promise<void> {
-  const print = async (core: OperatorCore) => {
-    const all = await list(core);
-    return { json: all.map((one) => shape.json(one)), text: table(all.map((one) => shape.row(one, core))) };
-  };
+  const print = async (core: OperatorCore) => ({
+    json: (await list(core)).map((one) => json(one)),
+    ...defined({ columns }),
+  });
   return account === undefined ? operate(command, print) : operateFor(command, account, print);
 }
 

@@ -1,10 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts';
 import { LABEL, listOf } from '../domain/limits.ts';
-import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
-import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
+import { ALL_PERMISSIONS, Permission } from '../domain/permissions.ts';
+import { listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { sumOrNames } from './arguments.ts';
-import { fields } from './print.ts';
 import { answer, onId, subcommand, withAccount } from './subcommand.ts';
 
 export function apiKeyCommands(venue: Command): void {
@@ -36,31 +35,15 @@ The key of a community may have WriteBookings, too, but is refused (ScopeViolati
     .option('--label <label>', `label to recognise the key by, ${LABEL.min} to ${LABEL.max} characters`, 'Command line')
     .action(({ permissions = ALL_PERMISSIONS, label, ...named }, command) => {
       const account = requiredAccount(named);
-      return operateFor(command, account, async ({ commands }, accountName, context) =>
+      return operateFor(command, account, async ({ commands }, context) =>
         answer(await commands.apiKeys.issue({ account, permissions, label }, context), (key) => ({
           json: toOperatorIssuedApiKey({ ...key, account, permissions, label }),
-          text: fields({
-            Id: key.apiKeyId,
-            Account: `${accountText(account)}, ${accountName}`,
-            Permissions: `${permissions}: ${permissionNames(permissions).join(', ')}`,
-            Label: label,
-            Key: key.key,
-          }),
         })),
       );
     });
 
   listCommand(apiKey, 'API keys, including revoked ones', ({ queries }, account) => queries.operator.apiKeys(account), {
     json: toOperatorApiKey,
-    row: ({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
-      Id: apiKeyId,
-      Account: accountText(owner),
-      Key: preview,
-      Permissions: permissions,
-      Label: label,
-      Issued: issuedAt,
-      Revoked: revokedAt,
-    }),
   });
 
   onId(
@@ -71,6 +54,6 @@ The key of a community may have WriteBookings, too, but is refused (ScopeViolati
   )('revoke', 'revoke an API key; every process refuses it within 2 seconds', async ({ commands }, id, context) => {
     const refusal = await commands.apiKeys.revoke({ apiKeyId: id, waits: false }, context);
     if (refusal !== undefined) return refusal;
-    return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
+    return { json: { id, revoked: true } };
   });
 }

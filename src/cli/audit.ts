@@ -7,9 +7,9 @@ import type { EventType } from '../domain/events.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { csvHeader, csvLine } from './csv.ts';
-import { actorText, changesText, wantsCsv } from './history.ts';
+import { changesText, wantsCsv } from './history.ts';
 import { CommandFailed, isJson, operate, tell, writerOf } from './operation.ts';
-import { toText } from './print.ts';
+import { textOf } from './print.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';
 
 export function auditCommand(venue: Command): void {
@@ -110,13 +110,18 @@ async function* asCsv(changes: AsyncIterable<NamedChange>): AsyncGenerator<strin
 }
 
 async function* asText(changes: AsyncIterable<NamedChange>): AsyncGenerator<string> {
+  let rows: object[] = [];
   let isEmpty = true;
   for await (const change of changes) {
+    rows.push(toOperatorAccountChange(change));
+    if (rows.length < TABLE_ROWS) continue;
+    yield `${textOf(rows, COLUMNS)}\n`;
     isEmpty = false;
-    const { at, event, of, actor, changes: fields } = toOperatorAccountChange(change);
-    const what = `${of.kind} ${of.id}${of.name === undefined ? '' : ` (${of.name})`}`;
-    const made = changesText(fields);
-    yield `${toText(`${at}  ${event}  ${what}  by ${actorText(actor)}${made === '' ? '' : `: ${made}`}`)}\n`;
+    rows = [];
   }
-  if (isEmpty) yield 'None.\n';
+  if (isEmpty || rows.length > 0) yield `${textOf(rows, COLUMNS)}\n`;
 }
+
+const COLUMNS = ['at', 'event', 'of.kind', 'of.id', 'of.name', 'actor', 'changes'];
+/** A longer result is printed as several tables. */
+const TABLE_ROWS = 500;

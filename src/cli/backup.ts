@@ -33,7 +33,6 @@ import { fanOutPositions } from '../webhooks/fan-out/positions.ts';
 import type { LostDelivery } from '../webhooks/inspect/lost-deliveries.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, operatorConfig, printAnswer } from './operation.ts';
-import { table } from './print.ts';
 import { tellCount, withProgressBar } from './progress.ts';
 import { onStores } from './stores.ts';
 import { subcommand } from './subcommand.ts';
@@ -66,11 +65,7 @@ export function backupCommands(venue: Command): void {
       });
       printAnswer(command, {
         json: { dir, ...summaryOf(manifest), secretKey: withSecretKey },
-        text: `Backed up ${textOf(manifest)} to ${dir}, and read them back. ${
-          withSecretKey
-            ? 'The secret key is among them.'
-            : 'The secret key is not among them: keep it in another place.'
-        }`,
+        note: withSecretKey ? undefined : 'The secret key is not in the backup: keep it in another place.',
       });
     });
 
@@ -134,7 +129,7 @@ async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Ans
   );
   return {
     json: { adopted: true, skippedIds: skipIds, lost, fork },
-    text: ['Log and records now form one store.', ...afterwards(skipIds, lost), ...forkText(fork)].join('\n'),
+    note: noteOf(lost, fork),
   };
 }
 
@@ -162,12 +157,7 @@ async function restoreFrom(dir: string, options: RestoreOptions, command: Invoke
   });
   return {
     json: { dir, ...summaryOf(manifest), skippedIds: skipIds, aside, lost, fork },
-    text: [
-      `Restored ${textOf(manifest)} of ${manifest.startedAt}.`,
-      ...(aside === undefined ? [] : [`The former files are in ${aside}.`]),
-      ...afterwards(skipIds, lost),
-      ...forkText(fork),
-    ].join('\n'),
+    note: noteOf(lost, fork),
   };
 }
 
@@ -247,27 +237,15 @@ const summaryOf = ({ logId, startedAt, records, log }: Manifest) => ({
   ...{ logId, startedAt, events: countOf(log), records: countOf(records) },
 });
 
-const textOf = ({ records, log }: Manifest): string =>
-  `${countOf(log).toLocaleString('en')} events and ${countOf(records).toLocaleString('en')} records`;
-
-const forkText = (fork: Fork | undefined): string[] =>
-  fork === undefined
-    ? []
-    : [
-        `Checkpoints have the new origin ${fork.origin}: ${fork.reason}. Name another SEAL_FILE, and give the auditors the new key (venue seal-key) and this note:`,
-        '',
-        fork.note.trimEnd(),
-      ];
-
-function afterwards(skipIds: number, lost: readonly LostDelivery[]): string[] {
-  const lines = [
-    `${skipIds.toLocaleString('en')} ids of each kind are skipped. Webhooks may be sent again, with the same webhook-id.`,
-    'The next start builds the read models.',
-  ];
-  const sent = lost.filter(({ state, sent }) => sent || state === 'Delivered');
-  if (sent.length === 0) return lines;
-  const rows = sent.map(({ event, bookingId, eventAt, webhookId, state }) => ({
-    ...{ Happened: eventAt, Event: event, Booking: bookingId, Webhook: webhookId, Delivery: state },
-  }));
-  return [...lines, 'Lost events that were sent to receivers:', table(rows)];
+function noteOf(lost: readonly LostDelivery[], fork: Fork | undefined): string {
+  const isSent = lost.some(({ state, sent }) => sent || state === 'Delivered');
+  return [
+    'Webhooks may be sent again, with the same webhook-id. The next start builds the read models.',
+    ...(isSent ? ['Of the lost events, receivers know those that were sent.'] : []),
+    ...(fork === undefined
+      ? []
+      : [
+          'Checkpoints have a new origin and key. Name another SEAL_FILE, and give the auditors what this prints: venue seal-key --json',
+        ]),
+  ].join('\n');
 }

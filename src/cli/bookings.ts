@@ -7,10 +7,11 @@ import { defined } from '../domain/defined.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { printOwned, requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
-import { bookingFacts, hours, price } from './booking-text.ts';
 import { bookingHistoryCommand } from './history.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { answer, onId, subcommand, withAccount, wrongUsage } from './subcommand.ts';
+
+export const BOOKING_COLUMNS = ['id', 'date', 'hours', 'spaceName', 'brandName', 'status', 'totalPrice'];
 
 export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
@@ -44,15 +45,7 @@ function listCommand(booking: Command): void {
       const list = ({ queries }: OperatorCore) => Array.fromAsync(queries.bookings.readableList(account, filter));
       return printOwned(command, account, list, {
         json: toOperatorBooking,
-        row: (each) => ({
-          Id: each.bookingId,
-          Date: each.date,
-          Hours: hours(each),
-          Space: each.spaceName,
-          Brand: each.brandName,
-          Status: each.status,
-          Price: price(each),
-        }),
+        columns: BOOKING_COLUMNS,
       });
     });
 }
@@ -97,5 +90,5 @@ async function get({ queries }: OperatorCore, id: number): Promise<ReadableBooki
 }
 
 async function shown(core: OperatorCore, id: number): Promise<Answer | Refusal> {
-  return answer(await get(core, id), (booking) => ({ json: toOperatorBooking(booking), text: bookingFacts(booking) }));
+  return answer(await get(core, id), (booking) => ({ json: toOperatorBooking(booking) }));
 }

@@ -1,7 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
 import { operate } from './operation.ts';
-import { fields, table } from './print.ts';
 import { answer, subcommand } from './subcommand.ts';
 
 export function brandCommands(venue: Command): void {
@@ -11,17 +10,12 @@ export function brandCommands(venue: Command): void {
     .requiredOption('--name <name>', 'name of the brand')
     .action((options, command) =>
       operate(command, async ({ commands }, context) => {
-        return answer(await commands.catalogue.addBrand(options, context), (added) => {
-          const json = toOperatorBrand(added);
-          return { json, text: fields({ Brand: json.id, Name: json.name }) };
-        });
+        const added = await commands.catalogue.addBrand(options, context);
+        return answer(added, (brand) => ({ json: toOperatorBrand(brand) }));
       }),
     );
 
   subcommand(brand, 'list', 'list all brands', 'brand list').action((_, command) =>
-    operate(command, async ({ queries }) => {
-      const all = (await queries.operator.brands()).map(toOperatorBrand);
-      return { json: all, text: table(all.map(({ id, name }) => ({ Id: id, Name: name }))) };
-    }),
+    operate(command, async ({ queries }) => ({ json: (await queries.operator.brands()).map(toOperatorBrand) })),
   );
 }

@@ -1,7 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { refuse } from '../domain/decision.ts';
-import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
-import { fields } from './print.ts';
+import { listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { answer, onId, subcommand, withAccount } from './subcommand.ts';
 
 export function clientCommands(venue: Command): void {
@@ -24,16 +23,8 @@ export function clientCommands(venue: Command): void {
     .option('--name <name>', 'name to recognise the client by', 'Command line')
     .action(({ name, grant: _, ...named }, command) => {
       const account = requiredAccount(named);
-      return operateFor(command, account, async ({ authorizationServer: { clients } }, accountName, context) =>
-        answer(await clients.addClient({ account, name }, context), (added) => ({
-          json: added,
-          text: fields({
-            'Client id': added.clientId,
-            Secret: added.clientSecret,
-            Account: `${accountText(account)}, ${accountName}`,
-            Name: name,
-          }),
-        })),
+      return operateFor(command, account, async ({ authorizationServer: { clients } }, context) =>
+        answer(await clients.addClient({ account, name }, context), (added) => ({ json: added })),
       );
     });
 
@@ -41,15 +32,7 @@ export function clientCommands(venue: Command): void {
     client,
     'service clients, without their secrets',
     ({ authorizationServer }, account) => authorizationServer.clients.listClients(account),
-    {
-      json: (found) => found,
-      row: (found) => ({
-        'Client id': found.clientId,
-        Account: found.account.replace(':', ' '),
-        Name: found.name,
-        Added: found.createdAt,
-      }),
-    },
+    { json: (found) => found },
   );
 
   onId(
@@ -62,7 +45,7 @@ export function clientCommands(venue: Command): void {
     'remove a service client, or an app that registered itself; its tokens stop working immediately',
     async ({ authorizationServer }, id, context) =>
       (await authorizationServer.clients.removeClient(id, context))
-        ? { json: { clientId: id, removed: true }, text: `Removed client ${id}.` }
+        ? { json: { clientId: id, removed: true } }
         : refuse('ResourceNotFound', `There is no client ${id}.`),
   );
 }

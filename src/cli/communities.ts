@@ -5,7 +5,6 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, operate } from './operation.ts';
-import { fields, table } from './print.ts';
 import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
 export function communityCommands(venue: Command): void {
@@ -41,15 +40,8 @@ export function communityCommands(venue: Command): void {
     });
 
   subcommand(community, 'list', 'list all communities', 'community list').action((_, command) =>
-    operate(command, async ({ queries }) => {
-      const all = (await queries.spaces.communities()).map(toOperatorCommunity);
-      const rows = all.map(({ id, name, timeZone }) => ({ Id: id, Name: name, 'Time zone': timeZone }));
-      return { json: all, text: table(rows) };
-    }),
+    operate(command, async ({ queries }) => ({ json: (await queries.spaces.communities()).map(toOperatorCommunity) })),
   );
 }
 
-function shown(community: Community): Answer {
-  const json = toOperatorCommunity(community);
-  return { json, text: fields({ Community: json.id, Name: json.name, 'Time zone': json.timeZone }) };
-}
+const shown = (community: Community): Answer => ({ json: toOperatorCommunity(community) });

@@ -1,4 +1,6 @@
-import { type Cell, toText } from './print.ts';
+import { toText } from './print.ts';
+
+type Cell = string | number | boolean | undefined;
 
 /**
  * A line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets a leading apostrophe, because names come from other

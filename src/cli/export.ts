@@ -56,12 +56,11 @@ its log continues where the export is imported. To undo that, see: venue unfence
         writeExport({ config, stores, ambient, part, withRecords, file }, command),
       );
       if (file === undefined) return;
-      const count = (of: number) => of.toLocaleString('en');
       printAnswer(command, {
         json: { file, ...trailer, fenced: withRecords },
-        text: withRecords
-          ? `Exported ${count(trailer.events)} events and ${count(trailer.records)} records to ${file}. The store is now fenced: no process starts on it. Import the export in one place only: venue import ${file}`
-          : `Exported ${count(trailer.events)} events to ${file}.`,
+        note: withRecords
+          ? `The store is now fenced: no process starts on it. Import the export in one place only: venue import ${file}`
+          : undefined,
       });
     });
 
@@ -80,7 +79,7 @@ its log continues where the export is imported. To undo that, see: venue unfence
         return (await isFenced(stores.documents)) && (await liftFence(stores.documents));
       });
       if (!wasFenced) throw refusedError(refuse('ValidationError', 'The store is not fenced.'));
-      printAnswer(command, { json: { fenced: false }, text: 'The store is no longer fenced. Delete its exports.' });
+      printAnswer(command, { json: { fenced: false }, note: 'Delete the exports of the store.' });
     });
 }
 

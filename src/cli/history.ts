@@ -1,16 +1,13 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { toOperatorBooking } from '../contract/booking.ts';
 import { type OperatorHistoryEntry, operatorHistoryEntries } from '../contract/history-entry.ts';
-import type { PublicActor } from '../contract/schemas/history-entry.ts';
 import type { Until } from '../domain/as-of.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { date, moment, wholeNumber } from './arguments.ts';
-import { bookingFacts, hours, price } from './booking-text.ts';
 import { csvHeader, csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
-import { fields, table } from './print.ts';
 import { subcommand, wrongUsage } from './subcommand.ts';
 
 /** Adds the options for the point in time and the output format. */
@@ -51,10 +48,7 @@ export function bookingHistoryCommand(booking: Command): void {
       const events = operatorHistoryEntries(found.steps);
       if (wantsCsv(command, options)) return csv(events);
       const state = found.booking;
-      return {
-        json: { booking: state === undefined ? null : toOperatorBooking(state), events },
-        text: `${table(events.map(row))}\n\n${state === undefined ? `Booking ${id} had not been requested.` : bookingFacts(state)}`,
-      };
+      return { json: { booking: state === undefined ? null : toOperatorBooking(state), events } };
     });
   });
 }
@@ -78,19 +72,7 @@ export function dayCommand(venue: Command): void {
       const { steps, bookings } = await queries.bookingHistory.ofDay(spaceId, day, to);
       const events = operatorHistoryEntries(steps);
       if (wantsCsv(command, options)) return csv(events);
-      const rows = bookings.map((booking) => ({
-        Booking: booking.bookingId,
-        Hours: hours(booking),
-        Brand: booking.brandName,
-        Status: booking.status,
-        Price: price(booking),
-      }));
-      const heading = fields({ Space: `${spaceId}, ${space.name}`, Day: `${day}, ${space.timeZone}` });
-      const shown = events.map((entry) => ({ Booking: entry.bookingId, ...row(entry) }));
-      return {
-        json: { spaceId: space.spaceId, date: day, bookings: bookings.map(toOperatorBooking), events },
-        text: `${heading}\n\nEvents\n${table(shown)}\n\nBookings\n${table(rows)}`,
-      };
+      return { json: { spaceId: space.spaceId, date: day, bookings: bookings.map(toOperatorBooking), events } };
     });
   });
 }
@@ -101,25 +83,11 @@ export function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly
   return isWanted;
 }
 
-/** Who did something, in words. */
-export function actorText({ kind, id, name, account }: PublicActor): string {
-  const known = kind === 'operator' || kind === 'system' ? id : (name ?? `unknown (${id})`);
-  return `${kind} ${known}${account === undefined ? '' : `, ${account.kind} ${account.id}`}`;
-}
-
 /** The change of each field, in words. */
 export const changesText = (changes: OperatorHistoryEntry['changes']): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => `${field} ${from === undefined ? '' : `${from} → `}${to}`)
     .join(', ');
-
-const row = ({ revision: at, ...entry }: OperatorHistoryEntry) => ({
-  Revision: at,
-  At: entry.at,
-  Event: entry.event,
-  By: actorText(entry.actor),
-  Changes: changesText(entry.changes),
-});
 
 const HEADER = [
   'revision',
@@ -140,5 +108,5 @@ function csv(events: readonly OperatorHistoryEntry[]): Answer {
     ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],
   ]);
   // Printing adds the final line feed.
-  return { json: undefined, text: [csvHeader(HEADER), ...rows.map(csvLine)].join('').slice(0, -1) };
+  return { json: undefined, document: [csvHeader(HEADER), ...rows.map(csvLine)].join('').slice(0, -1) };
 }

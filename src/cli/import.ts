@@ -57,10 +57,7 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       const { events, records } = trailer;
       onStep('Building the read models');
       await buildReadModels(config, events, command);
-      printAnswer(command, {
-        json: { file, logId: header.logId, events, records },
-        text: `Imported ${events.toLocaleString('en')} events and ${records.toLocaleString('en')} records, and built the read models.`,
-      });
+      printAnswer(command, { json: { file, logId: header.logId, events, records } });
     });
 }
 

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../contract/schemas/errors.ts';
 import { type Core, openCore } from '../core.ts';
 import { operatorOf } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { textOf } from './print.ts';
 
 /** The part of the service that commands use. They read through queries, so it has no stores or read models. */
 export type OperatorCore = Pick<
@@ -38,10 +39,15 @@ type Finding =
 /** The error shape of the API, on the command line. */
 export type Problem = { readonly error: ErrorCode | Finding; readonly details: string };
 
-/** The output of a command: `json` with `--json`, otherwise `text`. With a `failure` it exits with 1. */
+/** The output of a command: `json` with `--json`, otherwise its text (`print.ts`). With a `failure` it exits with 1. */
 export type Answer = {
   readonly json: unknown;
-  readonly text: string;
+  /** The fields that a table shows. Default all. */
+  readonly columns?: readonly string[];
+  /** Printed instead of the text: a document with a format of its own, such as CSV or a signed checkpoint. */
+  readonly document?: string;
+  /** What the operator should know or do next. Printed on stderr, and not with `--json`. */
+  readonly note?: string | undefined;
   readonly failure?: Problem & { readonly error: Finding };
 };
 
@@ -89,9 +95,10 @@ export const writerOf =
   };
 
 /** @throws {CommandFailed} with the failure of the answer, if there is one */
-export function printAnswer(command: Invoked, { json, text, failure }: Answer): void {
-  const printed = isJson(command) ? JSON.stringify(json, null, 2) : text;
+export function printAnswer(command: Invoked, { json, columns, document, note, failure }: Answer): void {
+  const printed = isJson(command) ? JSON.stringify(json, null, 2) : (document ?? textOf(json, columns));
   command.configureOutput().writeOut?.(`${printed}\n`);
+  if (note !== undefined) tell(command, note);
   if (failure !== undefined) throw new CommandFailed(failure);
 }
 

@@ -2,7 +2,6 @@ import type { Command } from '@commander-js/extra-typings';
 import { refuse } from '../domain/decision.ts';
 import { picked } from '../domain/picked.ts';
 import { operate } from './operation.ts';
-import { table } from './print.ts';
 import { subcommand } from './subcommand.ts';
 
 export function parkedCommands(venue: Command): void {
@@ -12,22 +11,11 @@ export function parkedCommands(venue: Command): void {
     (_, command) =>
       operate(command, async ({ webhooks }) => {
         const all = await webhooks.listFailedEvents();
-        const rows = all.map(({ eventId, type, stream, state, failures, failingSince, due, reason }) => ({
-          Id: eventId,
-          Event: type,
-          Stream: stream,
-          State: state,
-          Failures: failures,
-          Since: failingSince,
-          Parked: state === 'Parked' ? due : undefined,
-          'Next try': state === 'Retrying' ? due : undefined,
-          Reason: reason,
-        }));
         const json = all.map(({ eventId: id, ...event }) => ({
           id,
           ...picked(event, ['type', 'stream', 'revision', 'state', 'failures', 'reason', 'failingSince', 'due']),
         }));
-        return { json, text: table(rows) };
+        return { json };
       }),
   );
 
@@ -37,7 +25,7 @@ export function parkedCommands(venue: Command): void {
       operate(command, async ({ webhooks }) => {
         const replayed = await webhooks.replayParked(id);
         if (id !== undefined && replayed === 0) return refuse('ResourceNotFound', `There is no parked event ${id}.`);
-        return { json: { replayed }, text: replayed === 1 ? 'Replayed 1 event.' : `Replayed ${replayed} events.` };
+        return { json: { replayed } };
       }),
     );
 }

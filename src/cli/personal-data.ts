@@ -32,10 +32,7 @@ verifies. Names of brands and communities stay, and so do bookings and their pri
         if (!isKnown) return unknownSubject(subject);
         const forgottenAt = await commands.personalData.forget(subject, context);
         if (isRefusal(forgottenAt)) return forgottenAt;
-        return {
-          json: { subject, forgottenAt },
-          text: [`Erased what ${subjectInWords(subject)} wrote.`, ...whatStays(target, name)].join('\n'),
-        };
+        return { json: { subject, forgottenAt }, note: whatStays(target, name) };
       }),
     );
 
@@ -56,7 +53,7 @@ other people, such as colleagues: read it before you hand it over.`,
         if (name === undefined && held.events.length + held.records.length === 0) return unknownSubject(subject);
         const copiedAt = toTimestamp(core.clock());
         const copy = { subject, name, copiedAt, events: held.events, records: held.records };
-        return { json: copy, text: JSON.stringify(copy, null, 2) };
+        return { json: copy, document: JSON.stringify(copy, null, 2) };
       }),
     );
 }
@@ -104,11 +101,9 @@ function operateOn(
   });
 }
 
-function whatStays(target: Account | string, name: string | undefined): string[] {
-  if (name === undefined) return [];
+function whatStays(target: Account | string, name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
   return typeof target === 'string'
-    ? [
-        `The user can still sign in as ${name}: \`venue user remove --email ${name}\` ends that and deletes the address.`,
-      ]
-    : [`The name ${name} stays: it is in the log.`];
+    ? `The user can still sign in as ${name}: \`venue user remove --email ${name}\` ends that and deletes the address.`
+    : `The name ${name} stays: it is in the log.`;
 }

@@ -4,7 +4,6 @@ import { isRefusal, refuse } from '../domain/decision.ts';
 import { picked } from '../domain/picked.ts';
 import { discardReadModels } from '../engines.ts';
 import { type OperatorCore, operate, operatorConfig } from './operation.ts';
-import { fields, table } from './print.ts';
 import { withProgressBar } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -22,7 +21,7 @@ export function readModelCommands(venue: Command): void {
       await operate(command, async ({ maintenance }) => {
         const names = name === undefined ? projections.map((each) => each.name) : [name];
         await withProgressBar(command, (show) => maintenance.rebuild({ names, onProgress: show }));
-        return { json: { rebuilt: names }, text: `Rebuilt: ${names.join(', ')}.` };
+        return { json: { rebuilt: names } };
       });
     });
 
@@ -32,25 +31,12 @@ export function readModelCommands(venue: Command): void {
     (_, command) =>
       operate(command, async ({ maintenance }) => {
         const all = await maintenance.readModels();
-        const rows = all.map(({ name, version, state, events, failure, skipped }) => ({
-          'Read model': name,
-          Version: version,
-          State: state,
-          Events: events,
-          'Left out': skipped.length,
-          Failure: failure?.message,
-        }));
-        const leftOut = all.flatMap(({ name, skipped }) =>
-          skipped.map(({ eventId, eventType, at, by, reason }) =>
-            fields({ 'Left out of': name, Event: `${eventType} ${eventId}`, Since: at, By: by, Reason: reason }),
-          ),
-        );
         const json = all.map(({ failure, skipped, ...readModel }) => ({
           ...picked(readModel, ['name', 'version', 'state', 'events']),
           failure: failure && picked(failure, ['message', 'attempts', 'event']),
           skipped: skipped.map((skip) => picked(skip, ['eventId', 'eventType', 'reason', 'at', 'by'])),
         }));
-        return { json, text: [table(rows), ...leftOut].join('\n\n') };
+        return { json, columns: ['name', 'version', 'state', 'events', 'failure.message', 'skipped'] };
       }),
   );
 
@@ -74,10 +60,7 @@ export function readModelCommands(venue: Command): void {
         const skip = { readModel: name, version, eventId: id, eventType: type, reason: options.reason };
         const skipped = await commands.readModels.skipEvent(skip, context);
         if (isRefusal(skipped)) return skipped;
-        return {
-          json: { readModel: name, skipped: id },
-          text: `The read model ${name} skips ${type} ${id} and continues within seconds.`,
-        };
+        return { json: { readModel: name, skipped: id } };
       }),
     );
 }

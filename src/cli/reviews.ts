@@ -1,10 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorReview } from '../contract/review.ts';
-import { isRefusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
-import { fields } from './print.ts';
-import { subcommand } from './subcommand.ts';
+import { answer, subcommand } from './subcommand.ts';
 
 export function reviewCommands(venue: Command): void {
   const review = venue.command('review').description('manage reviews of completed bookings');
@@ -22,18 +20,7 @@ export function reviewCommands(venue: Command): void {
     .action((bookingId, options, command) =>
       operate(command, async ({ commands }, context) => {
         const posted = await commands.reviews.post({ bookingId, ...options }, context);
-        if (isRefusal(posted)) return posted;
-        const { reviewId: id, spaceId, spaceName, rating, title } = posted;
-        return {
-          json: toOperatorReview(posted),
-          text: fields({
-            Review: id,
-            Booking: bookingId,
-            Space: `${spaceId}, ${spaceName}`,
-            Rating: rating,
-            Title: title,
-          }),
-        };
+        return answer(posted, (review) => ({ json: toOperatorReview(review) }));
       }),
     );
 }

@@ -2,7 +2,6 @@ import type { Command } from '@commander-js/extra-typings';
 import { refuse } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
-import { table } from './print.ts';
 import { tellCount } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -22,7 +21,7 @@ change them. Events after the last checkpoint that is kept elsewhere are not cov
       return {
         json: { size: sealed.size, checkpoint: sealed.note },
         // Without an empty line at the end, which other tools do not expect.
-        text: sealed.note.trimEnd(),
+        document: sealed.note.trimEnd(),
         ...(problems.length > 0 && {
           failure: {
             error: 'NotKeptElsewhere',
@@ -44,7 +43,7 @@ With --json, it also prints the signed notes of forks: a restore can give the lo
     operate(command, async ({ audit }) => {
       const key = await audit.makeKey();
       const [origin = ''] = key.split('+', 1);
-      return { json: { origin, key, forks: await audit.forks() }, text: key };
+      return { json: { origin, key, forks: await audit.forks() }, document: key };
     }),
   );
 
@@ -65,19 +64,8 @@ the booking has no others.`,
         const { proofs, unsealed } = await audit.proveBooking(id, streams);
         if (proofs === undefined)
           return refuse('ResourceNotFound', `No event of booking ${id} is sealed yet. Seal it with: venue seal`);
-        const rows = proofs.events.map(({ index, event, proof }) => {
-          const { type, stream, revision, metadata } = JSON.parse(event);
-          return {
-            Index: index,
-            Event: type,
-            Stream: stream,
-            Revision: revision,
-            At: metadata.at,
-            Hashes: proof.length,
-          };
-        });
-        const left = unsealed === 0 ? '' : `\n\nNot sealed yet: ${unsealed}. Seal them with: venue seal`;
-        return { json: proofs, text: `${table(rows)}\n\n${proofs.checkpoint.trimEnd()}${left}` };
+        const note = unsealed === 0 ? undefined : `Not sealed yet: ${unsealed}. Seal them with: venue seal`;
+        return { json: proofs, columns: ['index', 'event'], note };
       }),
     );
 }

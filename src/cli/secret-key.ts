@@ -25,14 +25,7 @@ set SECRET_KEYS=NEW,OLD.`,
       const resealed = await resealRecords((done) =>
         tell(command, `${done.toLocaleString('en')} records sealed again`),
       );
-      const what = resealed === 1 ? '1 record was' : `${resealed.toLocaleString('en')} records were`;
-      return {
-        json: { resealed },
-        text:
-          resealed === 0
-            ? 'Everything is already sealed under this key.'
-            : `${what} sealed again. From now on the first of SECRET_KEYS is enough: set it as SECRET_KEY.`,
-      };
+      return { json: { resealed }, note: 'The first of SECRET_KEYS is enough from now on: set it as SECRET_KEY.' };
     }),
   );
 }

@@ -2,7 +2,6 @@ import type { Command } from '@commander-js/extra-typings';
 import type { KeySet } from '../auth/signing-keys.ts';
 import { picked } from '../domain/picked.ts';
 import { operate } from './operation.ts';
-import { table } from './print.ts';
 import { subcommand } from './subcommand.ts';
 
 export function signingKeyCommands(venue: Command): void {
@@ -25,11 +24,7 @@ function addCommands(signingKey: Command): void {
     )
     .action(({ now = false }, command) =>
       operate(command, async ({ authorizationServer }) => {
-        const made = await authorizationServer.signingKeys.rotate({ now });
-        const text = now
-          ? `Key ${made.kid} signs now. Verifiers that cache the keys refuse its tokens until they reload them.`
-          : `Key ${made.kid} will sign from ${made.signsFrom}.`;
-        return { json: made, text };
+        return { json: await authorizationServer.signingKeys.rotate({ now }) };
       }),
     );
 
@@ -37,8 +32,7 @@ function addCommands(signingKey: Command): void {
     (_, command) =>
       operate(command, async ({ authorizationServer }) => {
         const { keys: published } = await authorizationServer.signingKeys.current();
-        const rows = published.map(({ kid }, index) => ({ Key: kid, Signs: index === 0 }));
-        return { json: published.map(publicForm), text: table(rows) };
+        return { json: published.map(publicForm), columns: ['kid'] };
       }),
   );
 }

@@ -2,11 +2,9 @@ import type { Command } from '@commander-js/extra-typings';
 import { toOperatorSpace } from '../contract/space.ts';
 import { defined } from '../domain/defined.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
-import { formatAmount } from '../domain/pricing.ts';
 import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
-import { fields } from './print.ts';
 import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
 
 /** Descriptions of the options that `add` and `change` share. */
@@ -74,32 +72,12 @@ function listCommand(space: Command): void {
     .action(({ community }, command) =>
       printOwned(command, namedAccount({ community }), ({ queries }) => queries.operator.spaces(community), {
         json: toOperatorSpace,
-        row: (each, { config }) => ({
-          Id: each.spaceId,
-          Community: each.communityId,
-          Name: each.name,
-          Active: each.active,
-          Window: `${each.windowStart}-${each.windowEnd}`,
-          Hours: each.durationHours,
-          Fee: `${formatAmount(each.eventFee)} ${config.currency}`,
-          'Time zone': each.timeZone,
-        }),
       }),
     );
 }
 
-async function shown({ queries, config }: OperatorCore, id: number): Promise<Answer> {
+async function shown({ queries }: OperatorCore, id: number): Promise<Answer> {
   const space = await queries.operator.space(id);
   if (space === undefined) throw new Error(`Space ${id} is not in the read model`);
-  const text = fields({
-    Space: space.spaceId,
-    Name: space.name,
-    Community: space.communityId,
-    Active: space.active,
-    Window: `${space.windowStart}:00 to ${space.windowEnd}:00, ${space.timeZone}`,
-    Hours: space.durationHours,
-    Fee: `${formatAmount(space.eventFee)} ${config.currency}`,
-    'Answer within': `${space.answerHours} h`,
-  });
-  return { json: toOperatorSpace(space), text };
+  return { json: toOperatorSpace(space) };
 }

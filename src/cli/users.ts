@@ -3,10 +3,9 @@ import type { User, Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { toPublicAccount } from '../contract/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
-import { accountText, listCommand, operateFor, requiredAccount } from './accounts.ts';
+import { listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { type Answer, type Invoked, operate } from './operation.ts';
 import { readPassword } from './password.ts';
-import { fields } from './print.ts';
 import { answer, subcommand, withAccount } from './subcommand.ts';
 
 export function userCommands(venue: Command): void {
@@ -15,12 +14,6 @@ export function userCommands(venue: Command): void {
 
   listCommand(user, 'users', ({ users }, account) => users.list(account), {
     json: printed,
-    row: ({ id, email, accounts, createdAt }) => ({
-      Id: id,
-      'E-mail': email,
-      Accounts: accounts.map(accountText).join(', '),
-      Added: createdAt,
-    }),
   });
 
   onUser(
@@ -42,7 +35,7 @@ export function userCommands(venue: Command): void {
   ).action(({ email }, command) =>
     operateOnUser(command, email, async (users, { id }, context) => {
       await users.remove(id, context);
-      return { json: { id, removed: true }, text: `Removed user ${email}.` };
+      return { json: { id, removed: true } };
     }),
   );
 }
@@ -56,7 +49,7 @@ function addMembershipCommands(user: Command): void {
   ).requiredOption('--email <address>', 'e-mail address to sign in with');
   withAccount(added, 'the user acts for').action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
-    return operateFor(command, account, async ({ users }, _, context) => {
+    return operateFor(command, account, async ({ users }, context) => {
       const password = await readPassword(`Password of ${email}: `);
       return answer(await users.add({ email, password, accounts: [account] }, context), shown);
     });
@@ -72,7 +65,7 @@ function addMembershipCommands(user: Command): void {
     'to act for',
   ).action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
-    return operateFor(command, account, ({ users }, _, context) =>
+    return operateFor(command, account, ({ users }, context) =>
       withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, context), shown)),
     );
   });
@@ -121,7 +114,4 @@ const printed = ({ id, email, accounts, createdAt, passwordChangedAt }: User) =>
   passwordChangedAt,
 });
 
-const shown = (user: User): Answer => ({
-  json: printed(user),
-  text: fields({ Id: user.id, 'E-mail': user.email, Accounts: user.accounts.map(accountText).join(', ') }),
-});
+const shown = (user: User): Answer => ({ json: printed(user) });

@@ -82,13 +82,11 @@ export async function verifyProof(file: string, key: string, against: readonly s
     throw notProved(
       `${file} leads to a checkpoint of ${count(checked.size, 'event')} that you did not keep, and nothing shows that the log extends one that you kept.`,
     );
-  const { length } = proofs.events;
-  const proved = `${count(length, 'event')} of a log of ${count(checked.size, 'event')}: proved by the checkpoint`;
   return {
-    json: { proved: length, size: checked.size, kept: isKept },
-    text: isKept
-      ? `${proved}, which you kept, or which extends one that you kept.`
-      : `${proved}.\nNot checked: whether you have kept that checkpoint. The holder of the key can sign another log. Name what you kept with --against.`,
+    json: { proved: proofs.events.length, size: checked.size, kept: isKept },
+    note: isKept
+      ? undefined
+      : 'Not checked: whether you have kept that checkpoint. The holder of the key can sign another log. Name what you kept with --against.',
   };
 }
 
@@ -225,37 +223,17 @@ type Found = Omit<StoreCheck, 'sealed'>;
 function answerOf(found: Found, sealed?: number): Answer {
   const { events, root, confirmed, confirmedUpTo, findings, problems, consistency } = found;
   const wrong = [...findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
-  const upTo = count(confirmedUpTo, 'event');
-  const lines = [
-    `${count(events, 'event')} hashed. The root of their tree is ${root.toString('base64')}.`,
-    confirmed === 0
-      ? 'No checkpoint was confirmed.'
-      : `It matches ${count(confirmed, 'checkpoint')}, up to that of ${upTo}.`,
-    ...notCovered(found, sealed),
-  ];
   return {
     json: {
-      events,
-      root: root.toString('base64'),
-      confirmed,
-      confirmedUpTo,
-      findings,
-      problems,
-      consistency,
+      ...{ events, root: root.toString('base64'), confirmed, confirmedUpTo, findings, problems, consistency },
+      // Both 0 if everything is covered.
+      notCovered: Math.max(0, events - confirmedUpTo),
+      notSealed: sealed === undefined ? undefined : Math.max(0, events - sealed),
     },
-    text: [...wrong, ...lines].join('\n'),
     ...(wrong.length > 0 && {
-      failure: { error: 'LogNotAsSealed', details: `The log is not what was sealed. ${wrong[0]}` },
+      failure: { error: 'LogNotAsSealed', details: `The log is not what was sealed. ${wrong.join(' ')}` },
     }),
   };
-}
-
-/** The events after the last checkpoint, which no checkpoint covers. */
-function notCovered({ events, confirmedUpTo, findings }: Found, sealed: number | undefined): string[] {
-  if (findings.length > 0 || events <= confirmedUpTo) return [];
-  const left = count(events - confirmedUpTo, 'later event');
-  const unsealed = sealed !== undefined && events > sealed ? ` ${count(events - sealed, 'event')} not sealed yet.` : '';
-  return [`Not covered by what was compared: ${left}.${unsealed}`];
 }
 
 function sentenceOf(finding: Finding): string {

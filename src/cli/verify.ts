@@ -1,7 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { picked } from '../domain/picked.ts';
 import { type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
-import { table } from './print.ts';
 import { withProgressBar } from './progress.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -58,7 +57,6 @@ const verifyReadModels = (command: Invoked): Promise<void> =>
   operate(command, async ({ maintenance }) => {
     const found = await withProgressBar(command, (show) => maintenance.verify({ onProgress: show }));
     const { differences, notVerified } = found;
-    const summary = `${found.documents} documents compared after ${found.events} events.`;
     const left =
       notVerified.length === 0 ? '' : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
     // Prints differing documents as a whole, so that the operator can compare them.
@@ -67,16 +65,9 @@ const verifyReadModels = (command: Invoked): Promise<void> =>
       differences: differences.map((each) => picked(each, ['projection', 'key', 'expected', 'actual'])),
       notVerified,
     };
-    if (differences.length === 0 && notVerified.length === 0) return { json, text: summary };
-    const rows = differences.map(({ projection, key, expected, actual }) => ({
-      'Read model': projection,
-      Key: key,
-      Expected: JSON.stringify(expected) ?? 'none',
-      Stored: JSON.stringify(actual) ?? 'none',
-    }));
+    if (differences.length === 0 && notVerified.length === 0) return { json };
     return {
       json,
-      text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
       failure: {
         error: differences.length === 0 ? 'ReadModelsNotVerified' : 'ReadModelsDiffer',
         details: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,

@@ -4,12 +4,10 @@ import { toOperatorWebhook } from '../contract/webhook.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { picked } from '../domain/picked.ts';
-import { webhookEventNames } from '../domain/webhook.ts';
-import type { Attempt, DeliveryDocument } from '../webhooks/webhooks.ts';
-import { accountText, listCommand } from './accounts.ts';
+import type { DeliveryDocument } from '../webhooks/webhooks.ts';
+import { listCommand } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { type OperatorCore, operate } from './operation.ts';
-import { fields, table } from './print.ts';
 import { answer, onId, subcommand } from './subcommand.ts';
 
 export function webhookCommands(venue: Command): void {
@@ -27,20 +25,14 @@ function addRegistrationCommands(webhook: Command): void {
       const all = await core.queries.operator.webhooks(account);
       return Promise.all(all.map((each) => withPause(core, each)));
     },
-    { json: toOperatorWebhook, row: registrationRow },
+    { json: toOperatorWebhook, columns: REGISTRATION_COLUMNS },
   );
 
   onRegistration('test', 'send a Test event, without retries', async ({ webhooks }, id) =>
-    answer(await webhooks.sendTest(id), (sent) => ({
-      json: printed(sent),
-      text: `Delivery ${sent.deliveryId} is due now.`,
-    })),
+    answer(await webhooks.sendTest(id), (sent) => ({ json: printed(sent) })),
   );
   onRegistration('enable', 'resume deliveries to a disabled registration', async ({ commands }, id, context) =>
-    answer(await commands.webhooks.enable({ webhookId: id }, context), () => ({
-      json: { id, status: 'enabled' },
-      text: `Enabled webhook ${id}.`,
-    })),
+    answer(await commands.webhooks.enable({ webhookId: id }, context), () => ({ json: { id, status: 'enabled' } })),
   );
   subcommand(
     webhook,
@@ -54,15 +46,11 @@ function addRegistrationCommands(webhook: Command): void {
       operate(command, async ({ commands }, context) =>
         answer(await commands.webhooks.disable({ webhookId: id, reason }, context), () => ({
           json: { id, status: 'disabled' },
-          text: `Disabled webhook ${id}.`,
         })),
       ),
     );
   onRegistration('remove', 'remove a registration permanently', async ({ commands }, id, context) =>
-    answer(await commands.webhooks.remove({ webhookId: id }, context), () => ({
-      json: { id, removed: true },
-      text: `Removed webhook ${id}.`,
-    })),
+    answer(await commands.webhooks.remove({ webhookId: id }, context), () => ({ json: { id, removed: true } })),
   );
   onRegistration(
     'rotate',
@@ -70,11 +58,6 @@ function addRegistrationCommands(webhook: Command): void {
     async ({ commands }, id, context) =>
       answer(await commands.webhooks.rotate({ webhookId: id }, context), (rotated) => ({
         json: { id, signingSecret: rotated.signingSecret, previousUntil: rotated.previousUntil },
-        text: fields({
-          Webhook: id,
-          'Signing secret': rotated.signingSecret,
-          'Old secret valid until': rotated.previousUntil,
-        }),
       })),
   );
 }
@@ -95,40 +78,22 @@ function addDeliveryCommands(webhook: Command): void {
         const all = await webhooks.listDeliveries({ webhookId: id, limit, ...defined({ state }) });
         if (all.length === 0 && (await webhooks.isUnknown(id)))
           return refuse('ResourceNotFound', `There is no webhook ${id}.`);
-        const rows = all.map((each) => ({
-          Id: each.deliveryId,
-          Event: each.event,
-          Happened: each.eventAt,
-          State: each.state,
-          Tries: each.tries,
-          Due: each.state === 'Pending' ? (each.due < each.createdAt ? 'at once' : each.due) : undefined,
-          Last: outcomeOf(each.attempts.at(-1)) ?? each.reason,
-        }));
-        return { json: all.map(printed), text: table(rows) };
+        return {
+          json: all.map(printed),
+          columns: ['deliveryId', 'event', 'eventAt', 'state', 'tries', 'due', 'reason'],
+        };
       }),
     );
 
   onDelivery('delivery', 'show a delivery with its payload and all attempts', async ({ webhooks }, id) => {
     const delivery = await webhooks.getDelivery(id);
     if (delivery === undefined) return refuse('ResourceNotFound', `There is no delivery ${id}.`);
-    const attempts = delivery.attempts.map((attempt) => ({
-      At: attempt.at,
-      Outcome: outcomeOf(attempt),
-      Milliseconds: Math.round(attempt.duration),
-      Address: attempt.address,
-      Url: attempt.url,
-    }));
-    const facts = { Event: delivery.event, State: delivery.state, Reason: delivery.reason, Payload: delivery.body };
-    return { json: printed(delivery), text: `${fields(facts)}\n\n${table(attempts)}` };
+    return { json: printed(delivery) };
   });
   onDelivery(
     'resend',
     'send a delivery again, in any state; needs a running process with the webhooks role',
-    async ({ webhooks }, id) =>
-      answer(await webhooks.resend(id), (resent) => ({
-        json: printed(resent),
-        text: `Delivery ${id} is due now.`,
-      })),
+    async ({ webhooks }, id) => answer(await webhooks.resend(id), (resent) => ({ json: printed(resent) })),
   );
 
   subcommand(
@@ -141,11 +106,10 @@ function addDeliveryCommands(webhook: Command): void {
     .requiredOption('--since <moment>', 'ISO 8601 timestamp with a time zone, or a date (midnight UTC)', moment)
     .action((id, { since }, command) =>
       operate(command, async ({ webhooks }) =>
-        answer(await webhooks.recover(id, since), ({ due, from }) => {
-          const made = due === 1 ? '1 delivery is due now.' : `${due} deliveries are due now.`;
-          const left = from && `Events before ${from} were left out: recovery goes back at most 30 days.`;
-          return { json: { id, due, ...(from && { from }) }, text: [made, left].filter(Boolean).join('\n') };
-        }),
+        answer(await webhooks.recover(id, since), ({ due, from }) => ({
+          json: { id, due, ...(from && { from }) },
+          note: from && `Events before ${from} were left out: recovery goes back at most 30 days.`,
+        })),
       ),
     );
 }
@@ -171,20 +135,13 @@ async function withPause({ webhooks }: OperatorCore, registration: Registration)
     : registration;
 }
 
-const registrationRow = (registration: Registration) => ({
-  Id: registration.webhookId,
-  Account: accountText(registration.owner),
-  Url: registration.url,
-  Events: webhookEventNames(registration.events).join(', '),
-  Status: statusOf(registration),
-  Created: registration.createdAt,
-});
-
-function statusOf({ status, disabledReason, pausedSince }: Registration): string {
-  if (disabledReason !== undefined) return `${status}: ${disabledReason}`;
-  return pausedSince === undefined ? status : `paused since ${pausedSince}`;
-}
-
-/** The status, such as `200`, or the error. */
-const outcomeOf = (attempt: Attempt | undefined): string | undefined =>
-  attempt && (attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : String(attempt.status));
+const REGISTRATION_COLUMNS = [
+  'id',
+  'account.kind',
+  'account.id',
+  'url',
+  'events',
+  'status',
+  'disabledReason',
+  'pausedSince',
+];

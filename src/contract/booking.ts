@@ -53,9 +53,10 @@ export const toBookingDto = (booking: Omit<BookingDocument, PersonalField | 'rea
 
 /** A booking as the command line prints it with `--json`. */
 export const toOperatorBooking = (booking: ReadableBooking) => {
-  const { communityId, brandId, brandName, cancelledBy, reason } = booking;
+  const { communityId, brandId, brandName, cancelledBy, reason, startHour, freeFrom } = booking;
   return {
     ...toBookingDto(booking),
+    hours: hoursBetween(startHour, freeFrom),
     communityId,
     brandId,
     brandName,

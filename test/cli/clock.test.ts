@@ -9,7 +9,7 @@ test('check reports a clock behind the last event', async () => {
   onTestFinished(() => void vi.useRealTimers());
   expect(await inProcess('clock', 'check')).toMatchObject({
     code: 1,
-    stdout: 'The clock of this machine is 3 hours behind the last event in the log.\n',
+    stdout: 'believed  no\nproblem   The clock of this machine is 3 hours behind the last event in the log\n',
     stderr: 'ClockNotBelieved: Requests do not expire and bookings are not completed\n',
   });
 });

@@ -21,7 +21,7 @@ const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
 const USER = 'id email accounts.kind accounts.id createdAt passwordChangedAt';
 const BOOKING = [
-  'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours?',
+  'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? hours',
   'communityId brandId brandName message? cancelledBy? reason?',
 ].join(' ');
 const ACTOR = 'actor.kind actor.id? actor.name? actor.account.kind? actor.account.id?';

@@ -165,7 +165,7 @@ test('a start without demo data explains how to create the first account, until 
   const words = (line: string) =>
     Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, bare]) => quoted ?? bare ?? '');
   const community = await venue(dataDir, ...words(addCommunity));
-  expect(community).toMatchObject({ code: 0, stdout: expect.stringMatching(/Community +1\n/) });
+  expect(community).toMatchObject({ code: 0, stdout: expect.stringMatching(/id +1\n/) });
   const user = await runNode('src/cli.js', words(addUser), { DATA_DIR: dataDir }, { input: 'long enough 1' });
   expect(user).toMatchObject({ code: 0, stdout: expect.stringContaining('you@example.com') });
 
