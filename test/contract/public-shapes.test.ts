@@ -12,7 +12,7 @@ import { createTools } from '../../src/mcp/tools.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
-import { inProcess, json } from '../cli/in-process.ts';
+import { json } from '../cli/in-process.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT, type RunningService, runServiceAt } from '../running-service.fixture.ts';
 
