@@ -11,7 +11,7 @@ import { bookingHistoryCommand } from './history.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { answer, onId, subcommand, withAccount, wrongUsage } from './subcommand.ts';
 
-export const BOOKING_COLUMNS = ['id', 'date', 'hours', 'spaceName', 'brandName', 'status', 'totalPrice'];
+const BOOKING_COLUMNS = ['id', 'date', 'hours', 'spaceName', 'brandName', 'status', 'totalPrice'];
 
 export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
