@@ -32,6 +32,7 @@ import { type Core, openCore } from './core.ts';
 import { createLogFollower } from './credentials/follow-log.ts';
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
+import { createRole, type RunningRole } from './document-store/role.ts';
 import { isEmbedded } from './engines.ts';
 import { askLog } from './event-store/outage.ts';
 import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
@@ -237,8 +238,9 @@ export async function startService(
   const { readable } = projector;
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable }) : undefined;
   if (roles.has('webhooks')) await webhooks.start();
-  // Start the scheduler only after the demo data is loaded: it has requests that would already have expired.
-  const scheduled = roles.has('scheduler') ? startScheduled(core) : [];
+  const scheduler = createRole({ ...core, name: 'scheduler', run: async () => startScheduled(core) });
+  // Only after the demo data is loaded: it has requests that would already have expired.
+  if (roles.has('scheduler')) scheduler.start();
   // A first start creates a signing key in the background. Wait for it.
   await core.authorizationServer.signingKeys.current();
   const { host, port } = config;
@@ -251,7 +253,7 @@ export async function startService(
     fenced: fenced.promise,
     async stop(drainMs = 0) {
       isStopping = true;
-      await Promise.all([closeApp(app, drainMs), webhooks.stop(), ...scheduled.map((each) => each.stop())]);
+      await Promise.all([closeApp(app, drainMs), webhooks.stop(), scheduler.stop()]);
       // The projector stops last, so that the changes of open requests and other roles become visible.
       await Promise.all([projector.stop(), follower.stop()]);
       await core.close();
@@ -259,8 +261,8 @@ export async function startService(
   };
 }
 
-/** Starts what runs by the clock. */
-function startScheduled(core: Core): readonly { stop(): Promise<void> }[] {
+/** Starts what runs by the clock, in one process at a time. */
+function startScheduled(core: Core): RunningRole {
   const { clock, clockWatch, logger, config, identity, changing } = core;
   const { bookings } = core.commands;
   const { readModels } = core.projector;
@@ -270,7 +272,7 @@ function startScheduled(core: Core): readonly { stop(): Promise<void> }[] {
     createSealRole({ ...core, ...config, settings: config, logId: identity.logId }),
   ];
   for (const each of scheduled) each.start();
-  return scheduled;
+  return { stop: async () => void (await Promise.all(scheduled.map((each) => each.stop()))) };
 }
 
 async function closeApp(app: FastifyInstance | undefined, drainMs: number): Promise<void> {

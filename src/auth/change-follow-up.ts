@@ -9,7 +9,7 @@ const PERIOD_MS = 5_000;
 
 /**
  * Finishes changes to users, grants and clients that a process left unfinished, and appends them to the log (docs/decisions/accounts.md).
- * Any number of processes may run it.
+ * One process at a time runs it.
  */
 export function createChangeFollowUp(deps: {
   readonly changing: Changing;

@@ -38,11 +38,7 @@ type LeaseDocument = {
 /** How long the document of an unused lease is kept: longer than any stale holder can run. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
 
-/**
- * Named leases in a collection of their own. A process keeps a lease while its heartbeat continues; holding one costs no writes. A
- * stale holder cannot write to the lease, because the version has moved on.
- */
-export async function openLeases(deps: {
+export type LeaseDeps = {
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
   readonly collection: string;
@@ -50,7 +46,13 @@ export async function openLeases(deps: {
   readonly durationMs: number;
   /** Only determines when the documents of unused leases may be removed. */
   readonly clock: Clock;
-}): Promise<Leases> {
+};
+
+/**
+ * Named leases in a collection of their own. A process keeps a lease while its heartbeat continues; holding one costs no writes. A
+ * stale holder cannot write to the lease, because the version has moved on.
+ */
+export async function openLeases(deps: LeaseDeps): Promise<Leases> {
   const { documents, heartbeats, durationMs, clock } = deps;
   const leases = await documents.open(leaseCollection(deps.collection));
   const held = new Map<string, { lose(): void; finish(): Promise<void> }>();

@@ -152,6 +152,9 @@ export function restarted(delivery: DeliveryDocument, due: Timestamp, now: numbe
   return { ...kept, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
 }
 
+/** Whether a delivery waits for its first attempt. */
+export const isUntried = ({ state, tries }: DeliveryDocument): boolean => state === 'Pending' && tries === 0;
+
 /** Whether the due time of a delivery is plausible: at most its delay ahead, or now before the first try. */
 export const isDueTrusted = ({ due, delayMs = 0 }: DeliveryDocument, now: number): boolean =>
   Date.parse(due) - now <= delayMs + CLOCK_SLACK_MS;

@@ -4,7 +4,7 @@ import type { DeliveryDocument } from './delivery.ts';
 type Delivery = Stored<DeliveryDocument>;
 
 /**
- * The due deliveries of one registration that were read from the store: one queue per sequence, in log order. One delivery
+ * The due deliveries of one registration that are in memory: one queue per sequence, in log order. One delivery
  * per sequence is in flight at a time, until its outcome is stored.
  */
 export class DueDeliveries {
@@ -27,6 +27,11 @@ export class DueDeliveries {
     return new Set(this.#inFlight.keys());
   }
 
+  /** Whether a delivery is waiting or in flight. */
+  has({ key, document }: Delivery): boolean {
+    return this.#inFlight.has(key) || (this.#queues.get(document.sequence) ?? []).some((other) => other.key === key);
+  }
+
   /** Drops the waiting deliveries. */
   clear(): void {
     this.#queues.clear();
@@ -35,10 +40,9 @@ export class DueDeliveries {
 
   /** Adds a delivery, unless it is queued already or in flight. */
   add(delivery: Delivery): void {
-    const { key, document } = delivery;
-    if (this.#inFlight.has(key)) return;
+    if (this.has(delivery)) return;
+    const { document } = delivery;
     const queue = this.#queues.get(document.sequence) ?? [];
-    if (queue.some((other) => other.key === key)) return;
     this.#queues.set(document.sequence, queue);
     const after = queue.findIndex((other) => isBefore(document, other.document));
     queue.splice(after === -1 ? queue.length : after, 0, delivery);

@@ -1,26 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
-import { inPages } from '../runtime/in-pages.ts';
 import { atNext } from '../runtime/rounds.ts';
-import { CLOSED, mayTryAt } from './breaker.ts';
-import type { Breakers } from './breakers.ts';
+import { mayTryAt } from './breaker.ts';
+import type { LoadedBreakers } from './breakers.ts';
 import { AT_ONCE, isDueTrusted } from './delivery.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */
 const POLL_INTERVAL_MS = 1_000;
-/** Registrations per batch of a poll. */
-const POLL_PAGE = 100;
 /** How often to look for deliveries that a wrong clock made due too far ahead. */
 const CORRECT_EVERY_MS = 60_000;
 /** A clock set back by this much triggers that check at once. */
 const SET_BACK_MS = 2_000;
 
-/** Polls for registrations with due deliveries, and wakes their workers. */
+/** Polls for registrations with due deliveries, and wakes their endpoints. */
 export function createDuePoll(deps: {
   readonly queue: Pick<DeliveryQueue, 'waiting' | 'correctDue'>;
-  readonly breakers: Pick<Breakers, 'getMany'>;
+  readonly breakers: Pick<LoadedBreakers, 'state'>;
   readonly wake: (webhookId: string, isAsked: boolean) => void;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'error'>;
@@ -44,35 +41,28 @@ export function createDuePoll(deps: {
     return true;
   }
 
-  /** Wakes every worker with a due delivery, then schedules the next poll. */
-  async function poll(): Promise<void> {
+  /** Wakes every endpoint with a due delivery. @returns when the next one falls due, in milliseconds since the epoch */
+  async function wakeDue(): Promise<number> {
     let next = Number.POSITIVE_INFINITY;
-    const startedAt = performance.now();
     const isCorrecting = isTimeToCorrect();
-    try {
-      for await (const page of inPages(queue.waiting(), POLL_PAGE)) {
-        const states = await breakers.getMany(page.map(({ webhookId }) => webhookId));
-        for (const delivery of page) {
-          if (stopping) return;
-          const { webhookId, due } = delivery;
-          const isSuspect = isCorrecting || !isDueTrusted(delivery, clock());
-          // One query per registration, up to ten thousand: yield to other work in between.
-          if (isCorrecting) await nextTurn();
-          const corrected = isSuspect && (await queue.correctDue(webhookId));
-          const isAsked = due === AT_ONCE;
-          const at = Math.max(
-            corrected ? 0 : Date.parse(due),
-            isAsked ? 0 : mayTryAt(states.get(webhookId) ?? CLOSED, clock()),
-          );
-          if (at <= clock()) wake(webhookId, isAsked);
-          else next = Math.min(next, at);
-        }
-      }
-    } catch (error) {
-      logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
+    for await (const delivery of queue.waiting()) {
+      if (stopping) break;
+      const { webhookId, due } = delivery;
+      const isSuspect = isCorrecting || !isDueTrusted(delivery, clock());
+      // One query per registration, up to ten thousand: yield to other work in between.
+      if (isCorrecting) await nextTurn();
+      const corrected = isSuspect && (await queue.correctDue(webhookId));
+      const isAsked = due === AT_ONCE;
+      const at = Math.max(corrected ? 0 : Date.parse(due), isAsked ? 0 : mayTryAt(breakers.state(webhookId), clock()));
+      if (at <= clock()) wake(webhookId, isAsked);
+      else next = Math.min(next, at);
     }
+    return next;
+  }
+
+  /** Schedules the next poll after one that took so long. */
+  function pollAgain(next: number, tookMs: number): void {
     if (stopping) return;
-    const tookMs = performance.now() - startedAt;
     const dueMs = Math.min(next - clock(), pollIntervalMs);
     // Polling takes at most a fifth of the time, however many registrations have pending deliveries.
     if (dueMs < pollIntervalMs || tookMs > pollIntervalMs / 5) {
@@ -81,12 +71,25 @@ export function createDuePoll(deps: {
     } else cancelPoll = atNext(pollIntervalMs, startPoll);
   }
 
+  async function poll(): Promise<void> {
+    const startedAt = performance.now();
+    const next = await wakeDue().catch((error: unknown) => {
+      logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
+      return Number.POSITIVE_INFINITY;
+    });
+    pollAgain(next, performance.now() - startedAt);
+  }
+
   const startPoll = () => {
     polling = poll();
   };
 
   return {
-    start: startPoll,
+    /** Resolves after the first poll. @throws if that fails */
+    async start() {
+      const startedAt = performance.now();
+      pollAgain(await wakeDue(), performance.now() - startedAt);
+    },
     async stop() {
       stopping = true;
       cancelPoll();

@@ -28,10 +28,7 @@ export type Listener = (delivery: DeliveryDocument) => void;
 type Delivery = Stored<DeliveryDocument>;
 type Change = (delivery: DeliveryDocument) => DeliveryDocument | undefined;
 
-/**
- * The deliveries, in the document store. Each is stored as pending before it is sent. The lease of a registration decides which process
- * sends its deliveries, so claiming one costs no write.
- */
+/** The deliveries, in the document store. Each is stored as pending before it is sent. One process at a time sends, so none is claimed. */
 export class DeliveryQueue {
   readonly #collection: Documents<DeliveryDocument>;
   readonly #clock: Clock;
@@ -53,17 +50,17 @@ export class DeliveryQueue {
   }
 
   /** Stores a pending delivery. @returns undefined if the registration already has one for that event */
-  async add(added: NewDelivery): Promise<DeliveryDocument | undefined> {
+  async add(added: NewDelivery): Promise<Delivery | undefined> {
     const document = newDelivery(added, this.#clock());
     if (!(await this.#collection.insert(document.deliveryId, document))) return undefined;
     this.#notify(document);
-    return document;
+    return { key: document.deliveryId, version: 1, document };
   }
 
-  /** Those of these ids that have a delivery. */
-  async existing(deliveryIds: readonly string[]): Promise<ReadonlySet<string>> {
-    if (deliveryIds.length === 0) return new Set();
-    return new Set((await this.#collection.getMany(deliveryIds)).map(({ key }) => key));
+  /** The deliveries of these ids that exist, by id. */
+  async existing(deliveryIds: readonly string[]): Promise<ReadonlyMap<string, Delivery>> {
+    if (deliveryIds.length === 0) return new Map();
+    return new Map((await this.#collection.getMany(deliveryIds)).map((stored) => [stored.key, stored]));
   }
 
   /**
@@ -89,11 +86,6 @@ export class DeliveryQueue {
         if (stored.document.due <= now && !inFlight.has(stored.key)) found.set(stored.key, stored);
     }
     return { found: [...found.values()], hasMore: true };
-  }
-
-  async isAnyDue(webhookId: string): Promise<boolean> {
-    for await (const _ of this.#collection.find(dueOf(webhookId, 1, toTimestamp(this.#clock())))) return true;
-    return false;
   }
 
   /** Stores attempts of a delivery and their outcome. */

@@ -5,7 +5,7 @@ import type { WebhookCommands } from '../commands/webhooks.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { openLeases } from '../document-store/lease.ts';
+import { createRole, type RunningRole } from '../document-store/role.ts';
 import { type AccountKey, DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { type Consumer, logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
@@ -16,7 +16,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import type { Breaker } from './breaker.ts';
 import { openBreakers } from './breakers.ts';
-import { createDeliverer } from './deliverer.ts';
+import { createDeliverer, type Deliverer, type DelivererDeps } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
 import { createDeliveryNotifier } from './delivery-notifier.ts';
 import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
@@ -48,9 +48,12 @@ export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
 export type Webhooks = OnRequest & {
   /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
   prepare(): Promise<void>;
-  /** Starts the fan-out and the deliverer. The methods below also work without it; another process then delivers. */
+  /**
+   * Takes the role once no other process has it, then fans out and delivers. The methods below also work without it; another process then
+   * delivers.
+   */
   start(): Promise<void>;
-  /** Starts nothing new and finishes the attempts in flight, within seconds. */
+  /** Starts nothing new, finishes the attempts in flight, within seconds, and gives up the role. */
   stop(): Promise<void>;
 
   listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
@@ -105,17 +108,15 @@ type Tuning = {
   readonly failureDelaysMs?: readonly number[];
 };
 
-/** How long a process may be silent before another one takes its endpoints over. */
-const LEASE_MS = 15_000;
-
 /**
  * Webhook deliveries (docs/decisions/webhook-deliveries.md): from the log, through delivery documents, to each registered
  * endpoint.
  */
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
-  const { events, documents, clock, logger } = deps;
-  const parts = await openParts(deps);
-  const { queue, search, bodies, breakers, failedEvents, registrations, deliverer, notifier } = parts;
+  const { events, clock, logger, tuning } = deps;
+  const { queue, search, bodies, breakers, failedEvents, registrations, sender, disable, notifier } =
+    await openParts(deps);
+  let deliverer: Deliverer | undefined;
   const onRequest = createOnRequest({
     events,
     load: deps.commands.load,
@@ -123,13 +124,43 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     queue,
     search,
     bodies,
-    wake: deliverer.wake,
+    wake: (webhookId, isAsked) => deliverer?.wake(webhookId, isAsked),
     clock,
   });
   const prepare = () => prepareFanOutGroups({ events });
-  let consumer: Consumer | undefined;
+  const role = createRole({
+    ...{ name: 'webhooks', documents: deps.documents, heartbeats: deps.heartbeats, clock, logger },
+    ...{ run, durationMs: tuning?.leaseMs },
+  });
+  const stopping = new AbortController();
   let starting: Promise<void> | undefined;
-  let stopping = false;
+
+  async function run(isActive: () => boolean): Promise<RunningRole> {
+    const { documents, readModels } = deps;
+    const { inFlight, pollIntervalMs, readModelWaitMs } = tuning ?? {};
+    const current = createDeliverer({
+      ...{ queue, registrations, bodies, sender, disable, clock, logger, inFlight, pollIntervalMs, isActive },
+      breakers: await breakers.load(),
+    });
+    let consumer: Consumer | undefined;
+    const stop = async () => {
+      deliverer = undefined;
+      await Promise.all([consumer?.close(), current.stop()]);
+    };
+    try {
+      // First what is stored already: of one booking, it may come before what fan-out will add.
+      await current.start();
+      deliverer = current;
+      consumer = await startFanOut({
+        ...{ events, documents, readModels, registrations, queue, failedEvents, clock, logger },
+        ...{ deliverer, readModelWaitMs, pollIntervalMs },
+      });
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return { stop };
+  }
 
   return {
     ...onRequest,
@@ -137,32 +168,19 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
 
     async start() {
       await prepare();
-      const isStopping = () => stopping;
-      starting = waitForReadModels({ events, readModels: deps.readModels, logger, isStopping }).then(deliverer.start);
-      consumer = await startFanOut({
-        events,
-        documents,
-        readModels: deps.readModels,
-        registrations,
-        queue,
-        deliverer,
-        failedEvents,
-        clock,
-        logger,
-        readModelWaitMs: deps.tuning?.readModelWaitMs,
-        pollIntervalMs: deps.tuning?.pollIntervalMs,
-      });
+      starting = waitForReadModels({ events, readModels: deps.readModels, logger, signal: stopping.signal }).then(
+        role.start,
+      );
       const { parked } = await failedEvents.count();
       if (parked > 0)
         logger.warn({ parked }, 'There are parked events, which no delivery was made of; see `venue parked list`');
     },
 
     async stop() {
-      stopping = true;
-      await consumer?.close();
+      stopping.abort();
       await starting;
-      await deliverer.stop();
-      await parts.sender.close();
+      await role.stop();
+      await sender.close();
       notifier.close();
     },
 
@@ -193,18 +211,11 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   };
 }
 
-/** Opens and connects the parts of the delivery pipeline. */
+/** Opens the parts of the delivery pipeline, which also answer requests while another process delivers. */
 async function openParts(deps: WebhooksDeps) {
-  const { events, documents, heartbeats, readModels, credentials, config, clock, logger, isConnected, tuning } = deps;
+  const { events, documents, readModels, credentials, config, clock, logger, isConnected, tuning } = deps;
   const queue = await DeliveryQueue.open({ documents, clock });
   const search = await openDeliverySearch({ documents, events });
-  const leases = await openLeases({
-    documents,
-    heartbeats,
-    clock,
-    collection: 'webhookLeases',
-    durationMs: tuning?.leaseMs ?? LEASE_MS,
-  });
   const breakers = await openBreakers({ documents, clock });
   const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
   const { secretKey } = config;
@@ -216,26 +227,14 @@ async function openParts(deps: WebhooksDeps) {
     onForbidden: (refused) => logger.info(refused, 'A webhook endpoint has an address that is not public'),
     ...deps.sending,
   });
-  const deliverer = createDeliverer({
-    queue,
-    bodies,
-    registrations,
-    leases,
-    breakers,
-    sender,
-    async disable({ webhookId, reason, eventId }) {
-      logger.info({ webhookId, reason }, 'Webhook disabled');
-      const context = { actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId };
-      await deps.commands.disable({ webhookId, reason }, defined(context));
-    },
-    clock,
-    logger,
-    inFlight: tuning?.inFlight,
-    pollIntervalMs: tuning?.pollIntervalMs,
-  });
+  const disable: DelivererDeps['disable'] = async ({ webhookId, reason, eventId }) => {
+    logger.info({ webhookId, reason }, 'Webhook disabled');
+    const context = { actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId };
+    await deps.commands.disable({ webhookId, reason }, defined(context));
+  };
   const notifier = createDeliveryNotifier();
   queue.onChange(({ account }) => notifier.changed(account));
-  return { queue, search, breakers, failedEvents, registrations, bodies, sender, deliverer, notifier };
+  return { queue, search, breakers, failedEvents, registrations, bodies, sender, disable, notifier };
 }
 
 /**
@@ -246,10 +245,10 @@ async function waitForReadModels({
   events,
   readModels,
   logger,
-  isStopping,
-}: Pick<WebhooksDeps, 'events' | 'readModels' | 'logger'> & { readonly isStopping: () => boolean }): Promise<void> {
+  signal,
+}: Pick<WebhooksDeps, 'events' | 'readModels' | 'logger'> & { readonly signal: AbortSignal }): Promise<void> {
   let end: Position | undefined;
-  while (!isStopping()) {
+  while (!signal.aborted) {
     try {
       end ??= await logEnd(events);
       if (await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })) return;

@@ -34,7 +34,7 @@ async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainE
     position,
   });
   if (added === undefined) throw new Error('It is there already');
-  return added;
+  return added.document;
 }
 
 const kinds = () => receiver.received.map(({ body }) => JSON.parse(body).event);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { noticeOf } from '../../src/contract/webhook-payload.ts';
+import { readHolder } from '../../src/document-store/lease.ts';
 import { timestamp, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { logEnd } from '../../src/event-store/event-store.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
@@ -70,7 +71,35 @@ async function deliveryInFlight() {
   return { webhooks, webhookId, finish: () => finish() };
 }
 
-test('the lease holder sends deliveries that another process has stored', async () => {
+test('a process that has lost the role without noticing disturbs neither the order nor the new holder', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const stale = await venue.deliver();
+  await makeKnown(stale, webhookId);
+  await venue.silence(stale);
+  const other = await openVenue({ folder: venue.folder });
+  try {
+    const holder = await other.deliver();
+    let isTakenOver = false;
+    holder.onDelivery(() => {
+      isTakenOver = true;
+    });
+    receiver.answer = (_, response) => void setTimeout(() => response.end(), 5);
+    const bookings: number[] = [];
+    // The stale one fans out until it notices, the new holder sends as well.
+    while (!isTakenOver || bookings.length < 10) {
+      bookings.push(10 + bookings.length);
+      await happen(bookings.slice(-1));
+      await pause(20);
+    }
+    await delivered(holder, webhookId, 3 * bookings.length);
+    expect(await holder.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]);
+    expectAllInOrder(bookings, webhookId);
+  } finally {
+    await other.close();
+  }
+});
+
+test('the active process sends deliveries that another process has stored', async () => {
   const { webhooks, webhookId, finish } = await deliveryInFlight();
   const other = await openVenue({ folder: venue.folder });
   try {
@@ -207,25 +236,26 @@ test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order when calls fail o
 });
 
 test.each(['insert', 'after insert', 'update', 'after update'])(
-  'a process that is killed at %s loses nothing',
+  'the active process is killed at %s: the one that stands by takes over and loses nothing',
   async (point) => {
     const { webhookId } = await venue.register(COMMUNITY, receiver.url);
-    const first = await venue.deliver();
-    await makeKnown(first, webhookId);
-    await first.stop();
     const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, '0', point]);
     onTestFinished(() => void process.kill('SIGKILL'));
     const exited = once(process, 'exit');
+    await eventually(async () => expect(await readHolder(venue.documents, 'roles', 'webhooks')).toBeDefined());
+    const second = await venue.deliver();
+    const byStandby: string[] = [];
+    second.onDelivery(({ deliveryId }) => byStandby.push(deliveryId));
     const bookings: number[] = [];
     while (process.signalCode === null && process.exitCode === null) {
       bookings.push(10 + bookings.length);
       await happen(bookings.slice(-1));
+      if (process.signalCode === null) expect(byStandby).toEqual([]);
       await pause(50);
       expect(bookings.length).toBeLessThan(400);
     }
     const [, signal] = await exited;
     expect(signal).toBe('SIGKILL');
-    const second = await venue.deliver();
     await delivered(second, webhookId, 3 * bookings.length);
     expectAllInOrder(bookings, webhookId);
   },

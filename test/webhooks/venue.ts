@@ -116,6 +116,7 @@ export async function openVenue({
   });
   const running: Webhooks[] = [];
   const hearts: Heartbeats<NodeStatus>[] = [heartbeats];
+  const heartOf = new Map<Webhooks, Heartbeats<NodeStatus>>();
 
   return {
     folder,
@@ -205,8 +206,12 @@ export async function openVenue({
       });
       await webhooks.start();
       running.push(webhooks);
+      heartOf.set(webhooks, heart);
       return webhooks;
     },
+
+    /** Makes a deliverer look dead to the others, which it notices seconds later. */
+    silence: async (webhooks: Webhooks) => heartOf.get(webhooks)?.stop(),
 
     async close() {
       await Promise.all(running.map((webhooks) => webhooks.stop()));

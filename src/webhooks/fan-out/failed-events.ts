@@ -38,8 +38,6 @@ const DELAYS_MS: readonly number[] = [
 ];
 /** Pause before retrying an event whose dependency is unavailable, or that needs a newer release. */
 const WAIT_MS = 5 * SECOND_MS;
-/** A try that takes longer than this may be repeated by another process. */
-const TRY_WITHIN_MS = MINUTE_MS;
 
 const failedEvents: Collection<FailedEvent> = {
   name: 'fanOutFailures',
@@ -91,7 +89,7 @@ export async function openFailedEvents(deps: {
     });
   }
 
-  /** @returns the stored state, or undefined if another process was faster */
+  /** @returns the stored state, or undefined if it has changed meanwhile */
   async function change(
     known: Stored<FailedEvent>,
     to: Partial<FailedEvent>,
@@ -120,9 +118,6 @@ export async function openFailedEvents(deps: {
     },
 
     due,
-
-    /** @returns undefined if another process is trying it */
-    claim: (event: Stored<FailedEvent>) => change(event, dueIn(TRY_WITHIN_MS)),
 
     async failedAgain(event: Stored<FailedEvent>, error: unknown): Promise<FailedEvent | undefined> {
       const failures = event.document.failures + 1;

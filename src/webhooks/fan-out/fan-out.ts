@@ -25,7 +25,7 @@ import { fanOutGroup } from './groups.ts';
 import { startRetries } from './retries.ts';
 import { storeDeliveries } from './store-deliveries.ts';
 
-/** How long an event waits for the read models before this process hands it back. A stop waits as long. */
+/** How long an event waits for the read models before this process leaves the groups. A stop waits as long. */
 const READ_MODEL_WAIT_MS = 3_000;
 /** How often a process that has left the groups checks whether it can rejoin. */
 const LOOK_EVERY_MS = 500;
@@ -38,7 +38,7 @@ export type FanOutDeps = {
   readonly readModels: ReadModels;
   readonly registrations: Pick<Registrations, 'matching' | 'ping'>;
   readonly queue: Pick<DeliveryQueue, 'add' | 'existing'>;
-  readonly deliverer: Pick<Deliverer, 'wake'>;
+  readonly deliverer: Pick<Deliverer, 'add' | 'wake'>;
   readonly failedEvents: FailedEvents;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
@@ -47,10 +47,9 @@ export type FanOutDeps = {
 };
 
 /**
- * Joins the consumer groups that turn each event into one delivery per matching registration. Any number of processes can join. An event
- * is acknowledged once its deliveries, or its failure, are stored; a redelivered event adds nothing. Waiting never counts as a failure of
- * the event: a process whose dependencies are unavailable leaves the groups, and rejoins when they are back
- * (docs/decisions/webhook-deliveries.md).
+ * Joins the consumer groups that turn each event into one delivery per matching registration. An event is acknowledged once its
+ * deliveries, or its failure, are stored; a redelivered event adds nothing. Waiting never counts as a failure of the event: while its
+ * dependencies are unavailable, the process leaves the groups (docs/decisions/webhook-deliveries.md).
  */
 export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   const { events, documents, readModels, registrations, failedEvents } = deps;

@@ -13,7 +13,7 @@ const PAGE = 256;
 /** A poll stops after this many events in a row that have to wait. */
 const ENOUGH_WAITING = 8;
 
-/** Retries failed events when they are due, one at a time. Any number of processes may run it. */
+/** Retries failed events when they are due, one at a time. */
 export function startRetries(deps: {
   readonly events: Pick<EventStore, 'readStream'>;
   readonly failedEvents: FailedEvents;
@@ -31,8 +31,7 @@ export function startRetries(deps: {
       let waiting = 0;
       for (const event of await failedEvents.due(PAGE)) {
         if (closing.signal.aborted) return;
-        const claimed = await failedEvents.claim(event);
-        if (claimed !== undefined) waiting = (await retry(claimed)) === 'waits' ? waiting + 1 : 0;
+        waiting = (await retry(event)) === 'waits' ? waiting + 1 : 0;
         if (waiting === ENOUGH_WAITING) break;
       }
     } catch (error) {
@@ -40,19 +39,19 @@ export function startRetries(deps: {
     }
   }
 
-  async function retry(claimed: Stored<FailedEvent>): Promise<'tried' | 'waits'> {
-    const { eventId, type, stream, revision } = claimed.document;
+  async function retry(failed: Stored<FailedEvent>): Promise<'tried' | 'waits'> {
+    const { eventId, type, stream, revision } = failed.document;
     try {
       for await (const event of readStream(events, stream, { from: revision, limit: 1 }))
         if (event.id === eventId) await fanOut(event);
-      await failedEvents.handled(claimed);
+      await failedEvents.handled(failed);
     } catch (error) {
       if (error instanceof Unavailable || error instanceof UnknownEvent) {
-        await failedEvents.postponedAgain(claimed, error);
+        await failedEvents.postponedAgain(failed, error);
         return 'waits';
       }
-      const failed = await failedEvents.failedAgain(claimed, error);
-      const what = failed?.state === 'Parked' ? 'parked; see `venue parked list`' : 'retrying';
+      const after = await failedEvents.failedAgain(failed, error);
+      const what = after?.state === 'Parked' ? 'parked; see `venue parked list`' : 'retrying';
       logger.error({ err: error, eventId, type }, `An event could not be fanned out; ${what}`);
     }
     return 'tried';

@@ -1,12 +1,13 @@
 import type { WebhookDocument } from '../../../projections/webhooks.ts';
 import { type DeliverableEvent, type Notice, noticeOf } from '../../contract/webhook-payload.ts';
+import type { Stored } from '../../document-store/document-store.ts';
 import type { Recorded } from '../../domain/events.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { faultPoint } from '../../runtime/fault-point.ts';
 import type { Deliverer } from '../deliverer.ts';
-import { deliveryIdOf } from '../delivery.ts';
+import { type DeliveryDocument, deliveryIdOf, isUntried } from '../delivery.ts';
 import type { DeliveryQueue } from '../queue.ts';
 import { type Registrations, wasDue } from '../registrations.ts';
 import { earlierEvents } from './earlier-events.ts';
@@ -16,13 +17,13 @@ type Deps = {
   readonly readModels: ReadModels;
   readonly registrations: Pick<Registrations, 'matching'>;
   readonly queue: Pick<DeliveryQueue, 'add' | 'existing'>;
-  readonly deliverer: Pick<Deliverer, 'wake'>;
+  readonly deliverer: Pick<Deliverer, 'add' | 'wake'>;
   readonly clock: Clock;
 };
 
 /**
- * Stores the deliveries of an event, one for each matching registration, and wakes the deliverer of this thread. Earlier events of the
- * booking come first, even if another process has yet to handle them.
+ * Stores the deliveries of an event, one for each matching registration, and hands them to the deliverer. Earlier events of the booking
+ * come first, even if their own turn is still to come.
  * @throws {Unavailable} if a dependency is unavailable
  */
 export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEvent>): Promise<void> {
@@ -38,22 +39,28 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
 
   async function storeFor(subscriber: WebhookDocument): Promise<void> {
     const { webhookId } = subscriber;
+    const first: Stored<DeliveryDocument>[] = [];
     for (const before of earlier) {
-      if (existing.has(deliveryIdOf(before.id, webhookId)) || !wasDue(subscriber, before, event)) continue;
+      const stored = existing.get(deliveryIdOf(before.id, webhookId));
+      if (stored !== undefined && isUntried(stored.document)) first.push(stored);
+      if (stored !== undefined || !wasDue(subscriber, before, event)) continue;
       const missing = noticeIfAny(before);
-      if (missing !== undefined) await store(subscriber, before, missing);
+      if (missing !== undefined) await store(subscriber, before, missing, first);
     }
-    await store(subscriber, event, notice);
-    deliverer.wake(webhookId);
+    await store(subscriber, event, notice, first);
   }
 
   async function store(
     { webhookId, account }: WebhookDocument,
     { id: eventId, position }: Recorded<DeliverableEvent>,
     notice: Notice,
+    first: readonly Stored<DeliveryDocument>[],
   ): Promise<void> {
-    await queue.add({ webhookId, account, eventId, position, ...notice });
+    const added = await queue.add({ webhookId, account, eventId, position, ...notice });
     faultPoint('deliveries stored, not acknowledged');
+    if (added !== undefined) deliverer.add(added, first);
+    // It was stored meanwhile, for another event of the booking or by another process, and need not be in memory yet.
+    else deliverer.wake(webhookId);
   }
 }
 

@@ -34,7 +34,7 @@ type Deps = {
   readonly queue: Pick<DeliveryQueue, 'get' | 'add' | 'resend' | 'revive'>;
   readonly search: Pick<DeliverySearch, 'eventsOf'>;
   readonly bodies: Pick<SealedBodies, 'opened'>;
-  /** Wakes the worker of a registration, in any thread. */
+  /** Wakes the endpoint of a registration, if this process delivers. Otherwise the process that does finds the delivery by polling. */
   readonly wake: (webhookId: string, isAsked?: boolean) => void;
   readonly clock: Clock;
 };
@@ -51,7 +51,7 @@ export function createOnRequest(deps: Deps): OnRequest {
     return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
   }
 
-  /** The delivery with its texts opened, after waking its worker. */
+  /** The delivery with its texts opened, after waking its endpoint. */
   async function sent(delivery: DeliveryDocument | undefined, deliveryId: string): Promise<DeliveryDocument | Refusal> {
     if (delivery === undefined) return unknownDelivery(deliveryId);
     wake(delivery.webhookId, true);
@@ -68,8 +68,8 @@ export function createOnRequest(deps: Deps): OnRequest {
   }
 
   /** Undefined if the event already has a delivery. */
-  function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
-    return queue.add({ ...added, isAsked: true });
+  async function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
+    return (await queue.add({ ...added, isAsked: true }))?.document;
   }
 
   async function sendEvent(webhookId: string, booking: BookingReference, eventId: string) {
