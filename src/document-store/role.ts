@@ -3,7 +3,11 @@ import { untilNext } from '../runtime/rounds.ts';
 import { type LeaseDeps, type Leases, openLeases } from './lease.ts';
 
 /** What a process runs while it holds a role. */
-export type RunningRole = { stop(): Promise<void> };
+export type RunningRole = {
+  stop(): Promise<void>;
+  /** Whether it cannot go on by itself, so that another process should try. Default: never. */
+  isStuck?(): boolean;
+};
 
 export type Role = {
   /** Runs the role once no other process does. */
@@ -18,6 +22,8 @@ const SILENCE_MS = 4_000;
 const STANDBY_POLL_MS = 250;
 /** How often the active process checks whether it still holds the lease. */
 const HELD_POLL_MS = 1_000;
+/** How long a process that was stuck leaves the role to others. */
+const STUCK_PAUSE_MS = 2_000;
 
 /**
  * Runs a role in one process at a time, under one lease; the others stand by (docs/decisions/leases.md).
@@ -38,9 +44,11 @@ export function createRole(
   let leases: Leases | undefined;
   let running: Promise<void> | undefined;
   let failure: string | undefined;
+  let wasStuck = false;
 
   /** Resolves at once if another process holds the role, otherwise when this one no longer does. */
   async function runIfFree(): Promise<void> {
+    wasStuck = false;
     leases ??= await openLeases({ ...deps, collection: 'roles', durationMs });
     const lease = await leases.tryAcquire(name);
     if (lease === undefined) return;
@@ -48,8 +56,14 @@ export function createRole(
     try {
       const active = await run(isHeld);
       failure = undefined;
-      while (isHeld()) await untilNext(HELD_POLL_MS, signal, { ref: false });
-      if (!signal.aborted) logger.warn({ role: name }, 'This process was silent for too long and gives up its role');
+      const isStuck = () => active.isStuck?.() ?? false;
+      while (isHeld() && !isStuck()) await untilNext(HELD_POLL_MS, signal, { ref: false });
+      wasStuck = isHeld();
+      if (!signal.aborted)
+        logger.warn(
+          { role: name },
+          `This process ${wasStuck ? 'cannot go on' : 'was silent for too long'} and gives up its role`,
+        );
       await active.stop();
     } finally {
       await lease.release();
@@ -65,7 +79,7 @@ export function createRole(
         if (failure !== String(error)) logger.error({ err: error, role: name }, 'A role could not be run; retrying');
         failure = String(error);
       }
-      await untilNext(STANDBY_POLL_MS, signal, { ref: false });
+      await untilNext(wasStuck ? STUCK_PAUSE_MS : STANDBY_POLL_MS, signal, { ref: false });
     }
   }
 

@@ -55,8 +55,7 @@ const ending = declareQuery(
 /**
  * Issues the timed commands: expires unanswered requests and completes approved bookings after their end
  * (docs/decisions/bookings.md). The stored moments only help to find bookings; the current time-zone rules decide whether one is
- * due (docs/decisions/time.md). One process at a
- * time runs it; if two do for a moment, the decider ignores repeated commands.
+ * due (docs/decisions/time.md). One process at a time runs it. If two do for a moment, the decider ignores repeated commands.
  */
 export function createScheduler(deps: {
   readonly bookings: BookingCommands;

@@ -84,7 +84,7 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
       return promise;
     },
 
-    /** Gives every waiter a permit at once, so that waiting workers can stop. */
+    /** Gives every waiter a permit at once, so that waiting endpoints can stop. */
     stop() {
       isStopped = true;
       give();

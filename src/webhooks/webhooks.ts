@@ -8,7 +8,7 @@ import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { createRole, type RunningRole } from '../document-store/role.ts';
 import { type AccountKey, DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { type Consumer, logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
+import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -20,7 +20,7 @@ import { createDeliverer, type Deliverer, type DelivererDeps } from './deliverer
 import type { Attempt, DeliveryDocument } from './delivery.ts';
 import { createDeliveryNotifier } from './delivery-notifier.ts';
 import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
-import { startFanOut } from './fan-out/fan-out.ts';
+import { type FanOut, startFanOut } from './fan-out/fan-out.ts';
 import { prepareFanOutGroups } from './fan-out/groups.ts';
 import { createOnRequest, type OnRequest } from './inspect/on-request.ts';
 import { type RequestHeaders, requestHeaders } from './inspect/request-headers.ts';
@@ -142,16 +142,16 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       ...{ queue, registrations, bodies, sender, disable, clock, logger, inFlight, pollIntervalMs, isActive },
       breakers: await breakers.load(),
     });
-    let consumer: Consumer | undefined;
+    let fanOut: FanOut | undefined;
     const stop = async () => {
       deliverer = undefined;
-      await Promise.all([consumer?.close(), current.stop()]);
+      await Promise.all([fanOut?.close(), current.stop()]);
     };
     try {
       // First what is stored already: of one booking, it may come before what fan-out will add.
       await current.start();
       deliverer = current;
-      consumer = await startFanOut({
+      fanOut = await startFanOut({
         ...{ events, documents, readModels, registrations, queue, failedEvents, clock, logger },
         ...{ deliverer, readModelWaitMs, pollIntervalMs },
       });
@@ -159,7 +159,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       await stop();
       throw error;
     }
-    return { stop };
+    return { stop, isStuck: fanOut.isStuck };
   }
 
   return {

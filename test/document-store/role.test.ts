@@ -4,6 +4,8 @@ import { createRole, type Role } from '../../src/document-store/role.ts';
 import { eventually } from '../eventually.ts';
 import { documentEngines, type TestDatabase } from './engines.ts';
 
+const SILENCE_MS = 1_000;
+
 describe.each(documentEngines)('a role on %s', (_, createDatabase) => {
   let database: TestDatabase;
   let started: string[];
@@ -26,11 +28,12 @@ describe.each(documentEngines)('a role on %s', (_, createDatabase) => {
   /** Starts the role as another process would. */
   async function process(name: string, isBroken: () => boolean = () => false) {
     const documents = await database.open();
-    const heartbeats = await startHeartbeats({ documents, status: {} });
+    const heartbeats = await startHeartbeats({ documents, status: {}, silenceMs: SILENCE_MS });
     hearts.push(heartbeats);
     const report = (_: unknown, message?: string) => reported.push(message ?? '');
     const role = createRole({
       ...{ name: 'test', documents, heartbeats, clock: Date.now, logger: { warn: report, error: report } },
+      durationMs: SILENCE_MS,
       async run() {
         started.push(name);
         if (isBroken()) throw new Error('Broken');

@@ -19,7 +19,7 @@ function delivery(position: number, bookingId: number): Delivery {
 
 const positionOf = ({ document }: Delivery) => Number(document.position);
 
-/** The steps of a worker: a read adds a delivery, an attempt starts, or an attempt in flight ends. */
+/** The steps of an endpoint: a read adds a delivery, an attempt starts, or an attempt in flight ends. */
 const action = fc.record({
   kind: fc.constantFrom('look' as const, 'look' as const, 'start' as const, 'finish' as const),
   at: fc.nat(99),

@@ -27,6 +27,8 @@ import { storeDeliveries } from './store-deliveries.ts';
 
 /** How long an event waits for the read models before this process leaves the groups. A stop waits as long. */
 const READ_MODEL_WAIT_MS = 3_000;
+/** After so many waits in vain, another process should try: perhaps the read models of its release are kept up to date. */
+const STUCK_AFTER_WAITS = 3;
 /** How often a process that has left the groups checks whether it can rejoin. */
 const LOOK_EVERY_MS = 500;
 /** Events of one kind in progress, most of which wait for a commit. */
@@ -46,22 +48,33 @@ export type FanOutDeps = {
   readonly pollIntervalMs?: number | undefined;
 };
 
+export type FanOut = Consumer & {
+  /** Whether the read models of this process have lagged behind the events for long. */
+  isStuck(): boolean;
+};
+
 /**
  * Joins the consumer groups that turn each event into one delivery per matching registration. An event is acknowledged once its
  * deliveries, or its failure, are stored; a redelivered event adds nothing. Waiting never counts as a failure of the event: while its
  * dependencies are unavailable, the process leaves the groups (docs/decisions/webhook-deliveries.md).
  */
-export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
+export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
   const { events, documents, readModels, registrations, failedEvents } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
   /** The last position that the read models did not reach in time. */
   let missedPosition: Position = LOG_START;
+  /** Since when they have not reached it (monotonic, ms). */
+  let behindSince: number | undefined;
   /** Events that made this process leave, except those waiting for the read models. */
   const retriedOnce = createLruCache<string, true>(10_000);
 
   /** Whether the read model of registrations has passed a position. */
-  const shown = (position: Position, timeoutMs: number) =>
-    readModels.waitFor(position, { projections: [webhooks], timeoutMs });
+  async function shown(position: Position, timeoutMs: number): Promise<boolean> {
+    const startedAt = performance.now();
+    const isShown = await readModels.waitFor(position, { projections: [webhooks], timeoutMs });
+    behindSince = isShown ? undefined : (behindSince ?? startedAt);
+    return isShown;
+  }
 
   /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
   async function fanOut(stored: StoredEvent): Promise<void> {
@@ -108,6 +121,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     ),
   );
   return {
+    isStuck: () => behindSince !== undefined && performance.now() - behindSince > STUCK_AFTER_WAITS * readModelWaitMs,
     async close() {
       await Promise.all([retries.close(), ...consumers.map((consumer) => consumer.close())]);
     },
