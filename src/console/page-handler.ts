@@ -4,6 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { html, named } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { isTurnUsedUp, nextSlice } from '../runtime/slices.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
@@ -80,6 +81,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash, sessions.ownerOf(visit.csrf));
       return reply.redirect(answer.go, 303);
     }
+    if (isTurnUsedUp()) await nextSlice();
     const shown = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;
     const left = isRefresh(request) ? [] : cookies.takeFlash(request, reply, sessions.ownersOf(current));
     const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(shown.flash ?? [])];

@@ -15,6 +15,24 @@ export const nextSlice = (): Promise<void> =>
     if (waiting.push(resolve) === 1) setImmediate(resumeNext);
   });
 
+/** How long the reads and pages of one turn of the event loop may hold it together, in milliseconds. */
+const TURN_MS = 2;
+
+let turnBegan: number | undefined;
+
+/**
+ * Whether the computations of this turn of the event loop have held it for long enough, so that the next one has to wait for a turn of its
+ * own ({@link nextSlice}).
+ */
+export function isTurnUsedUp(): boolean {
+  if (turnBegan !== undefined) return performance.now() - turnBegan >= TURN_MS;
+  turnBegan = performance.now();
+  setImmediate(() => {
+    turnBegan = undefined;
+  });
+  return false;
+}
+
 /**
  * Splits a computation that is nearly always short: its first slice begins at once.
  * @returns a function to await between steps

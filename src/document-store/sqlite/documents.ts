@@ -1,5 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isTurnUsedUp, nextSlice } from '../../runtime/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Unread } from '../document-store.ts';
 import { type CompareAndSet, updateDocument } from '../update.ts';
@@ -185,6 +186,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async count(query) {
+      if (isTurnUsedUp()) await nextSlice();
       return count(query.where);
     },
 
@@ -193,6 +195,7 @@ export async function openSqliteDocuments<D extends object>(
       by: readonly B[],
       sums: readonly S[] = [],
     ) {
+      if (isTurnUsedUp()) await nextSlice();
       const found = groups(query.where, by, sums) ?? (await groupsOfAll(query.where, by, sums));
       return found.map(([values, count, totals]): Group<D, B, S> => {
         const added = JSON.parse(text(totals));

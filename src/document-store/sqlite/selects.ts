@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { createLruCache } from '../../runtime/lru-cache.ts';
-import { nextSlice } from '../../runtime/slices.ts';
+import { isTurnUsedUp, nextSlice } from '../../runtime/slices.ts';
 import type { Collection, Find, Stored } from '../document-store.ts';
 import {
   firstRanges,
@@ -55,6 +55,7 @@ export function createSelects<D extends object>(
         const [range, ...later] = ranges;
         if (range === undefined) return;
         const size = Math.min(untilYield, remaining);
+        if (isTurnUsedUp()) await nextSlice();
         const rows = run(selectRange(table(), where, order, range, size));
         yield { rows, isAll: range.prefix.length === 0 && range.after === undefined && rows.length < size };
         const last = rows.at(-1);
