@@ -70,6 +70,7 @@ export const MAY_IMPORT = {
     ...[
       'audit',
       'commands',
+      'credentials',
       'personal-data',
       'store-identity',
       'domain',

@@ -9,7 +9,6 @@ import { createRevocation } from './authorization-server/revocation.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
-import { addMissingRecords } from './credentials/records.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
 import { defined } from './domain/defined.ts';
@@ -94,7 +93,6 @@ async function buildBase(
   const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
   await destroyRestoredKeys(stores, logger);
-  await addMissingRecords(stores);
   const config: Config = { ...given, secretKey: await withFormerKeys(documents, given.secretKey) };
   const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
@@ -165,7 +163,7 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
   const personalData = createPersonalData({ documents, secretKey: config.secretKey, clock });
 
   // What changes the log.
-  const credentials = await openCredentials({ events, documents });
+  const credentials = await openCredentials(documents);
   const commandsAt = (at: Clock, shownWithin?: number, pendingLimit?: number) =>
     createCommands({
       ...{ events, documents, readModels, personalData, credentials, clock: at },

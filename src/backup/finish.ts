@@ -1,5 +1,6 @@
 import { type Fork, forkUnlessContinued, type KeptElsewhere } from '../audit/fork.ts';
 import { skipIds } from '../commands/sequence.ts';
+import { addMissingRecords } from '../credentials/records.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { Actor } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
@@ -49,8 +50,9 @@ async function join(deps: FinishDeps, groups: GroupPositions): Promise<void> {
   await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
-  // The records may lack what is in the log. The next start adds it.
+  // The records may lack keys and revocations that are in the log.
   await forgetProgress(documents, CREDENTIALS);
+  await addMissingRecords(deps);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
 }

@@ -1,7 +1,6 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
-import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import { addMissingRecords, ENDED, type EndingType, ISSUED_KEYS, type IssuedKey } from './records.ts';
+import { ENDED, type EndingType, ISSUED_KEYS, type IssuedKey } from './records.ts';
 
 /** The maximum age of a check. */
 const FRESH_MS = 1_000;
@@ -25,26 +24,15 @@ export type Credentials = {
   end(id: string, by: EndingType): Promise<void>;
 };
 
-export async function openCredentials(deps: {
-  readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
-  readonly documents: Pick<DocumentStore, 'open'>;
-}): Promise<Credentials> {
-  const keys = await deps.documents.open(ISSUED_KEYS);
-  const ended = await deps.documents.open(ENDED);
+export async function openCredentials(documents: Pick<DocumentStore, 'open'>): Promise<Credentials> {
+  const keys = await documents.open(ISSUED_KEYS);
+  const ended = await documents.open(ENDED);
   const checks = createLruCache<string, Check>(CACHED_CHECKS);
-  let comparing: Promise<void> | undefined;
 
   return {
     async issuedKey(hash) {
       const key = (await keys.get(hash))?.document;
-      if (key === undefined || isComplete(key)) return key;
-      // A process of an earlier release has just issued it.
-      comparing ??= addMissingRecords(deps).finally(() => {
-        comparing = undefined;
-      });
-      await comparing;
-      const completed = (await keys.get(hash))?.document;
-      return completed && isComplete(completed) ? completed : undefined;
+      return key !== undefined && 'account' in key ? key : undefined;
     },
 
     isEnded(id) {
@@ -67,6 +55,3 @@ export async function openCredentials(deps: {
     },
   };
 }
-
-const isComplete = (key: Partial<IssuedKey>): key is IssuedKey =>
-  key.apiKeyId !== undefined && key.account !== undefined && key.permissions !== undefined;

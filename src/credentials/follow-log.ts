@@ -3,18 +3,20 @@ import { type EventStore, logEnd } from '../event-store/event-store.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { addMissingRecords, RECORDED_TYPES, type RecordsDeps } from './records.ts';
 
-/** The pause before the first round, and after a failure. */
+/** How often to look whether this process keeps the read models up to date, and the pause after a failure. */
 const PERIOD_MS = 500;
 
 /**
- * Adds missing records of credentials as soon as their event is in the log: processes of an earlier release write none, and a process may
- * die in between. Any number of processes may run it.
+ * Adds missing records of credentials as soon as their event is in the log, because a process may die in between. Runs in the process that
+ * keeps the read models up to date; a second one would do no harm.
  */
 export function createLogFollower({
   logger,
+  projector,
   ...deps
 }: RecordsDeps & {
   readonly events: Pick<EventStore, 'subscribe'>;
+  readonly projector: { isActive(): boolean };
   readonly logger: Pick<Logger, 'error'>;
 }): { start(): void; stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -22,6 +24,7 @@ export function createLogFollower({
   let running: Promise<void> | undefined;
 
   async function follow(): Promise<void> {
+    if (!projector.isActive()) return;
     const after = await logEnd(deps.events);
     await addMissingRecords(deps);
     for await (const { events } of deps.events.subscribe({ after, types: RECORDED_TYPES, signal }))

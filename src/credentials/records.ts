@@ -15,8 +15,8 @@ export type IssuedKey = {
   readonly permissions: number;
 };
 
-/** API keys by the SHA-256 of the key. Earlier releases store only the id. */
-export const ISSUED_KEYS: Collection<Pick<IssuedKey, 'apiKeyId'> & Partial<IssuedKey>> = {
+/** API keys by the SHA-256 of the key. Until the log has completed them, those of the first releases hold only the id. */
+export const ISSUED_KEYS: Collection<IssuedKey | Pick<IssuedKey, 'apiKeyId'>> = {
   name: 'apiKeyIndex',
   kind: 'record',
   indexes: [],
@@ -41,8 +41,8 @@ export type RecordsDeps = {
 };
 
 /**
- * Adds the records that are missing: those of an earlier release, of a process that died between event and record, and those that a
- * restore of older records has lost. Reads only the part of the log that the records have not been compared with.
+ * Adds the records that are missing: those of a process that died between event and record, and those that a restore of older records has
+ * lost. Reads only the part of the log that the records have not been compared with.
  */
 export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
   const keys = await deps.documents.open(ISSUED_KEYS);
@@ -52,7 +52,7 @@ export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
     // The newer release that wrote an unknown version has added its record itself.
     if (!isKnown(event)) return;
     const { hash, apiKeyId, account, permissions } = upcast<ApiKeyIssued>(event).data;
-    await keys.update(hash, (key) => (key?.account === undefined ? { apiKeyId, account, permissions } : undefined));
+    await keys.update(hash, (key) => (key && 'account' in key ? undefined : { apiKeyId, account, permissions }));
   }
 
   await compareWithLog(deps, CREDENTIALS, RECORDED_TYPES, async (event) => {

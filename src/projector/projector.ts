@@ -25,6 +25,7 @@ export async function openProjector(deps: ProjectorDeps) {
   const { retireAfterMs = RETIRE_AFTER_MS, graceMs = GRACE_MS, bulk = {} } = deps;
   const closing = new AbortController();
   let running: Promise<void> | undefined;
+  let supervisor: ProjectionSupervisor | undefined;
   const readModels = await openReadModels(deps);
   const catalogue = await openCatalogue(documents);
   const announce = (projects: boolean) => heartbeats.announce({ kind, projects, wants: projections.map(idOf) });
@@ -33,7 +34,7 @@ export async function openProjector(deps: ProjectorDeps) {
     const { signal } = closing;
     const leases = await openReadModelLeases({ documents, heartbeats });
     const limits = { retireAfterMs, graceMs, bulk };
-    const supervisor = new ProjectionSupervisor({ ...deps, ...limits, kind, leases, catalogue, readModels });
+    supervisor = new ProjectionSupervisor({ ...deps, ...limits, kind, leases, catalogue, readModels });
     let failing = false;
     while (!signal.aborted) {
       try {
@@ -56,6 +57,8 @@ export async function openProjector(deps: ProjectorDeps) {
     /** The state of the read models, also of those that another process projects; see `LiveReadModels`. */
     status: readModels.status,
     readable: readModels.readable,
+    /** Whether this process keeps the read models up to date. */
+    isActive: (): boolean => supervisor?.isActive() ?? false,
 
     /**
      * Keeps read models up to date while this process holds the lease of its release: builds them and folds new events into them.

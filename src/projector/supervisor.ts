@@ -115,6 +115,11 @@ export class ProjectionSupervisor {
     await this.#cleanup.tick(catalogue, this.#lease !== undefined);
   }
 
+  /** Whether this process keeps the read models up to date. */
+  isActive(): boolean {
+    return this.#isHeld();
+  }
+
   /** Whether this process holds the lease, and no read model is to be retried. */
   isSettled(): boolean {
     return this.#lease !== undefined && this.#retryAt.size === 0;

@@ -101,7 +101,7 @@ export async function openVenue({
   });
   projector.start();
   await projector.readable(10_000);
-  const credentials = await openCredentials({ events, documents });
+  const credentials = await openCredentials(documents);
   const personalData = createPersonalData({ documents, secretKey: SECRET_KEY, clock });
   const commands: Commands = await createCommands({
     events,
