@@ -27,6 +27,9 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store', 'runtime'],
 
+  // Which process does what, by its heartbeat.
+  leases: ['document-store', 'runtime'],
+
   // What accounts may have.
   quotas: ['domain', 'document-store', 'runtime'],
 
@@ -36,13 +39,13 @@ export const MAY_IMPORT = {
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   // What others can check the log by.
-  audit: ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
-  'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  audit: ['domain', 'event-store', 'document-store', 'leases', 'secrets', 'runtime'],
+  'read-models': ['projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   // Whether a key or a registration is valid, from records.
   credentials: ['store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
   'personal-data': ['store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
-  projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   commands: [
     'quotas',
     'credentials',
@@ -63,7 +66,7 @@ export const MAY_IMPORT = {
   webhooks: [
     ...['commands', 'contract', 'outbound', 'personal-data', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.
-    ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+    ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
   // Copies log and records, restores them, and makes one store of what was restored.
   backup: [
@@ -92,7 +95,7 @@ export const MAY_IMPORT = {
     'webhooks/fan-out/positions.ts',
   ],
   // The stores: whether the clock of this machine can be believed.
-  scheduler: ['commands', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  scheduler: ['commands', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
 
   // What is written about the API for its clients: the OpenAPI document and the page made of it.
   description: ['contract/schemas', 'auth', 'html', 'domain', 'runtime'],
@@ -148,12 +151,12 @@ export const MAY_IMPORT = {
     ...['runtime', 'authorization-server/authorization-server.ts', 'authorization-server/attempt-counts.ts'],
   ],
   // Makes everything as an operator would; remembers in a record what it has made.
-  demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],
+  demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
 
   'config.ts': ['domain', 'secrets', 'runtime'],
   // Chooses the adapters.
   'engines.ts': [
-    ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
+    ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'leases', 'sqlite', 'runtime'],
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
     'webhooks/fan-out/positions.ts',
   ],

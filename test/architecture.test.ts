@@ -21,6 +21,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/document-store': `export type { EventStore } from '../event-store/event-store.ts';`,
   'src/document-store/sqlite': `import type {} from '../../event-store/sqlite/event-store.ts';`,
   'src/document-store/mongodb': `import { openSqliteDocumentStore } from '../sqlite/document-store.ts';`,
+  'src/leases': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/quotas': `import type { Commands } from '../commands/commands.ts';`,
   'src/store-identity': `import type { Config } from '../config.ts';`,
   'src/audit': `import type { Projector } from '../projector/projector.ts';`,

@@ -1,9 +1,9 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { type Lease, openLeases } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { type Lease, openLeases } from '../leases/lease.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { createSealFile, createSealWebhook, type SealCopy } from './seal-copies.ts';

@@ -1,9 +1,9 @@
 import type { Commands } from '../commands/commands.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { openLeases } from '../document-store/lease.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { openLeases } from '../leases/lease.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type SeedDeps, seedDemoData } from './demo-data.ts';

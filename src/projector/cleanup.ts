@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStoreOperations } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
 import { type Catalogue, type CatalogueEvent, entriesOf } from '../read-models/catalogue.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 

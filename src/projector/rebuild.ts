@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readHolder } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
 import { maxOf, minOf } from '../domain/extremes.ts';
+import { readHolder } from '../leases/lease.ts';
 import { idOf, openCatalogue, projectorLease, READ_MODEL_LEASES } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
 

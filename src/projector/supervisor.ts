@@ -1,12 +1,12 @@
 import type { BaseLogger } from 'pino';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Checkpoint, Documents, OperatedDocumentStore } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
-import type { Lease, Leases } from '../document-store/lease.ts';
 import { roomProblem } from '../document-store/room.ts';
 import { defined } from '../domain/defined.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import { askLog } from '../event-store/outage.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import type { Lease, Leases } from '../leases/lease.ts';
 import {
   type Catalogue,
   type CatalogueEvent,

@@ -1,6 +1,6 @@
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
 import {
   type Catalogue,
   type CatalogueStore,

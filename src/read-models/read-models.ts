@@ -1,8 +1,8 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
 import type { OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { type Leases, openLeases } from '../document-store/lease.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { type Leases, openLeases } from '../leases/lease.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';

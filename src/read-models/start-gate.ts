@@ -1,6 +1,6 @@
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
 import { idOf, type ReadModelId } from './catalogue.ts';
 import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';

@@ -1,8 +1,8 @@
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { defined } from '../domain/defined.ts';
 import { maxOf } from '../domain/extremes.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
 import type { CheckpointWatch } from './await-checkpoint.ts';
 import { type Entry, idOf, isUnreadable } from './catalogue.ts';

@@ -1,7 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 
 /** The largest tolerated difference. NTP keeps clocks within a second. */

@@ -4,11 +4,11 @@ import { webhooks as registered, type WebhookDocument } from '../../projections/
 import type { WebhookCommands } from '../commands/webhooks.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { createRole, type RunningRole } from '../document-store/role.ts';
 import { type AccountKey, DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { createRole, type RunningRole } from '../leases/role.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { createSealRole } from '../../src/audit/seal-role.ts';
-import { startHeartbeats } from '../../src/document-store/heartbeats.ts';
+import { startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { eventually } from '../eventually.ts';
 import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { openSealRecords } from '../../src/audit/seal-records.ts';
 import { openSealing, type SealSettings } from '../../src/audit/sealing.ts';
-import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import type { NewEvent, StoredEvent } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
 export const SECRET_KEY = Buffer.alloc(32, 5);

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Heartbeats } from '../../src/document-store/heartbeats.ts';
+import type { Heartbeats } from '../../src/leases/heartbeats.ts';
 import { CollectionCleanup } from '../../src/projector/cleanup.ts';
 import type { Catalogue, CatalogueEvent } from '../../src/read-models/catalogue.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';

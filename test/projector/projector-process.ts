@@ -4,9 +4,9 @@
  * Prints `projecting` when it keeps the read models up to date.
  */
 import { join } from 'node:path';
-import { startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { counts, trails } from './space-trails.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
-import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
-import { type Lease, type Leases, openLeases } from '../../src/document-store/lease.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
+import { type Lease, type Leases, openLeases } from '../../src/leases/lease.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { documentEngines, type TestDatabase } from './engines.ts';
 
 const HOUR_MS = 3_600_000;
 const COLLECTION = 'leases';

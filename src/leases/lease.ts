@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import type { Heartbeats } from './heartbeats.ts';
 
 /** A lease, held by at most one process until it is released or the holder falls silent (docs/decisions/leases.md). */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
-import { createRole, type Role } from '../../src/document-store/role.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
+import { createRole, type Role } from '../../src/leases/role.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { documentEngines, type TestDatabase } from './engines.ts';
 
 const SILENCE_MS = 1_000;
 

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
-import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { documentEngines, type TestDatabase } from './engines.ts';
 
 type Status = { readonly says: string };
 
