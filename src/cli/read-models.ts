@@ -10,14 +10,17 @@ import { subcommand } from './subcommand.ts';
 export function readModelCommands(venue: Command): void {
   subcommand(venue, 'rebuild', 'rebuild read models from the log, without downtime', [
     'rebuild',
+    'rebuild availability',
     'rebuild --from-nothing',
   ])
+    .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
     .option('--from-nothing', 'delete all read models first, even damaged ones; the service must be stopped')
-    .action(async ({ fromNothing = false }, command) => {
+    .action(async (name, { fromNothing = false }, command) => {
+      if (fromNothing && name !== undefined) command.error('--from-nothing rebuilds all read models: name none');
       if (fromNothing) await discardReadModels(operatorConfig());
       await operate(command, async ({ maintenance }) => {
-        const names = projections.map(({ name }) => name);
-        await withProgressBar(command, (show) => maintenance.rebuild({ onProgress: show }));
+        const names = name === undefined ? projections.map((each) => each.name) : [name];
+        await withProgressBar(command, (show) => maintenance.rebuild({ names, onProgress: show }));
         return { json: { rebuilt: names } };
       });
     });

@@ -1,21 +1,16 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
-<<<<<<< HEAD
 import type { OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { type Leases, openLeases } from '../leases/lease.ts';
 import { inRounds } from '../runtime/rounds.ts';
-=======
-import type { Checkpoint, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
-import type { Heartbeats } from '../document-store/heartbeats.ts';
-import { type Leases, openLeases } from '../document-store/lease.ts';
-import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
->>>>>>> 6e47a8c9 (Keep all read models of a release as one generation)
 import { Unavailable } from '../runtime/unavailable.ts';
-import { type WaitFor, watchGenerations } from './current-generation.ts';
-import { type Catalogue, type GenerationId, openCatalogue, projectorLease, READ_MODEL_LEASES } from './generations.ts';
+import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';
+import { type Catalogue, idOf, isUnreadable, openCatalogue, projectorLease, READ_MODEL_LEASES } from './catalogue.ts';
+import { createKnownCatalogue } from './known-catalogue.ts';
 import type { NodeStatus } from './node-status.ts';
 import { createReader, type ReadModel } from './reader.ts';
+import { createStartGate } from './start-gate.ts';
 import { createStatus, type ReadModelsStatus } from './status.ts';
 
 export type ReadModels = {
@@ -25,7 +20,7 @@ export type ReadModels = {
    */
   collection<D extends object>(projection: Projection<D>): ReadModel<D>;
   /** The name of the live collection of a projection. A rebuild, which may repair documents without an event, changes it. */
-  nameOf(projection: Pick<AnyProjection, 'name'>): string | undefined;
+  nameOf(projection: Pick<AnyProjection, 'name' | 'version'>): string | undefined;
   /**
    * Waits until read models show everything up to `position`. Another process may project them.
    * @returns false if they do not in time. Nothing is lost; they only lag (docs/decisions/read-models.md)
@@ -36,16 +31,19 @@ export type ReadModels = {
 export type LiveReadModels = ReadModels & {
   /** @param limit at which counting the lag stops, default 1,001 */
   status(limit?: number): Promise<ReadModelsStatus>;
-  /** Resolves once the read models have been built and have caught up with the log. @returns false if that takes longer than `timeoutMs` */
+  /** Resolves once every read model has been built and has caught up with the log. @returns false if that takes longer than `timeoutMs` */
   readable(timeoutMs: number): Promise<boolean>;
   /** Called by a projector in this process, so that waiting callers need not poll. */
-  reached(id: GenerationId, checkpoint: Checkpoint): void;
+  reached(progress: Progress): void;
   /** Called by a projector in this process when it has changed the catalogue. */
   changed(catalogue: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void>;
   close(): Promise<void>;
 };
 
-/** The leases of projectors and rebuilds. */
+/** How often to check whether the read models have caught up after a start. */
+const CHECK_START_MS = 500;
+
+/** The leases of the projectors, one for each release. */
 export const openReadModelLeases = (deps: {
   readonly documents: OperatedDocumentStore;
   readonly heartbeats: Heartbeats<NodeStatus>;
@@ -72,53 +70,50 @@ export async function openReadModels(deps: {
   readonly catchUpWithinMs?: number;
 }): Promise<LiveReadModels> {
   const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
-  const catalogue = await openCatalogue(documents);
-  const current = watchGenerations({ documents, projections, catalogue });
-  heartbeats.announce({ kind, projects: false, wants: current.name });
+  const wants = projections.map(idOf);
+  heartbeats.announce({ kind, projects: false, wants });
   const leases = await openReadModelLeases({ documents, heartbeats });
-  const isAttended = () => leases.isHeld(projectorLease(current.name));
-  await current.refresh();
+  const isAttended = () => leases.isHeld(projectorLease(projections));
+  const catalogue = await openCatalogue(documents);
+  const onChange = () => checkpoints.settle();
+  const known = createKnownCatalogue({ documents, projections, catalogue, heartbeats, onChange });
+  const checkpoints = watchCheckpoints({ projections, known, documents });
+  const gate = createStartGate({ events, projections, heartbeats, known, checkpoints });
+  const closing = new AbortController();
 
-  let isClosed = false;
-  /** The end of the log when this process started. Earlier, it may have confirmed writes that its read models do not show. */
-  let end: Position | undefined;
-  let isOpen = false;
-  const hasCaughtUp = (): boolean => {
-    isOpen ||= end !== undefined && (current.live()?.checkpoint.position ?? '') >= end;
-    return isOpen && current.live() !== undefined;
-  };
-  const checkCaughtUp = async (): Promise<void> => {
-    end ??= await logEnd(events);
-    if (!hasCaughtUp()) await current.refresh();
-  };
-  // Measured at the start. If the log does not answer now, the first read asks again.
-  void checkCaughtUp().catch(() => {});
-  const shared = { events, current, hasCaughtUp, checkCaughtUp, isAttended };
+  await known.refresh();
+  const starting = new AbortController();
+  void inRounds(CHECK_START_MS, AbortSignal.any([starting.signal, closing.signal]), async () => {
+    await gate.check().catch(() => {});
+    if (gate.areAllOpen()) starting.abort();
+  });
 
   return {
-    collection: createReader({ ...shared, catchUpWithinMs }),
-    nameOf({ name }) {
-      const live = current.live();
-      return live && `${live.id}.${name}`;
-    },
-    waitFor: current.waitFor,
-    reached: current.reached,
-    changed: current.changed,
+    collection: createReader({ events, known, checkpoints, gate, isAttended, catchUpWithinMs }),
+    nameOf: (projection) => known.get(idOf(projection))?.entry.live,
+    waitFor: checkpoints.waitFor,
+    reached: checkpoints.reached,
+    changed: known.changed,
 
     async readable(timeoutMs) {
       const deadline = performance.now() + timeoutMs;
-      while (!isClosed && !hasCaughtUp() && performance.now() < deadline) {
+      const areReadable = () =>
+        wants.every((id) => {
+          const model = known.get(id);
+          return gate.isOpen(id) || (model !== undefined && isUnreadable(model.entry));
+        });
+      while (!closing.signal.aborted && !areReadable() && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));
-        await checkCaughtUp().catch(() => {});
+        await gate.check().catch(() => {});
       }
-      return hasCaughtUp();
+      return areReadable();
     },
 
-    status: createStatus({ ...shared, projections }),
+    status: createStatus({ events, projections, heartbeats, isAttended, known, checkpoints, gate }),
 
     async close() {
-      isClosed = true;
-      await current.settled();
+      closing.abort();
+      await known.settled();
     },
   };
 }

@@ -1,15 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import type { Recorded } from '../../src/domain/events.ts';
-import { createTarget, fold, foldInto, type Target } from '../../src/projector/fold.ts';
-import { collectionOf } from '../../src/read-models/generations.ts';
+import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
+import { collectionOf } from '../../src/read-models/catalogue.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails.ts';
-
-const GENERATION = 'abcdef01.1';
 
 describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
   let database: TestDatabase;
@@ -33,11 +30,9 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
   );
 
   const targetsIn = async (store: DocumentStore, prefix: string): Promise<Target[]> => [
-    createTarget(trails(), await store.open<Row>(collectionOf({ ...trails(), name: `${prefix}-trails` }, GENERATION))),
-    createTarget(counts, await store.open<Row>(collectionOf({ ...counts, name: `${prefix}-counts` }, GENERATION))),
+    createTarget(trails(), await store.open(collectionOf(trails(), `${prefix}-trails`))),
+    createTarget(counts, await store.open(collectionOf(counts, `${prefix}-counts`))),
   ];
-  const foldAll = (targets: readonly Target[], events: readonly Recorded[]) =>
-    Promise.all(targets.map((target) => foldInto(target, events)));
   /** Continues the work of another process: forgets what it knows, and reads the checkpoint. */
   const takeOver = async (
     store: OperatedDocumentStore | undefined,
@@ -49,7 +44,7 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
 
   async function expectToHold(store: DocumentStore, prefix: string, events: readonly Recorded[]): Promise<void> {
     const found = async (name: string) => {
-      const documents = await store.open<Row>(collectionOf({ name: `${prefix}-${name}`, indexes: [] }, GENERATION));
+      const documents = await store.open({ name: `${prefix}-${name}`, kind: 'readModel', indexes: [] });
       const all = await Array.fromAsync(documents.find(ask()));
       return new Map(all.map(({ key, document }) => [key, document]));
     };
@@ -72,13 +67,13 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
           if (forgets || start > (until[process] ?? 0))
             targets[process] = await takeOver(stores[process], targets[process]);
           until[process] = Math.min(start + length, events.length);
-          const pass = foldAll(targets[process] ?? [], events.slice(start, start + length));
+          const pass = fold(targets[process] ?? [], events.slice(start, start + length));
           if (together && start + length <= reached) work.push(pass);
           else await pass;
           reached = Math.max(reached, Math.min(start + length, events.length));
         }
         await Promise.all(work);
-        await foldAll(await takeOver(stores[0], targets[0]), events.slice(reached));
+        await fold(await takeOver(stores[0], targets[0]), events.slice(reached));
         for (const store of stores) await expectToHold(store, prefix, events);
       }),
       { numRuns: 25 },
@@ -95,7 +90,7 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
           const prefix = `run${run++}`;
           const pass = async (store: DocumentStore, size: number) => {
             const targets = await targetsIn(store, prefix);
-            for (let i = 0; i < events.length; i += size) await foldAll(targets, events.slice(i, i + size));
+            for (let i = 0; i < events.length; i += size) await fold(targets, events.slice(i, i + size));
           };
           const [first, second] = stores;
           if (first === undefined || second === undefined) throw new Error('There are two stores');
@@ -109,14 +104,16 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
   });
 
   it('gives other work of the process a turn during a long batch', async () => {
-    const slow: AnyProjection = trails();
+    const [store] = stores;
+    if (store === undefined) throw new Error('There are two stores');
+    const slow = trails();
     const evolve: typeof slow.evolve = (document, event) => {
       for (const end = performance.now() + 0.2; performance.now() < end; );
       return slow.evolve(document, event);
     };
+    const documents = await store.open(collectionOf(slow, 'long-trails'));
     // Without the turns of a read.
-    const documents = { projected: async () => new Map(), project: async () => {} };
-    const target = createTarget({ ...slow, evolve }, documents);
+    const target: Target = { ...createTarget({ ...slow, evolve }, documents), read: async () => new Map() };
     const happenings = Array.from({ length: 640 }, (_, n) => ({ space: n % 5, type: 'SpaceAdded' as const }));
     let turns = 0;
     let isFolding = true;
@@ -138,14 +135,14 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     const [first, second] = await targetsIn(store, 'unreadable');
     if (first === undefined || second === undefined) throw new Error('There are two targets');
     const projected = () => Promise.reject(new Error('The page is damaged'));
-    const damaged: Target = { ...second, documents: { ...second.documents, projected } };
+    const damaged: Target = { ...second, read: projected };
     const failures = [...(await fold([damaged, first], recorded([{ space: 1, type: 'SpaceAdded' }])))];
     expect(failures).toEqual([[damaged, expect.objectContaining({ event: undefined })]]);
     expect(String(failures[0]?.[1])).toMatch(/Projection counts failed to read or write .* The page is damaged/);
-    expect([first.changed.size, damaged.changed.size]).toEqual([1, 0]);
+    expect([await first.documents.count(ask()), await second.documents.count(ask())]).toEqual([1, 0]);
   });
 
-  it('changes nothing in a batch for a projection that throws, and everything for the others', async () => {
+  it('writes nothing of a batch for a projection that throws, and everything for the others', async () => {
     const [store] = stores;
     if (store === undefined) throw new Error('There are two stores');
     const targets = await targetsIn(store, 'broken');
@@ -168,8 +165,9 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
       [broken[1], expect.objectContaining({ event: expect.objectContaining({ id: 'event-1' }) })],
     ]);
     expect(String(failures[0]?.[1])).toMatch(/Projection counts failed on SpaceChanged .* cannot/);
-    expect(broken.map(({ changed }) => changed.size)).toEqual([1, 0]);
-    await foldAll(targets, events);
+    const [first, second] = await Promise.all(targets.map(({ documents }) => documents.count(ask())));
+    expect([first, second]).toEqual([1, 0]);
+    await fold(targets, events);
     await expectToHold(store, 'broken', events);
   });
 });

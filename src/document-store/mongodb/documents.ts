@@ -1,7 +1,16 @@
 import type { Collection as MongoCollection, WithId } from 'mongodb';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import type { Collection, Documents, Find, Group, Projected, Stored, Unread } from '../document-store.ts';
+import type {
+  Collection,
+  Documents,
+  Find,
+  Group,
+  NextCheckpoint,
+  Projected,
+  Stored,
+  Unread,
+} from '../document-store.ts';
 import { updateDocument } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
 import { type Retry, unavailable } from './failures.ts';
@@ -17,8 +26,13 @@ const BATCH_SIZE = 500;
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
-  retry: Retry,
+  deps: {
+    readonly retry: Retry;
+    readonly advance: (checkpoint: NextCheckpoint) => Promise<boolean>;
+  },
 ): Documents<D> {
+  const { retry, advance } = deps;
+
   async function readMany(keys: readonly string[]): Promise<WithId<Entry>[]> {
     if (keys.length === 0) return [];
     return retry(() => collection.find({ _id: { $in: [...new Set(keys)] } }).toArray());
@@ -97,7 +111,10 @@ export function mongoDocuments<D extends object>(
       );
     },
 
-    project: (writes) => retry(() => writeProjected(collection, ttl, writes)),
+    async project(writes, checkpoint) {
+      await retry(() => writeProjected(collection, ttl, writes));
+      return checkpoint === undefined || advance(checkpoint);
+    },
 
     async projected(keys) {
       const found = new Map<string, Projected<D>>();

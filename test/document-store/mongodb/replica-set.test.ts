@@ -44,7 +44,8 @@ describe('MongoDB document store on a replica set', () => {
     answer = (command) => ('createIndexes' in command && command.commitQuorum !== 'majority' ? NEVER : undefined);
     await open();
     expect(sent('createIndexes')).toHaveLength(1);
-    await store.makeIndexes({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    await load?.finish();
     expect(sent('createIndexes').map(({ createIndexes }) => createIndexes)).toEqual(['numbers', 'loaded']);
   });
 
@@ -59,7 +60,8 @@ describe('MongoDB document store on a replica set', () => {
     answer = (command) => ('createIndexes' in command && sent('createIndexes').length < 4 ? deadlock : undefined);
     await open();
     expect(sent('createIndexes')).toHaveLength(4);
-    await store.makeIndexes({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    await load?.finish();
     // The repetition ends.
     answer = (command) => ('createIndexes' in command ? deadlock : undefined);
     await store.close();
@@ -121,6 +123,7 @@ describe('MongoDB document store on a replica set', () => {
     ['an overloaded server', { ok: 0, code: 462, errorLabels: ['SystemOverloadedError', 'RetryableError'] }],
   ])('repeats reads and writes that %s refuses', async (_, refusal) => {
     const documents = await open();
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
     const refusedOnce = async (name: string, operation: () => Promise<unknown> | undefined) => {
       let refused = 0;
       answer = (command) => {
@@ -137,7 +140,7 @@ describe('MongoDB document store on a replica set', () => {
     await refusedOnce('update', () => documents.update('a', () => ({ n: 2 }), known));
     await refusedOnce('delete', () => documents.delete('a'));
     await refusedOnce('update', () => documents.project([write]));
-    await refusedOnce('insert', () => documents.project([{ ...write, key: 'b', isNew: true }]));
+    await refusedOnce('insert', () => load?.write([write]));
     if ('errmsg' in refusal) await refusedOnce('find', () => documents.getMany(['a']));
   });
 
@@ -194,9 +197,10 @@ describe('MongoDB document store on a replica set', () => {
   it('rejects every unanswered operation as unavailable, including concurrent writes', async () => {
     const documents = await open('&serverSelectionTimeoutMS=300');
     const records = await store.open({ ...RECORDS, name: 'records' });
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
     set.stop();
     const write = { key: 'a', position: '1', document: { n: 1 } };
-    const asked = [records.insert('a', { n: 1 }), records.get('a'), documents.project([write])];
+    const asked = [records.insert('a', { n: 1 }), records.get('a'), documents.project([write]), load?.write([write])];
     const outcomes = await Promise.allSettled(asked);
     expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual(
       asked.map(() => expect.any(Unavailable)),

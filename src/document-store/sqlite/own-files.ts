@@ -2,11 +2,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
-import { isGeneration } from '../document-store.ts';
-import { type CheckpointRow, createCheckpoint, prepareCheckpoint } from './checkpoints.ts';
+import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
 import { type FileOptions, openSqliteFile, type SqliteFile } from './file.ts';
 
-/** The subfolder for the files of the generations. */
+/** The subfolder for collections with their own files. */
 const FOLDER = 'read-models';
 /**
  * The page size of these files, in bytes. Indexing a long collection is a sixth faster than with SQLite's default of 4,096. With
@@ -14,22 +13,23 @@ const FOLDER = 'read-models';
  */
 const PAGE_SIZE = 8_192;
 
-/** The file of a generation. */
-export type GenerationFile = SqliteFile & {
-  readonly checkpoint: CheckpointRow;
+/** A file with one collection. */
+export type OwnFile = SqliteFile & {
+  readonly name: FileName;
+  readonly checkpoints: Checkpoints;
 };
 
 /**
- * The generations of read models. Each has its own file, so that a build blocks no other writes and a drop returns the space
- * at once (docs/decisions/read-models.md). File names end with the number of the main file, which holds the catalogue of the generations;
+ * Collections that were loaded in bulk. Each has its own file, so that a build blocks no other writes and a drop returns the space
+ * at once (docs/decisions/read-models.md). File names end with the number of the main file, which holds the catalogue of the read models;
  * without that file they are useless.
  */
-export class GenerationFiles {
+export class OwnFiles {
   readonly #folder: string;
   readonly #repair: string;
   readonly #suffix: string;
   readonly #options: FileOptions;
-  readonly #open = new Map<string, Promise<GenerationFile>>();
+  readonly #open = new Map<string, Promise<OwnFile>>();
 
   /** @param deps.store the number of the main file */
   constructor(deps: {
@@ -46,15 +46,14 @@ export class GenerationFiles {
       if (!file.includes(this.#suffix)) rmSync(join(this.#folder, file), { force: true });
   }
 
-  has(generation: string): boolean {
-    return existsSync(this.#path(generation));
+  has(collection: string): boolean {
+    return existsSync(this.#path(collection));
   }
 
   names(): string[] {
     return this.#files()
       .filter((file) => file.endsWith(this.#suffix))
-      .map((file) => file.slice(0, -this.#suffix.length))
-      .filter(isGeneration);
+      .map((file) => file.slice(0, -this.#suffix.length));
   }
 
   /** The total size. */
@@ -65,16 +64,16 @@ export class GenerationFiles {
     );
   }
 
-  /** The file of a generation, created if absent. */
-  open(generation: string): Promise<GenerationFile> {
-    const opened = this.#open.get(generation) ?? this.#connect(generation);
-    this.#open.set(generation, opened);
-    opened.catch(() => this.#open.delete(generation));
+  /** The file of a collection, which is created if absent. */
+  open(collection: string): Promise<OwnFile> {
+    const opened = this.#open.get(collection) ?? this.#connect(collection);
+    this.#open.set(collection, opened);
+    opened.catch(() => this.#open.delete(collection));
     return opened;
   }
 
-  async remove(generation: string): Promise<void> {
-    const path = this.#path(generation);
+  async remove(collection: string): Promise<void> {
+    const path = this.#path(collection);
     // Remove the main file last: while it exists, an interrupted removal is repeated.
     for (const file of [`${path}-wal`, `${path}-shm`, path]) await rm(file, { force: true });
     await this.closeRemoved();
@@ -82,18 +81,18 @@ export class GenerationFiles {
 
   /**
    * Closes files that any process has removed, because only then does the disk get the space back. They have no readers.
-   * @returns the names of those generations
+   * @returns the names of those collections
    */
   async closeRemoved(): Promise<string[]> {
-    const removed = [...this.#open].filter(([generation]) => !this.has(generation));
-    for (const [generation, opening] of removed) {
+    const removed = [...this.#open].filter(([collection]) => !this.has(collection));
+    for (const [collection, opening] of removed) {
       const file = await opening.catch(() => undefined);
       // Skip a file that is being created.
-      if (this.has(generation)) continue;
-      this.#open.delete(generation);
+      if (this.has(collection)) continue;
+      this.#open.delete(collection);
       await file?.close();
     }
-    return removed.map(([generation]) => generation);
+    return removed.map(([collection]) => collection);
   }
 
   async close(): Promise<void> {
@@ -101,15 +100,15 @@ export class GenerationFiles {
     await Promise.all(opened.map((file) => (file.status === 'fulfilled' ? file.value.close() : undefined)));
   }
 
-  async #connect(generation: string): Promise<GenerationFile> {
+  async #connect(collection: string): Promise<OwnFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const name: FileName = { what: 'read-model file', path: this.#path(generation), repair: this.#repair };
+    const name: FileName = { what: 'read-model file', path: this.#path(collection), repair: this.#repair };
     const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#options);
-    await createCheckpoint(file);
-    return { ...file, checkpoint: prepareCheckpoint(file.database) };
+    await createCheckpoints(file);
+    return { ...file, name, checkpoints: prepareCheckpoints(file.database) };
   }
 
-  #path = (generation: string): string => join(this.#folder, `${generation}${this.#suffix}`);
+  #path = (collection: string): string => join(this.#folder, `${collection}${this.#suffix}`);
 
   #files(): string[] {
     return existsSync(this.#folder) ? readdirSync(this.#folder) : [];
