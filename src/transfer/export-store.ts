@@ -15,7 +15,7 @@ import {
 import { type FanOutStanding, fanOutKinds } from '../webhooks/fan-out/positions.ts';
 import type { Counts, GroupLine, Header, RecordLine, Trailer } from './format.ts';
 import type { Lines } from './lines.ts';
-import { moves, positionsIn, ttlOf, withoutMachine, withPositions } from './record-kinds.ts';
+import { moves, positionsIn, ttlOf, withPositions } from './record-kinds.ts';
 
 /** Events per progress report. */
 const PROGRESS_EVERY = 10_000;
@@ -134,10 +134,7 @@ async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' |
   for (const { name: collection, ttl = ttlOf(collection) } of found.toSorted(byName)) {
     const declared = { name: collection, kind: 'record', indexes: [], ...defined({ ttl }) } as const;
     const opened = await documents.open<JsonObject>(declared);
-    for await (const { key, document } of opened.find(everyDocument())) {
-      const moving = withoutMachine(collection, document);
-      if (moving !== undefined) yield { collection, key, document: moving };
-    }
+    for await (const { key, document } of opened.find(everyDocument())) yield { collection, key, document };
   }
 }
 

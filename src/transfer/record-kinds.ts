@@ -6,8 +6,6 @@ type RecordKind = {
   readonly ttl?: string;
   /** Fields that hold positions in the log. */
   readonly positions?: readonly string[];
-  /** Fields about the store's machine. */
-  readonly ofMachine?: readonly string[];
   /** Whether it belongs to the store's location and is created again elsewhere. */
   readonly stays?: true;
 };
@@ -30,8 +28,6 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   formerSecretKeys: {},
   fanOutFailures: { positions: ['position'] },
   idempotencyKeys: { ttl: 'expiresAt' },
-  // The offset between the clock and the machine's uptime.
-  machineClock: { positions: ['acceptedAt'], ofMachine: ['since', 'offset'] },
   oauthArtefacts: { ttl: 'expiresAt' },
   oauthClients: { ttl: 'expiresAt' },
   // Seals hold no positions, and the target continues them (docs/decisions/seals.md).
@@ -77,12 +73,4 @@ export function withPositions(
     return typeof value === 'string' ? [[field, replace(value)] as const] : [];
   });
   return replaced.length === 0 ? document : { ...document, ...Object.fromEntries(replaced) };
-}
-
-/** A document without the fields about the machine; undefined if it has no others. */
-export function withoutMachine(collection: string, document: JsonObject): JsonObject | undefined {
-  const fields = kindOf(collection).ofMachine;
-  if (fields === undefined) return document;
-  const left = Object.entries(document).filter(([field]) => !fields.includes(field));
-  return left.length === 0 ? undefined : Object.fromEntries(left);
 }

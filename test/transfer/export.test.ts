@@ -70,8 +70,6 @@ describe('the file', () => {
     );
     expect(of('fanOutFailures')).toMatchObject([{ position: first?.id }]);
     expect(of('apiKeyIndexProgress')).toEqual([{ position: '' }]);
-    // Fields that concern only this machine are left out.
-    expect(of('machineClock')).toEqual([{ acceptedAt: first?.id }]);
     // Not everything that looks like a position is one.
     expect(of('users')).toMatchObject([{ name: '1234567890123456' }]);
     expect(of('ofAnotherRelease')).toEqual([{ position: 'as it stands', list: [1, { z: null, a: 0.1 }] }]);

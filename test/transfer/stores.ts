@@ -76,11 +76,6 @@ export async function busyStore(count = 12): Promise<TestStore & { readonly head
   const parked = { eventId: one.id, type: one.type, position: one.position, state: 'Parked', due: at(0) };
   await (await record(store, 'fanOutFailures')).insert(one.id, parked);
   await (await record(store, 'apiKeyIndexProgress')).insert('log', { position: LOG_START });
-  await (await record(store, 'machineClock')).insert('machine', {
-    since: 'boot',
-    offset: 1.5,
-    acceptedAt: one.position,
-  });
   await (await record(store, 'users')).insert('ada@example.com', { name: '1234567890123456', text: 'Ада\u2029' });
   await (await record(store, 'ofAnotherRelease')).insert('x', {
     position: 'as it stands',
