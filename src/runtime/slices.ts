@@ -1,3 +1,5 @@
+import { loopTurn } from './loop-turn.ts';
+
 /** How long a computation may hold the event loop, in milliseconds. */
 const SLICE_MS = 1;
 
@@ -18,19 +20,17 @@ export const nextSlice = (): Promise<void> =>
 /** How long the reads and pages of one turn of the event loop may hold it together, in milliseconds. */
 const TURN_MS = 2;
 
-let turnBegan: number | undefined;
+let turn: number | undefined;
+let turnBegan = 0;
 
 /**
  * Whether the computations of this turn of the event loop have held it for long enough, so that the next one has to wait for a turn of its
  * own ({@link nextSlice}).
  */
 export function isTurnUsedUp(): boolean {
-  if (turnBegan !== undefined) return performance.now() - turnBegan >= TURN_MS;
-  turnBegan = performance.now();
-  setImmediate(() => {
-    turnBegan = undefined;
-  });
-  return false;
+  const now = performance.now();
+  if (turn !== loopTurn()) [turn, turnBegan] = [loopTurn(), now];
+  return now - turnBegan >= TURN_MS;
 }
 
 /**
