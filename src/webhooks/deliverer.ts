@@ -77,7 +77,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     async stop() {
       stopping = true;
       await poll.stop();
-      permits.stop();
       while (work.size > 0) await Promise.all(work);
     },
   };

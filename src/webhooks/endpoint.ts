@@ -146,32 +146,39 @@ export class Endpoint {
     this.#unread = 'reading';
     // The read finds these again, after more urgent ones.
     this.#due.clear();
-    this.#run(async () => {
+    this.#run(() => this.#read());
+  }
+
+  async #read(): Promise<void> {
+    try {
       // A snapshot from before the query: a delivery that ends meanwhile may still be found as pending.
-      const read = this.#deps.queue.due(this.webhookId, PAGE, this.#due.inFlightKeys());
-      const { found, hasMore } = await read.finally(() => {
-        this.#isWaiting = false;
-      });
+      const { found, hasMore } = await this.#deps.queue.due(this.webhookId, PAGE, this.#due.inFlightKeys());
       for (const delivery of found) this.#due.add(delivery);
       if (this.#unread === 'reading') this.#unread = hasMore ? 'more' : 'none';
-    });
+    } finally {
+      this.#isWaiting = false;
+    }
   }
 
   #requestPermit(account: string): void {
     this.#isWaiting = true;
-    this.#run(async () => {
-      const isUnproven = this.#deps.proven.get(this.webhookId) === undefined;
-      const release = await this.#deps.permits.acquire(account, isUnproven);
+    const isUnproven = this.#deps.proven.get(this.webhookId) === undefined;
+    void this.#deps.permits.acquire(account, isUnproven).then((release) => {
       this.#isWaiting = false;
       // The state may have changed meanwhile.
       const mayStart = this.#paused === undefined && this.#deps.isActive() && this.#unread !== 'first';
       const delivery = mayStart && this.#hasRoom() ? this.#nextDelivery() : undefined;
-      if (delivery === undefined) return release();
-      const isProbe = this.#breaker().open !== undefined && this.#mayTry();
-      this.#due.start(delivery);
-      this.#sending += 1;
-      this.#run(() => this.#deliver(delivery, isProbe, release), delivery);
+      if (delivery === undefined) release();
+      else this.#start(delivery, release);
+      this.#next();
     });
+  }
+
+  #start(delivery: Delivery, release: () => void): void {
+    const isProbe = this.#breaker().open !== undefined && this.#mayTry();
+    this.#due.start(delivery);
+    this.#sending += 1;
+    this.#run(() => this.#deliver(delivery, isProbe, release), delivery);
   }
 
   async #deliver(delivery: Delivery, isProbe: boolean, release: () => void): Promise<void> {

@@ -21,14 +21,13 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
   const waiting = new Map<string, Waiter[]>();
   let taken = 0;
   let takenByUnproven = 0;
-  let isStopped = false;
 
-  const mayStart = ({ isUnproven }: Waiter) => isStopped || !isUnproven || takenByUnproven < all / 2;
+  const mayStart = ({ isUnproven }: Waiter) => !isUnproven || takenByUnproven < all / 2;
 
   /** The account whose turn it is, and the index of its waiter that may start. */
   function nextTurn(): { readonly account: string; readonly index: number } | undefined {
     let next: { readonly account: string; readonly index: number } | undefined;
-    let fewest = isStopped ? Number.POSITIVE_INFINITY : perAccount;
+    let fewest = perAccount;
     for (const [account, waiters] of waiting) {
       const holds = held.get(account) ?? 0;
       if (holds >= fewest) continue;
@@ -43,7 +42,7 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
 
   /** A permit counts as taken from here on: otherwise another waiter could take it before this one runs. */
   function give(): void {
-    while (taken < all || isStopped) {
+    while (taken < all) {
       const turn = nextTurn();
       if (turn === undefined) return;
       const { account, index } = turn;
@@ -82,12 +81,6 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
       else waiters.push(waiter);
       give();
       return promise;
-    },
-
-    /** Gives every waiter a permit at once, so that waiting endpoints can stop. */
-    stop() {
-      isStopped = true;
-      give();
     },
   };
 }

@@ -3,7 +3,7 @@ import { untilNext } from '../../runtime/rounds.ts';
 import type { Wakeup } from '../../runtime/wakeup.ts';
 import type { Consume, HandleEvent } from '../event-store.ts';
 import { RejoinBackoff } from '../rejoin-backoff.ts';
-import { type ActiveConsumer, type ConsumerGroups, hasEnded, newConsumer } from './consumer-groups.ts';
+import { type ConsumerGroups, newConsumer } from './consumer-groups.ts';
 import type { LogTail } from './log-tail.ts';
 import { numberOf } from './stored-event.ts';
 
@@ -11,11 +11,6 @@ import { numberOf } from './stored-event.ts';
 const STORE_EVERY_MS = 1_000;
 /** How often a consumer that stands by checks whether it can take the group over. */
 const STANDBY_POLL_MS = 250;
-/**
- * How long the active consumer may leave events unhandled without storing its checkpoint. Then another one assumes that it is dead. If
- * it is only slow, both may handle the same events.
- */
-const TAKE_OVER_AFTER_MS = 2_000;
 /** Delay after a failed transaction (disk full, …). */
 const RETRY_DELAY_MS = 250;
 
@@ -29,8 +24,8 @@ export type GroupConsumerDeps = {
 };
 
 /**
- * One consumer of a group. At any time, one consumer of a group is active, and the others stand by. Claims are kept in memory;
- * only the checkpoint is stored.
+ * One consumer of a group. At any time, one consumer of a group is active: the newest, until it leaves. The others stand by. Claims are
+ * kept in memory; only the checkpoint is stored.
  */
 export class GroupConsumer {
   readonly #id = newConsumer();
@@ -41,6 +36,8 @@ export class GroupConsumer {
   readonly #wakeup: Wakeup;
   readonly #closing = new AbortController();
   readonly #backoff: RejoinBackoff;
+  /** Whether it has not tried to become the active consumer. */
+  #isNew = true;
   /** The events that are not handled, by position, in log order. One whose handler failed stays. */
   readonly #unhandled = new Map<number, Promise<void>>();
   /** The handler error that makes this consumer leave the group. */
@@ -51,8 +48,6 @@ export class GroupConsumer {
   #stored = 0;
   /** When to store the checkpoint again (monotonic, ms). */
   #storeAt = Number.POSITIVE_INFINITY;
-  /** The active consumer while it leaves events unhandled, and since when (monotonic, ms) it has not stored its checkpoint. */
-  #silent: (ActiveConsumer & { readonly since: number }) | undefined;
   readonly #ended: Promise<void>;
 
   constructor(deps: GroupConsumerDeps, options: Consume, handler: HandleEvent) {
@@ -88,35 +83,15 @@ export class GroupConsumer {
     tail.unsubscribe(this.#wakeup);
   }
 
-  /** Becomes the active consumer, unless another one is. */
+  /** @returns whether it is the active consumer now */
   async #activate(): Promise<boolean> {
     const { group, groups } = this.#deps;
-    const active = groups.active(group);
-    if (active !== undefined && this.#isAtWork(active)) return false;
-    const after = await groups.activate(group, this.#id, active);
+    const after = await groups.activate(group, this.#id, this.#isNew);
+    this.#isNew = false;
     if (after === undefined) return false;
     this.#claimedTo = this.#stored = numberOf(after);
     this.#storeAt = Number.POSITIVE_INFINITY;
     return true;
-  }
-
-  /** Whether another consumer handles the events of the group, as far as this one can tell. */
-  #isAtWork(active: ActiveConsumer): boolean {
-    if (active.consumer === this.#id || hasEnded(active)) return false;
-    const now = performance.now();
-    if (!this.#hasUnhandled()) this.#silent = undefined;
-    else if (this.#silent?.consumer !== active.consumer || this.#silent.beat !== active.beat)
-      this.#silent = { ...active, since: now };
-    return this.#silent === undefined || now - this.#silent.since < TAKE_OVER_AFTER_MS;
-  }
-
-  /** Whether the group has events after its stored checkpoint. */
-  #hasUnhandled(): boolean {
-    const { group, groups, tail } = this.#deps;
-    const position = groups.position(group);
-    if (position === undefined) return false;
-    const { events, hasMore } = tail.read(numberOf(position), this.#types, 1);
-    return events.length > 0 || hasMore;
   }
 
   /** Runs until the consumer closes, its handler fails or another consumer takes over. Then frees the group. */
@@ -124,7 +99,8 @@ export class GroupConsumer {
     const { group, groups, onError } = this.#deps;
     while (this.#mayClaim()) {
       try {
-        if (performance.now() >= this.#storeAt && !(await this.#store())) break;
+        if (groups.active(group) !== this.#id) break;
+        if (performance.now() >= this.#storeAt) await this.#store();
         const hasMore = this.#claim();
         if (!hasMore || this.#capacity() === 0) await this.#wakeup.wait(this.#untilStoreMs());
       } catch (error) {
@@ -179,14 +155,12 @@ export class GroupConsumer {
     return first === undefined ? this.#claimedTo : first - 1;
   }
 
-  /** @returns whether this consumer is still the active one */
-  async #store(): Promise<boolean> {
+  async #store(): Promise<void> {
     const { group, groups } = this.#deps;
     const checkpoint = this.#checkpoint();
-    const isActive = await groups.store(group, this.#id, checkpoint);
+    await groups.store(group, this.#id, checkpoint);
     this.#stored = checkpoint;
     this.#storeAt = Number.POSITIVE_INFINITY;
-    return isActive;
   }
 
   #untilStoreMs(): number | undefined {

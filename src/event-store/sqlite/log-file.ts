@@ -22,26 +22,16 @@ const TABLES = `
     UNIQUE (stream, revision)
   ) STRICT;
 
-  -- Every event up to the checkpoint has been handled or has a row in deliveries.
+  -- Every event up to the checkpoint has been handled.
   CREATE TABLE IF NOT EXISTS groups (
     name       TEXT PRIMARY KEY,
     checkpoint INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- The consumer that handles the events of a group. The beat grows whenever it stores its checkpoint.
+  -- The consumer that handles the events of a group.
   CREATE TABLE IF NOT EXISTS active_consumers (
     group_name TEXT PRIMARY KEY,
-    consumer   TEXT NOT NULL,
-    beat       INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
-  -- Events that a consumer of an earlier release has claimed. This release only reads and removes them.
-  CREATE TABLE IF NOT EXISTS deliveries (
-    group_name TEXT NOT NULL,
-    position   INTEGER NOT NULL,
-    consumer   TEXT,
-    due        INTEGER NOT NULL,
-    PRIMARY KEY (group_name, position)
+    consumer   TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
 `;
 const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;

@@ -39,28 +39,31 @@ export async function storeDeliveries(deps: Deps, event: Recorded<DeliverableEve
 
   async function storeFor(subscriber: WebhookDocument): Promise<void> {
     const { webhookId } = subscriber;
+    /** Deliveries that go first. */
     const first: Stored<DeliveryDocument>[] = [];
     for (const before of earlier) {
       const stored = existing.get(deliveryIdOf(before.id, webhookId));
       if (stored !== undefined && isUntried(stored.document)) first.push(stored);
       if (stored !== undefined || !wasDue(subscriber, before, event)) continue;
       const missing = noticeIfAny(before);
-      if (missing !== undefined) await store(subscriber, before, missing, first);
+      // If it was stored meanwhile, at its own turn, it need not be in memory yet.
+      if (missing !== undefined && !(await store(subscriber, before, missing, first))) deliverer.wake(webhookId);
     }
+    // If it was stored before, it is in memory, or it is found by polling.
     await store(subscriber, event, notice, first);
   }
 
+  /** @returns false if it was stored before */
   async function store(
     { webhookId, account }: WebhookDocument,
     { id: eventId, position }: Recorded<DeliverableEvent>,
     notice: Notice,
     first: readonly Stored<DeliveryDocument>[],
-  ): Promise<void> {
+  ): Promise<boolean> {
     const added = await queue.add({ webhookId, account, eventId, position, ...notice });
     faultPoint('deliveries stored, not acknowledged');
     if (added !== undefined) deliverer.add(added, first);
-    // It was stored meanwhile, for another event of the booking or by another process, and need not be in memory yet.
-    else deliverer.wake(webhookId);
+    return added !== undefined;
   }
 }
 

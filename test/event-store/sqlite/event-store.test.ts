@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LOG_START, type OperatedEventStore } from '../../../src/event-store/event-store.ts';
+import type { OperatedEventStore } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
 import { reportEngine } from '../../engines.ts';
@@ -116,22 +116,6 @@ describe('SQLite event log', () => {
     expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an event that a consumer of an earlier release has claimed is delivered again', async () => {
-    const store = await open();
-    await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
-    await store.createGroup('group', { types: ['Made'], after: LOG_START });
-    const database = new DatabaseSync(path);
-    database.exec(`UPDATE groups SET checkpoint = 3;
-      INSERT INTO deliveries (group_name, position, consumer, due)
-      VALUES ('group', 2, 'killed', ${Date.now() + 3_600_000})`);
-    expect(await store.groupPosition('group')).toBe('0000000000000001');
-    const handled: unknown[] = [];
-    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
-    await eventually(() => expect(handled).toEqual([1, 2]));
-    await eventually(async () => expect(await store.groupPosition('group')).toBe('0000000000000003'));
-    database.close();
-  });
-
   test('takes over at once from a consumer whose process was killed', async () => {
     const store = await open();
     await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
@@ -163,23 +147,6 @@ describe('SQLite event log', () => {
     await store.append('thing', [made(30)], { expectedRevision: 29 });
     await eventually(() => expect(handled).toEqual(range(31)));
     expect(lines).toHaveLength(before);
-  });
-
-  test('a waiting consumer leaves a group to the active one while its handlers run, and when it is idle', async () => {
-    const [store, other] = [await open(), await open()];
-    const elsewhere: unknown[] = [];
-    const handled: unknown[] = [];
-    await store.consume('group', { types: ['Made'] }, async ({ data }) => {
-      if (data.n === 0) await sleep(4_500);
-      handled.push(data.n);
-    });
-    await store.append('thing', [made(0)], { expectedRevision: 'none' });
-    await other.consume('group', { types: ['Made'] }, async ({ data }) => void elsewhere.push(data.n));
-    await eventually(() => expect(handled).toEqual([0]));
-    await sleep(4_000);
-    await store.append('thing', [made(1)], { expectedRevision: 0 });
-    await eventually(() => expect(handled).toEqual([0, 1]));
-    expect(elsewhere).toEqual([]);
   });
 
   test('a process that takes itself for the only one still notices the events of another', async () => {
