@@ -37,7 +37,7 @@ import { askLog } from './event-store/outage.ts';
 import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
 import { createRole, type RunningRole } from './leases/role.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
-import { idOf } from './read-models/catalogue.ts';
+import { generationName } from './read-models/generations.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { refuseEncodedBodies } from './runtime/encoded-bodies.ts';
 import { readForwardedFor } from './runtime/forwarded-for.ts';
@@ -154,7 +154,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       challenge,
       settings: config,
       // Time-zone data has versions, too.
-      release: JSON.stringify([manifest.version, process.versions.tz, projections.map(idOf)]),
+      release: JSON.stringify([manifest.version, process.versions.tz, generationName(projections)]),
     }),
   );
   await app.register(sealKeyRoute({ publishedKey: core.audit.publishedKey }));

@@ -21,7 +21,7 @@ import { createPersonalData, type PersonalData } from './personal-data/personal-
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
-import { idOf } from './read-models/catalogue.ts';
+import { generationName } from './read-models/generations.ts';
 import type { NodeStatus } from './read-models/node-status.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { isLoopbackHost } from './runtime/loopback.ts';
@@ -94,7 +94,7 @@ async function buildBase(
   await identity.check();
   await destroyRestoredKeys(stores, logger);
   const config: Config = { ...given, secretKey: await withFormerKeys(documents, given.secretKey) };
-  const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
+  const status: NodeStatus = { kind, projects: false, wants: generationName(projections) };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
@@ -215,7 +215,7 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation],
     audit: createAudit({ ...base, ...config, settings: config, logId: identity.logId }),
-    maintenance: createMaintenance({ events, documents, projections, openScratch: openSqliteDocuments }),
+    maintenance: createMaintenance({ ...base, projections, openScratch: openSqliteDocuments }),
     // Imported on use, to save startup time.
     async resealRecords(onProgress) {
       const { resealRecords } = await import('./store-identity/reseal.ts');

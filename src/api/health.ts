@@ -91,9 +91,7 @@ function describe(problem: Problem): string {
   if (problem.state === 'unattended') return 'no process keeps it up to date: start one with the role projector';
   if (problem.state === 'failing') {
     const times = problem.attempts === 1 ? 'once' : `${problem.attempts} times`;
-    return problem.readable
-      ? `being rebuilt, failing, tried ${times}; the former documents are in use`
-      : `failing, tried ${times}; what needs it is refused`;
+    return `failing, tried ${times}; what needs it is refused`;
   }
   const done = `${problem.done} events read${problem.total === undefined ? '' : ` of ${problem.total}`}${timeLeft(problem.secondsLeft)}`;
   return problem.readable ? `being rebuilt, ${done}; the former documents are in use` : `being built, ${done}`;

@@ -10,17 +10,14 @@ import { subcommand } from './subcommand.ts';
 export function readModelCommands(venue: Command): void {
   subcommand(venue, 'rebuild', 'rebuild read models from the log, without downtime', [
     'rebuild',
-    'rebuild availability',
     'rebuild --from-nothing',
   ])
-    .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
     .option('--from-nothing', 'delete all read models first, even damaged ones; the service must be stopped')
-    .action(async (name, { fromNothing = false }, command) => {
-      if (fromNothing && name !== undefined) command.error('--from-nothing rebuilds all read models: name none');
+    .action(async ({ fromNothing = false }, command) => {
       if (fromNothing) await discardReadModels(operatorConfig());
       await operate(command, async ({ maintenance }) => {
-        const names = name === undefined ? projections.map((each) => each.name) : [name];
-        await withProgressBar(command, (show) => maintenance.rebuild({ names, onProgress: show }));
+        const names = projections.map(({ name }) => name);
+        await withProgressBar(command, (show) => maintenance.rebuild({ onProgress: show }));
         return { json: { rebuilt: names } };
       });
     });

@@ -73,7 +73,7 @@ export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
   /** Waits until the read models have reached a position: those that fold events of these types, or all. */
-  readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
+  readonly waitFor: (position: Position) => Promise<unknown>;
   /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];
 }): CommandHandler {
@@ -133,9 +133,7 @@ export function createCommandHandler(deps: {
       if (isRefusal(outcome)) return outcome;
       await record?.();
       if (!waits) return outcome;
-      const types = outcome.events.map(({ type }) => type);
-      // Earlier events of any type may have done the work of a command without events.
-      await (types.length === 0 ? waitFor(outcome.position) : waitFor(outcome.position, types));
+      await waitFor(outcome.position);
       return outcome;
     },
   };

@@ -60,7 +60,7 @@ export async function createCommands(deps: {
   const handler = createCommandHandler({
     events,
     clock,
-    waitFor: (position, types) => readModels.waitFor(position, defined({ types, timeoutMs: deps.shownWithinMs })),
+    waitFor: (position) => readModels.waitFor(position, defined({ timeoutMs: deps.shownWithinMs })),
     seal: personalData.sealEvent,
   });
   const pendingQuota = async () => {

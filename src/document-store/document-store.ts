@@ -17,9 +17,17 @@ export type Collection<D extends object> = {
    * `record`: durable once the write resolves.
    */
   readonly kind: 'readModel' | 'record';
-  /** Only `project` writes to it, so that its documents may be cached until a projection changes them. */
-  readonly isProjected?: boolean;
+  /**
+   * The generation of read models that it belongs to, such as `1a2b3c4d.5`. Only `project` writes to it, so its documents may be cached.
+   */
+  readonly generation?: string;
 };
+
+/**
+ * A generation is all read models of a release. It counts as one collection in `names`, `collections` and `drop`. On SQLite its
+ * collections share a file, on MongoDB a prefix.
+ */
+export const isGeneration = (name: string): boolean => /^[0-9a-f]{8}\.\d+$/.test(name);
 
 /** A collection as declared in the store. `ttl` is known on every engine once this process has opened the collection. */
 export type DeclaredCollection = Pick<Collection<object>, 'name' | 'kind'> & { readonly ttl?: string };
@@ -53,6 +61,8 @@ export type Stored<D extends object> = {
 
 /** A found document, parsed only on `read()`, so that callers with a cached copy of this key and version can skip that. */
 export type Unread<D extends object> = Omit<Stored<D>, 'document'> & { read(): D };
+
+type Row = { readonly [field: string]: unknown };
 
 type Scalar = string | number | boolean;
 /** `from` and `to` are inclusive, `below` and `above` exclusive. */
@@ -88,8 +98,23 @@ export type Projected<D extends object> = {
   readonly isNew?: boolean;
 };
 
-/** The progress of a collection: it reflects the log up to `position`, which covers `events` events. */
-export type Checkpoint = { readonly position: string; readonly events: number };
+/** A read model that could not take an event. It stands at `position`, and readers refuse it. */
+export type FailingReadModel = {
+  readonly name: string;
+  readonly position: string;
+  readonly message: string;
+  /** Consecutive failed attempts. */
+  readonly attempts: number;
+  /** The event that caused it, if any. */
+  readonly event?: { readonly id: string; readonly type: string; readonly position: string };
+};
+
+/** The progress of a generation: except those that fail, its read models reflect the log up to `position`, after `events` events. */
+export type Checkpoint = {
+  readonly position: string;
+  readonly events: number;
+  readonly failing: readonly FailingReadModel[];
+};
 
 /** A checkpoint, and the position of the one it replaces: empty if there is none. */
 export type NextCheckpoint = Checkpoint & { readonly after: string };
@@ -153,29 +178,11 @@ export type Documents<D extends object> = {
    * Writes the output of a projection. Documents only move forward: a write whose position is not after the stored one changes
    * nothing, and a removed document leaves a tombstone with its position. Readers do not see tombstones
    * (docs/decisions/read-models.md).
-   * @param checkpoint of the collection after these writes, stored with them: a failure never keeps the checkpoint without the
-   *   documents
-   * @returns false if another projector has moved the stored checkpoint
    */
-  project(writes: readonly Projected<D>[], checkpoint?: NextCheckpoint): Promise<boolean>;
+  project(writes: readonly Projected<D>[]): Promise<void>;
 
   /** The last projected state of these keys, including tombstones. Keys that were never projected are absent. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
-};
-
-/**
- * Fills a collection without readers, in large steps (docs/decisions/read-models.md). Blocks neither this thread nor writers of
- * other collections.
- */
-export type BulkLoad<D extends object> = {
-  /** As {@link Documents.projected}. Shows a step only once its `write` has resolved. */
-  projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
-  /** Writes a step, as {@link Documents.project} does; each key at most once. An interrupted step may be written partially. */
-  write(step: readonly Projected<D>[], checkpoint?: NextCheckpoint): Promise<boolean>;
-  /** Creates the indexes. The collection is then complete and can be opened. */
-  finish(): Promise<void>;
-  /** Ends the load, finished or not. Written documents stay, and another load can continue from them. */
-  close(): Promise<void>;
 };
 
 /** The store as the service uses it: collections. */
@@ -191,20 +198,30 @@ export type DocumentStore = {
 
 /** Operator functions: building and dropping read models, backups, the clock, the disk. */
 export type DocumentStoreOperations = {
-  /**
-   * Starts to fill a collection, or continues an earlier load.
-   * @returns undefined if the collection was opened before; `project` then fills it
-   */
-  load<D extends object>(collection: Collection<D>): Promise<BulkLoad<D> | undefined>;
+  /** As `open`, without the indexes that are missing: for a generation that is being built. */
+  openWithoutIndexes<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
 
-  /** The checkpoints of these collections, default all; those that were never projected with one are absent. */
-  checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
+  /** Creates the missing indexes of a collection, without blocking other work of this process for longer than one of them takes. */
+  makeIndexes<D extends object>(collection: Collection<D>): Promise<void>;
+
+  /** The checkpoints of these generations, default all; those that have none are absent. */
+  checkpoints(generations?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
 
   /**
-   * Drops a collection with its checkpoint, in small steps if it is large. If `signal` is aborted between steps, rejects and leaves
-   * the rest for a later call.
+   * Writes the output of the projections of a generation, by collection. Its collections are open. The checkpoint is stored with the
+   * documents or after them, never without them.
+   * @param onWritten called once readers see the documents
+   * @returns false if another projector has moved the stored checkpoint
    */
-  drop(name: string, signal?: AbortSignal): Promise<void>;
+  project(
+    generation: string,
+    writes: ReadonlyMap<string, readonly Projected<Row>[]>,
+    checkpoint: NextCheckpoint,
+    onWritten?: () => void,
+  ): Promise<boolean>;
+
+  /** Drops a collection, or a generation with its checkpoint. */
+  drop(name: string): Promise<void>;
 
   /**
    * Erases removed and replaced records from the store's files. Does nothing on engines with their own server.

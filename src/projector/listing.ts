@@ -1,6 +1,7 @@
+import type { FailingReadModel } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { ProjectionEventSkipped } from '../domain/events.ts';
-import { type Failure, idOf, isUnreadable, openCatalogue } from '../read-models/catalogue.ts';
+import { generationName, idIn, openCatalogue } from '../read-models/generations.ts';
 import type { ProjectorDeps } from './projector.ts';
 import { skippings } from './skipped-events.ts';
 
@@ -12,7 +13,7 @@ export type ReadModelListing = {
   readonly state: 'live' | 'building' | 'rebuilding' | 'failing';
   /** Events folded so far. */
   readonly events: number;
-  readonly failure?: Failure;
+  readonly failure?: FailingReadModel;
   readonly skipped: readonly Skipped[];
 };
 
@@ -24,28 +25,28 @@ export async function listReadModels({
   documents,
   projections,
 }: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'>): Promise<ReadModelListing[]> {
-  const { models } = (await (await openCatalogue(documents)).read()).document;
-  const checkpoints = await documents.checkpoints();
+  const catalogue = (await (await openCatalogue(documents)).read()).document;
+  const name = generationName(projections);
+  const live = idIn(catalogue, name, 'live');
+  const rebuilt = idIn(catalogue, name, 'building', 'joining');
+  const id = live ?? rebuilt;
+  const checkpoint = id && (await documents.checkpoints([id])).get(id);
+  const stateOf = (failure: FailingReadModel | undefined) => {
+    if (failure !== undefined) return 'failing';
+    if (live === undefined) return 'building';
+    return rebuilt === undefined ? 'live' : 'rebuilding';
+  };
   return Promise.all(
     projections.map(async (projection): Promise<ReadModelListing> => {
       const { name, version } = projection;
-      const { live, building, failure } = models[idOf(projection)] ?? {};
-      const isFailing = isUnreadable(defined({ live, failure }));
+      const failure = checkpoint?.failing.find((each) => each.name === name);
       const skipped = await Array.fromAsync(skippings(events, projection), ({ data, metadata: { at, actor } }) => ({
         ...data,
         at,
         by: `${actor.kind} ${actor.id}`,
       }));
-      const current = live ?? building;
-      const state = isFailing
-        ? 'failing'
-        : live === undefined
-          ? 'building'
-          : building === undefined
-            ? 'live'
-            : 'rebuilding';
-      const { events: done = 0 } = checkpoints.get(current ?? '') ?? {};
-      return { name, version, state, events: done, ...defined({ failure }), skipped };
+      const done = checkpoint?.events ?? 0;
+      return { name, version, state: stateOf(failure), events: done, ...defined({ failure }), skipped };
     }),
   );
 }

@@ -11,15 +11,15 @@ export type Maintenance = ReturnType<typeof createMaintenance>;
 
 /** An operator's tasks around read models, whether or not the service is running. */
 export function createMaintenance(
-  deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'> & {
+  deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections' | 'heartbeats' | 'logger'> & {
     readonly openScratch: (folder: string) => Promise<OperatedDocumentStore>;
   },
 ) {
   return {
     /** The read models of this release: state, progress and skipped events. */
     readModels: (): Promise<ReadModelListing[]> => listReadModels(deps),
-    /** Rebuilds read models beside the live ones. @throws for an unknown name, or without room on the disk */
-    async rebuild(options: { readonly names: readonly string[]; readonly onProgress: OnProgress }): Promise<void> {
+    /** Rebuilds the read models beside the live ones. @throws without room on the disk */
+    async rebuild(options: { readonly onProgress: OnProgress }): Promise<void> {
       const problem = await roomProblem(deps.documents);
       if (problem !== undefined) throw new Error(problem);
       // Imported on use, to save startup time.

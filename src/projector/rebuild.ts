@@ -1,8 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { defined } from '../domain/defined.ts';
-import { maxOf, minOf } from '../domain/extremes.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
 import { readHolder } from '../leases/lease.ts';
-import { idOf, openCatalogue, projectorLease, READ_MODEL_LEASES } from '../read-models/catalogue.ts';
+import {
+  generationName,
+  idIn,
+  openCatalogue,
+  projectorLease,
+  READ_MODEL_LEASES,
+  rebuildLease,
+} from '../read-models/generations.ts';
+import type { NodeStatus } from '../read-models/node-status.ts';
+import { openReadModelLeases } from '../read-models/read-models.ts';
+import { openGeneration } from './follow.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 export type RebuildProgress = {
@@ -12,63 +21,72 @@ export type RebuildProgress = {
   readonly total?: number;
 };
 
-/** How long a rebuild waits for a service with these versions of the read models, in milliseconds. */
+/** How long a rebuild waits for a process that keeps the read models of this release up to date, in milliseconds. */
 const BEGIN_WITHIN_MS = 30_000;
 const CHECK_EVERY_MS = 50;
-const STAYS = '. The former documents stay in use, and the service tries again';
+/** How long the process of a rebuild may be silent, in milliseconds. To index a large collection, SQLite blocks it for seconds. */
+const SILENCE_MS = 60_000;
 
 /**
- * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/read-models.md). The process
- * that projects a read model rebuilds it.
- * @param names of projections; default all
- * @throws for an unknown name, if a rebuild fails, if `signal` is aborted, or if no running service has these versions
+ * Builds a new generation of the read models of this release, in this process, beside the live one. Resolves once processes read it
+ * (docs/decisions/read-models.md). If a read model fails, the live generation stays in use.
+ * @throws if a read model fails, or no running process keeps this generation up to date
  */
 export async function rebuild(
-  deps: Pick<ProjectorDeps, 'documents' | 'projections'> & {
-    readonly names?: readonly string[];
+  deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections' | 'logger'> & {
+    readonly heartbeats: Heartbeats<NodeStatus>;
     readonly onProgress?: (progress: RebuildProgress) => void;
-    readonly signal?: AbortSignal;
     readonly beginWithinMs?: number;
   },
 ): Promise<void> {
-  const { documents, onProgress, signal, beginWithinMs = BEGIN_WITHIN_MS } = deps;
-  const known = deps.projections.map(({ name }) => name);
-  const { names = known } = deps;
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new Error(`Unknown read model ${unknown}; read models are ${known.join(', ')}`);
-  const ids = deps.projections.filter(({ name }) => names.includes(name)).map(idOf);
-
+  const { documents, projections, onProgress, beginWithinMs = BEGIN_WITHIN_MS } = deps;
+  const name = generationName(projections);
   const catalogue = await openCatalogue(documents);
-  const isAttended = async () => {
-    const { models } = (await catalogue.read()).document;
-    const holder = await readHolder(documents, READ_MODEL_LEASES, projectorLease(deps.projections));
-    return holder !== undefined && ids.every((id) => models[id] !== undefined);
-  };
-  for (const begun = performance.now(); !(await isAttended()); await delay(CHECK_EVERY_MS)) {
-    signal?.throwIfAborted();
+  const { heartbeats } = deps;
+  const leases = await openReadModelLeases({ documents, heartbeats, durationMs: SILENCE_MS });
+  const isReady = async () =>
+    idIn((await catalogue.read()).document, name, 'live') !== undefined &&
+    (await readHolder(documents, READ_MODEL_LEASES, projectorLease(name))) !== undefined;
+  for (const begun = performance.now(); !(await isReady()); await delay(CHECK_EVERY_MS))
     if (performance.now() - begun > beginWithinMs)
       throw new Error('No running process keeps these read models up to date. Is the service of another release?');
-  }
 
-  const requested = (await catalogue.apply(...ids.map((id) => ({ type: 'RebuildRequested' as const, id })))).document;
-  const building = ids.map((id) => [id, requested.models[id]?.building ?? ''] as const);
-  for (let done = 0; ; await delay(CHECK_EVERY_MS)) {
-    signal?.throwIfAborted();
-    const { models } = (await catalogue.read()).document;
-    const left = building.filter(([id, collection]) => models[id]?.building === collection);
-    if (left.length === 0) return;
-    for (const [id] of left) {
-      const { live, failure } = models[id] ?? {};
-      if (failure === undefined) continue;
-      throw new Error(`${failure.message}${live === undefined || failure.collection === live ? '' : STAYS}`);
+  const lease = await leases.tryAcquire(rebuildLease(name));
+  if (lease === undefined) throw new Error('The read models are being rebuilt already.');
+  const stopping = new AbortController();
+  try {
+    const { document } = await catalogue.apply({ type: 'Begun', name });
+    const id = idIn(document, name, 'building');
+    if (id === undefined) throw new Error('The read models have just been rebuilt. Try again in a few seconds.');
+    const total = (await documents.checkpoints([idIn(document, name, 'live') ?? ''])).values().next().value?.events;
+    try {
+      const opened = await openGeneration(
+        {
+          ...deps,
+          signal: stopping.signal,
+          isHeld: lease.isHeld,
+          reached: ({ events }) =>
+            onProgress?.({ done: events, ...(total !== undefined && { total: Math.max(total, events) }) }),
+        },
+        id,
+        'rebuild',
+      );
+      await opened.build();
+    } catch (error) {
+      await catalogue.apply({ type: 'Dropped', id });
+      throw error instanceof Error
+        ? new Error(`${error.message}. The former read models stay in use.`, { cause: error })
+        : error;
     }
-    const checkpoints = await documents.checkpoints();
-    const now = minOf(left.map(([, collection]) => checkpoints.get(collection)?.events ?? 0));
-    const total = maxOf(
-      [...checkpoints.values()].map(({ events }) => events),
-      0,
-    );
-    if (now > done) onProgress?.(defined({ done: now, total: total > 0 ? total : undefined }));
-    done = Math.max(done, now);
+    await catalogue.apply({ type: 'CaughtUp', id });
+    for (;;) {
+      const generation = (await catalogue.read()).document.generations[id];
+      if (generation === undefined) throw new Error('The rebuilt read models were dropped before processes read them.');
+      if (generation.state === 'live') return;
+      await delay(CHECK_EVERY_MS);
+    }
+  } finally {
+    stopping.abort();
+    await lease.release();
   }
 }

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { Checkpoint, Documents, OperatedDocumentStore, Projected } from '../document-store/document-store.ts';
+import type { Documents, OperatedDocumentStore, Projected } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
-import { type EventStore, LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
-import { collectionOf, idOf, isUnreadable, openCatalogue, START } from '../read-models/catalogue.ts';
+import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import { collectionOf, generationName, idIn, openCatalogue, START } from '../read-models/generations.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { createTarget, fold, type Target } from './fold.ts';
+import { createTarget, foldInto, type Target } from './fold.ts';
+import { upTo } from './follow.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
 /** A document that differs from the log. `expected` is absent if it should not exist, `actual` if it is missing. */
@@ -59,53 +60,47 @@ export async function verify(deps: {
   }
 }
 
-type Compared = Target & { readonly live: Documents<Row> };
+type Compared = Target & { readonly replayed: Documents<Row>; readonly live: Documents<Row> };
 
-/** A lagging or unbuilt read model without progress for this long is left out. */
+/** How long to wait for a first build that makes no progress. */
 const PROGRESS_WITHIN_MS = 30_000;
 const CHECK_EVERY_MS = 50;
 
-/** The read models that can be verified, all at the same checkpoint or after it. */
-async function comparable(
-  scratch: OperatedDocumentStore,
-  { events, documents, projections }: Parameters<typeof verify>[0],
-): Promise<{ readonly targets: Compared[]; readonly checkpoint: Checkpoint; readonly notVerified: string[] }> {
+/** The live generation of this release and its checkpoint. Waits for a first build, as after a restore. */
+async function liveGeneration({ documents, projections }: Parameters<typeof verify>[0]) {
   const catalogue = await openCatalogue(documents);
-  let checkpoint: Checkpoint | undefined;
-  let progress = '';
-  let readable: { readonly projection: AnyProjection; readonly live: string; readonly at: Checkpoint }[] = [];
+  const name = generationName(projections);
+  let done = -1;
   for (let deadline = 0; ; await delay(CHECK_EVERY_MS)) {
-    const { models } = (await catalogue.read()).document;
-    const checkpoints = await documents.checkpoints();
-    const entries = projections.map((projection) => ({ projection, ...models[idOf(projection)] }));
-    readable = entries.flatMap(({ projection, live, failure }) => {
-      if (live === undefined || isUnreadable(defined({ live, failure }))) return [];
-      return { projection, live, at: checkpoints.get(live) ?? START };
-    });
-    // Wait for first builds, as after a restore.
-    const isBuilding = entries.some(({ live, building, failure }) => live === undefined && building && !failure);
-    if (!isBuilding) checkpoint ??= furthest(readable);
-    const isBehind = readable.some(({ at }) => at.position < (checkpoint ?? START).position);
-    if (!isBuilding && !isBehind) break;
-    const now = JSON.stringify([...checkpoints]);
-    if (now !== progress) deadline = performance.now() + PROGRESS_WITHIN_MS;
-    progress = now;
-    if (performance.now() >= deadline) break;
+    const { document } = await catalogue.read();
+    const [live, building] = [idIn(document, name, 'live'), idIn(document, name, 'building')];
+    const id = live ?? building;
+    const checkpoint = id && (await documents.checkpoints([id])).get(id);
+    if (live !== undefined && checkpoint !== undefined) return { id: live, checkpoint };
+    const events = checkpoint?.events ?? 0;
+    if (events > done) deadline = performance.now() + PROGRESS_WITHIN_MS;
+    done = events;
+    if (building === undefined || performance.now() >= deadline) return undefined;
   }
-  const end = checkpoint ?? furthest(readable);
-  const targets: Compared[] = [];
-  for (const { projection, live } of readable.filter(({ at }) => at.position >= end.position)) {
-    const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
-    const target = createTarget(projection, replayed, undefined, await readSkippedEvents(events, projection));
-    targets.push({ ...target, live: await documents.open(collectionOf(projection, live)) });
-  }
-  const verified = new Set(targets.map(({ projection }) => projection));
-  const notVerified = projections.filter((each) => !verified.has(each)).map(({ name }) => name);
-  return { targets, checkpoint: end, notVerified };
 }
 
-const furthest = (readable: readonly { readonly at: Checkpoint }[]): Checkpoint =>
-  readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
+/** The read models that can be verified. */
+async function comparable(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]) {
+  const { events, documents, projections } = deps;
+  const current = await liveGeneration(deps);
+  const { checkpoint = START } = current ?? {};
+  const isVerified = ({ name }: AnyProjection) =>
+    current !== undefined && !checkpoint.failing.some((each) => each.name === name);
+  const targets = await Promise.all(
+    projections.filter(isVerified).map(async (projection): Promise<Compared> => {
+      const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
+      const target = createTarget(projection, replayed, await readSkippedEvents(events, projection));
+      return { ...target, replayed, live: await documents.open(collectionOf(projection, current?.id ?? '')) };
+    }),
+  );
+  const notVerified = projections.filter((each) => !isVerified(each)).map(({ name }) => name);
+  return { targets, checkpoint, notVerified };
+}
 
 async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
   const { events, onProgress, limit = 10 } = deps;
@@ -116,19 +111,11 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
   /** Replays the log up to and including `end`. */
   async function replay(end: Position): Promise<void> {
     if (end <= position) return;
-    let chunk: StoredEvent[] = [];
-    const flush = async () => {
+    for await (const chunk of inPages(upTo(events.readAll({ after: position }), end), CHUNK)) {
+      await Promise.all(targets.map((target) => foldInto(target, chunk)));
       replayed += chunk.length;
-      const to = { position: chunk.at(-1)?.position ?? position, events: replayed };
-      for (const failure of (await fold(targets, chunk, to)).values()) throw failure;
-      chunk = [];
       onProgress?.({ done: replayed, total: Math.max(checkpoint.events, replayed) });
-    };
-    for await (const event of events.readAll({ after: position })) {
-      if (event.position > end) break;
-      if (chunk.push(event) === CHUNK) await flush();
     }
-    await flush();
     position = end;
   }
   await replay(checkpoint.position);
@@ -143,7 +130,7 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
 
   /** Compares documents with the replay. Those that have changed since are compared later. */
   async function compare(target: Compared, keys: readonly string[]): Promise<void> {
-    const wanted = await target.documents.projected(keys);
+    const wanted = await target.replayed.projected(keys);
     const found = await target.live.projected(keys);
     for (const key of keys) {
       const expected = wanted.get(key)?.document;
@@ -159,12 +146,12 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
 
   let compared = 0;
   for (const target of targets) {
-    for await (const keys of chunksOf(target.documents)) {
+    for await (const keys of chunksOf(target.replayed)) {
       compared += keys.length;
       await compare(target, keys);
     }
     for await (const keys of chunksOf(target.live)) {
-      const wanted = await target.documents.projected(keys);
+      const wanted = await target.replayed.projected(keys);
       await compare(
         target,
         keys.filter((key) => wanted.get(key)?.document === undefined),
@@ -181,7 +168,7 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
   moved.sort((a, b) => (a.actual.position < b.actual.position ? -1 : 1));
   for (const { target, actual } of moved) {
     await replay(actual.position);
-    const expected = (await target.documents.projected([actual.key])).get(actual.key);
+    const expected = (await target.replayed.projected([actual.key])).get(actual.key);
     judge(target, actual.key, expected?.document, actual.document);
   }
   return { position: verified, events: replayed, documents: compared, differences, notVerified };

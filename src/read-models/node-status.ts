@@ -1,11 +1,9 @@
-import type { ReadModelId } from './catalogue.ts';
-
 /** The status that a process publishes with every heartbeat. */
 export type NodeStatus = {
   /** A `tool`, such as the command line, lets services take over. */
   readonly kind: 'service' | 'tool';
   /** Whether it keeps read models up to date. */
   readonly projects: boolean;
-  /** The read models of its release. */
-  readonly wants: readonly ReadModelId[];
+  /** The name of the generation that its release reads. */
+  readonly wants: string;
 };

@@ -1,28 +1,23 @@
 import type { AnyProjection } from '../../projections/projection.ts';
 import { defined } from '../domain/defined.ts';
-import { maxOf } from '../domain/extremes.ts';
-import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import type { Heartbeats } from '../leases/heartbeats.ts';
+import { type EventStore, LOG_START } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
-import type { CheckpointWatch } from './await-checkpoint.ts';
-import { type Entry, idOf, isUnreadable } from './catalogue.ts';
-import type { KnownCatalogue } from './known-catalogue.ts';
-import type { NodeStatus } from './node-status.ts';
-import type { StartGate } from './start-gate.ts';
+import type { CurrentGeneration } from './current-generation.ts';
 
 /** The state of the read models that this process reads. Another process may project them. */
 export type ReadModelsStatus = {
-  /** Events that some read model does not show yet, counted up to a limit. Failing and unbuilt read models are ignored. */
+  /** Events that the read models do not show yet, counted up to a limit. Failing and unbuilt read models are ignored. */
   readonly lag: number;
-  /** False after a start or a suspension, until all have caught up with the log once. */
+  /** False after a start, until they have caught up with the log once. */
   readonly caughtUp: boolean;
   /** The read models that cannot be read, are being rebuilt, or are kept up to date by no process. */
   readonly problems: readonly Problem[];
 };
 
 export type Problem = {
+  /** `all` during a rebuild. */
   readonly readModel: string;
-  /** Whether it can be read. True during a rebuild, even if that fails. */
+  /** Whether it can be read. */
   readonly readable: boolean;
 } & (
   | { readonly state: 'failing'; readonly message: string; readonly attempts: number; readonly event?: string }
@@ -30,66 +25,56 @@ export type Problem = {
   | { readonly state: 'unattended' }
 );
 
-/** Computes the status from the known catalogue and the log on each call. */
+/** Computes the status from this process's view and the log on each call. */
 export function createStatus(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
-  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'sinceLastBeat'>;
-  /** Whether a process keeps the read models up to date. */
+  readonly current: CurrentGeneration;
+  readonly hasCaughtUp: () => boolean;
+  readonly checkCaughtUp: () => Promise<void>;
   readonly isAttended: () => Promise<boolean>;
-  readonly known: KnownCatalogue;
-  readonly checkpoints: CheckpointWatch;
-  readonly gate: StartGate;
 }) {
-  const { events, projections, heartbeats, isAttended, known, checkpoints, gate } = deps;
-  const ids = projections.map(idOf);
+  const { events, projections, current, hasCaughtUp, checkCaughtUp, isAttended } = deps;
   const estimates = new Map<string, Estimate>();
-  function problemOf({ name }: AnyProjection, entry: Entry | undefined): Problem | undefined {
-    const { live, building, failure } = entry ?? {};
-    if (failure !== undefined) {
-      const readable = !isUnreadable(defined({ live, failure }));
-      const { message, attempts, event } = failure;
-      return { readModel: name, state: 'failing', readable, message, attempts, ...(event && { event: event.id }) };
-    }
-    if (building === undefined && live !== undefined) return undefined;
-    const done = checkpoints.at(building).events;
-    const total = maxOf(
-      ids.map((id) => checkpoints.at(known.get(id)?.entry.live).events),
-      0,
-    );
-    const secondsLeft = estimateOf(building, done)?.secondsLeft(total);
-    const progress = { done, ...defined({ total: total > done ? total : undefined, secondsLeft }) };
-    return { readModel: name, state: 'building', readable: live !== undefined, ...progress };
+
+  function progressOf(readModel: string, readable: boolean): Problem {
+    const { id = '', checkpoint } = current.seen().find(({ state }) => state === 'building') ?? {};
+    const done = checkpoint?.events ?? 0;
+    const total = current.live()?.checkpoint.events ?? 0;
+    const estimate = estimates.get(id) ?? createEstimate();
+    estimates.set(id, estimate);
+    estimate.note(done);
+    const secondsLeft = estimate.secondsLeft(total);
+    return {
+      ...{ readModel, readable, state: 'building', done },
+      ...defined({ total: total > done ? total : undefined, secondsLeft }),
+    };
   }
 
-  function estimateOf(building: string | undefined, done: number): Estimate | undefined {
-    if (building === undefined) return undefined;
-    const estimate = estimates.get(building) ?? createEstimate();
-    estimates.set(building, estimate);
-    estimate.note(done);
-    return estimate;
+  async function problems(): Promise<Problem[]> {
+    const live = current.live();
+    if (live === undefined) return projections.map(({ name }) => progressOf(name, false));
+    const failing = live.checkpoint.failing.map(
+      ({ name, message, attempts, event }): Problem => ({
+        ...{ readModel: name, readable: false, state: 'failing', message, attempts },
+        ...defined({ event: event?.id }),
+      }),
+    );
+    const isRebuilt = current.seen().some(({ state }) => state === 'building');
+    const unattended = (await isAttended())
+      ? []
+      : projections.map(({ name }): Problem => ({ readModel: name, readable: true, state: 'unattended' }));
+    return [...failing, ...(isRebuilt ? [progressOf('all', true)] : []), ...unattended];
   }
 
   /** @param limit at which counting the lag stops */
   return async function status(limit = 1_001): Promise<ReadModelsStatus> {
-    await checkpoints.read();
+    await current.refresh();
     // If the log does not answer, counting the lag fails, too.
-    await gate.check();
-    const attended = await isAttended();
-    const problems: Problem[] = [];
-    const shown: Position[] = [];
-    for (const projection of projections) {
-      const { entry } = known.get(idOf(projection)) ?? {};
-      const problem = problemOf(projection, entry);
-      if (problem !== undefined) problems.push(problem);
-      else if (!attended) problems.push({ readModel: projection.name, state: 'unattended', readable: true });
-      if (entry?.live !== undefined && known.isReadable(projection)) shown.push(checkpoints.at(entry.live).position);
-    }
-    const after = shown.sort()[0] ?? LOG_START;
+    await checkCaughtUp();
+    const after = current.live()?.checkpoint.position ?? LOG_START;
     let lag = 0;
     for await (const _ of events.readAll({ after, limit })) lag += 1;
-    // A process resumed from suspension may have missed changes.
-    const isAwake = heartbeats.sinceLastBeat() < heartbeats.silenceMs;
-    return { lag, caughtUp: isAwake && gate.haveCaughtUp(), problems };
+    return { lag, caughtUp: hasCaughtUp(), problems: await problems() };
   };
 }

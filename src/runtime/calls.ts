@@ -15,7 +15,7 @@ const RESTARTED_WITHIN_MS = 8_000;
 export type Calls = { readonly [name: string]: { readonly argument: unknown; readonly result: unknown } };
 
 /** Calls another thread. @throws the error it threw */
-export type Ask<C extends Calls> = <N extends keyof C & string>(
+type Ask<C extends Calls> = <N extends keyof C & string>(
   name: N,
   argument: C[N]['argument'],
 ) => Promise<C[N]['result']>;

@@ -128,19 +128,6 @@ export async function makeDurable(database: DatabaseSync): Promise<void> {
   );
 }
 
-/** Compacts a database and returns its free space to the disk. Locks the file while SQLite copies it. */
-export async function compact(database: DatabaseSync): Promise<void> {
-  await connectionOf(database).retryWhileBusy(() => {
-    try {
-      database.exec('PRAGMA busy_timeout = 0; VACUUM');
-      // Only a checkpoint truncates the file. If readers block this one, a later one does it.
-      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    } finally {
-      database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
-    }
-  });
-}
-
 /** How long to wait for connections that read from the WAL. */
 const READERS_TIMEOUT_MS = 5_000;
 const CHECK_EVERY_MS = 20;

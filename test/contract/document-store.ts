@@ -4,6 +4,7 @@ import type {
   Collection,
   Documents,
   Find,
+  NextCheckpoint,
   OperatedDocumentStore,
   Projected,
   Stored,
@@ -518,50 +519,6 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await views.get('1'))?.document.name).toBe('Tim');
     });
 
-    it('stores a checkpoint with the documents, only if it follows the stored one', async () => {
-      const other = await database.open();
-      const checkpoint = (position: string, after: string) => ({ position, events: Number(position), after });
-      expect(await store.checkpoints()).toEqual(new Map());
-      expect(await views.project([], checkpoint('', ''))).toBe(true);
-      expect((await store.checkpoints()).get(petViews.name)).toEqual({ position: '', events: 0 });
-      expect(await views.project([write('1', '05', 'Tom')], checkpoint('05', ''))).toBe(true);
-      expect(await views.project([], checkpoint('07', '05'))).toBe(true);
-      const stale = await other.open(petViews);
-      expect(await stale.project([write('1', '06', 'Tim')], checkpoint('06', '05'))).toBe(false);
-      expect(await stale.project([write('1', '06', 'Tim')], checkpoint('06', ''))).toBe(false);
-      expect(await views.project([write('2', '08', 'Jim')])).toBe(true);
-      const stored = new Map([[petViews.name, { position: '07', events: 7 }]]);
-      for (const reader of [store, other]) {
-        expect(await reader.checkpoints()).toEqual(stored);
-        expect(await reader.checkpoints([petViews.name, 'others'])).toEqual(stored);
-        expect(await reader.checkpoints(['others'])).toEqual(new Map());
-      }
-      expect(await store.names()).toEqual([petViews.name, 'pets@1']);
-    });
-
-    it('lets only one of two projectors move a checkpoint', async () => {
-      const stale = await (await database.open()).open(petViews);
-      let position = '';
-      for (let step = 1; step <= 20; step++) {
-        const next = { position: String(step).padStart(2, '0'), events: step, after: position };
-        const moved = await Promise.all([
-          views.project([], next),
-          stale.project([], { ...next, position: `${next.position}-` }),
-        ]);
-        expect(moved.filter(Boolean)).toHaveLength(1);
-        position = (await store.checkpoints()).get(petViews.name)?.position ?? '';
-      }
-    });
-
-    it('drops the checkpoint with its collection', async () => {
-      await views.project([], { position: '05', events: 5, after: '' });
-      await store.drop(petViews.name);
-      expect(await store.checkpoints()).toEqual(new Map());
-      const reopened = await store.open(petViews);
-      expect(await reopened.project([], { position: '06', events: 6, after: '05' })).toBe(false);
-      expect(await reopened.project([], { position: '01', events: 1, after: '' })).toBe(true);
-    });
-
     it('ends at the highest position of each key for any writers in any order', async () => {
       const other = await (await database.open()).open(petViews);
       await fc.assert(
@@ -606,99 +563,95 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     });
   });
 
-  describe('bulk loads', () => {
-    const begin = async (from: OperatedDocumentStore) => {
-      const load = await from.load(petViews);
-      if (load === undefined) throw new Error('The collection was opened before');
-      return load;
-    };
+  describe('generations', () => {
+    const GENERATION = 'abcdef01.7';
+    const cats: Collection<Pet> = { ...petViews, name: 'cats', generation: GENERATION };
+    const dogs: Collection<Pet> = { ...petViews, name: 'dogs', generation: GENERATION };
     const position = (n: number) => String(n).padStart(16, '0');
-    const many = (count: number, at: number, kind = 'cat'): Projected<Pet>[] =>
+    const checkpoint = (at: number, after?: number): NextCheckpoint => ({
+      ...{ position: position(at), events: at, failing: [], after: after === undefined ? '' : position(after) },
+    });
+    const many = (count: number, at: number, kind = 'cat', isNew = true) =>
       Array.from({ length: count }, (_, i) => ({
-        key: String(i),
-        position: position(at),
-        document: pet(`Pet ${i}`, kind, { age: i }),
+        ...{ key: String(i), position: position(at), document: pet(`Pet ${i}`, kind, { age: i }), isNew },
       }));
 
-    it('loads a collection in steps and leaves it complete with its indexes', async () => {
-      const load = await begin(store);
-      expect(await load.projected(['0', '1'])).toEqual(new Map());
-      await load.write(many(1_700, 1));
-      expect(await load.projected(['5', 'none'])).toEqual(new Map([['5', many(6, 1)[5]]]));
-      const [, ...rest] = many(300, 2, 'dog');
-      await load.write([{ key: '0', position: position(2), document: undefined }, ...rest]);
-      expect((await load.projected(['0'])).get('0')).toEqual({ key: '0', position: position(2), document: undefined });
-      await load.finish();
-      await load.close();
-      for (const reader of [store, await database.open()]) {
-        const views = await reader.open(petViews);
-        expect(await views.count(ask())).toBe(1_699);
-        expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(299);
-        const found = await Array.fromAsync(views.find(ask({ where: { kind: 'dog', age: { to: 2 } } })));
-        expect(found.map(({ key }) => key)).toEqual(['1', '2']);
-        expect(await views.get('0')).toBeUndefined();
-      }
-      const views = await store.open(petViews);
-      await views.project([{ key: '0', position: position(3), document: pet('Late', 'dog') }]);
-      expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(300);
-    });
-
-    it('continues a load started by another, and moves no document backward', async () => {
-      const first = await begin(store);
-      await first.write(many(1_600, 5));
-      await first.close();
+    it('writes the documents of several collections with one checkpoint, only if it follows the stored one', async () => {
       const other = await database.open();
-      const second = await begin(other);
-      expect((await second.projected(['599'])).get('599')?.position).toBe(position(5));
-      await second.write(many(600, 4, 'dog'));
-      await second.write(many(300, 6, 'cow'));
-      await second.finish();
-      await second.close();
-      const views = await other.open(petViews);
-      expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(0);
-      expect(await views.count(ask({ where: { kind: 'cow' } }))).toBe(300);
-      expect(await views.count(ask())).toBe(1_600);
-    });
-
-    it('stores a checkpoint with each step, also when another load continues', async () => {
-      const first = await begin(store);
-      expect(await first.write(many(1_600, 1), { position: position(1), events: 1, after: '' })).toBe(true);
-      expect(await first.write([], { position: position(2), events: 2, after: position(1) })).toBe(true);
-      const other = await database.open();
-      const second = await begin(other);
-      expect(await second.write(many(3, 3), { position: position(3), events: 3, after: position(2) })).toBe(true);
-      expect(await first.write(many(1_600, 4), { position: position(4), events: 4, after: position(2) })).toBe(false);
-      for (const load of [first, second]) {
-        await load.finish();
-        await load.close();
-      }
-      const views = await other.open(petViews);
-      expect(await views.project([], { position: position(5), events: 5, after: position(3) })).toBe(true);
-      expect(await store.checkpoints()).toEqual(new Map([[petViews.name, { position: position(5), events: 5 }]]));
-      await store.drop(petViews.name);
+      for (const each of [store, other]) for (const collection of [cats, dogs]) await each.open(collection);
       expect(await store.checkpoints()).toEqual(new Map());
+      let seen = 0;
+      const writes = new Map([
+        ['cats', many(400, 5)],
+        ['dogs', many(3, 5, 'dog')],
+      ]);
+      expect(await store.project(GENERATION, writes, checkpoint(5), () => seen++)).toBe(true);
+      expect(seen).toBe(1);
+      const failing = [{ name: 'dogs', position: position(5), message: 'poison', attempts: 1 }];
+      expect(await store.project(GENERATION, new Map(), { ...checkpoint(5, 5), failing })).toBe(true);
+      expect(await other.project(GENERATION, new Map(), checkpoint(6, 4))).toBe(false);
+      expect(await other.project(GENERATION, new Map(), checkpoint(6))).toBe(false);
+      const stored = new Map([[GENERATION, { position: position(5), events: 5, failing }]]);
+      for (const reader of [store, other]) {
+        expect(await reader.checkpoints()).toEqual(stored);
+        expect(await reader.checkpoints([GENERATION, 'abcdef01.8'])).toEqual(stored);
+        expect(await reader.checkpoints(['abcdef01.8'])).toEqual(new Map());
+        expect(await (await reader.open(cats)).count(ask())).toBe(400);
+        expect(await (await reader.open(dogs)).count(ask())).toBe(3);
+      }
     });
 
-    it('two processes can load the same collection concurrently', async () => {
-      const loads = [await begin(store), await begin(await database.open())];
-      await Promise.all(loads.map((load) => load.write(many(1_500, 1))));
-      await Promise.all(loads.map((load, i) => load.write(many(900, 2 + i, `kind ${2 + i}`))));
-      for (const load of loads) await load.finish();
-      for (const load of loads) await load.close();
-      const views = await store.open(petViews);
-      expect(await views.count(ask({ where: { kind: 'kind 3' } }))).toBe(900);
-      expect(await views.count(ask())).toBe(1_500);
+    it('lets only one of two projectors move a checkpoint', async () => {
+      const other = await database.open();
+      let after = '';
+      for (let step = 1; step <= 20; step++) {
+        const next = { ...checkpoint(step), after };
+        const moved = await Promise.all([
+          store.project(GENERATION, new Map(), next),
+          other.project(GENERATION, new Map(), { ...next, position: `${next.position}-` }),
+        ]);
+        expect(moved.filter(Boolean)).toHaveLength(1);
+        after = (await store.checkpoints()).get(GENERATION)?.position ?? '';
+      }
     });
 
-    it('lists a collection that is being loaded, and can drop it', async () => {
-      const load = await begin(store);
-      await load.write(many(600, 1));
-      await load.close();
-      expect(await store.names()).toContain(petViews.name);
-      expect(await (await database.open()).collections()).toContainEqual({ name: petViews.name, kind: 'readModel' });
-      await store.drop(petViews.name);
-      expect(await store.names()).not.toContain(petViews.name);
-      expect(await (await store.open(petViews)).count(ask())).toBe(0);
+    it('can be built without indexes, which are made last, also by two processes at once', async () => {
+      const stores = [store, await database.open()];
+      await Promise.all(
+        stores.map(async (each, i) => {
+          const views = await each.openWithoutIndexes(cats);
+          await views.project(many(1_500, 1));
+          await views.project(many(900, 2 + i, `kind ${2 + i}`, false));
+          await each.makeIndexes(cats);
+        }),
+      );
+      for (const reader of [...stores, await database.open()]) {
+        const views = await reader.open(cats);
+        expect(await views.count(ask())).toBe(1_500);
+        expect(await views.count(ask({ where: { kind: 'kind 3' } }))).toBe(900);
+        const found = await Array.fromAsync(views.find(ask({ where: { kind: 'kind 3', age: { to: 2 } } })));
+        expect(found.map(({ key }) => key)).toEqual(['0', '1', '2']);
+      }
+    });
+
+    it('moves no document backward, even when it is taken for new', async () => {
+      const views = await store.open(cats);
+      await views.project(many(5, 5));
+      await views.project([...many(3, 4, 'dog'), ...many(5, 6, 'cow').slice(3)]);
+      expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(0);
+      expect(await views.count(ask({ where: { kind: 'cow' } }))).toBe(2);
+    });
+
+    it('counts as one collection, and is dropped as one with its checkpoint', async () => {
+      for (const collection of [cats, dogs]) await store.open(collection);
+      await store.project(GENERATION, new Map([['cats', many(600, 1)]]), checkpoint(1));
+      expect((await store.names()).filter((name) => name.startsWith('abcdef01'))).toEqual([GENERATION]);
+      expect(await (await database.open()).collections()).toContainEqual({ name: GENERATION, kind: 'readModel' });
+      await store.drop(GENERATION);
+      expect(await store.names()).not.toContain(GENERATION);
+      expect(await store.checkpoints()).toEqual(new Map());
+      expect(await (await store.open(cats)).count(ask())).toBe(0);
+      expect(await store.project(GENERATION, new Map(), checkpoint(6, 1))).toBe(false);
     });
   });
 

@@ -95,18 +95,13 @@ export async function openDocumentSubject(store: OperatedDocumentStore): Promise
 }
 
 /** Longer than a page of either engine in any read. */
-export async function fillDocuments({ records, readModel }: DocumentSubject): Promise<void> {
+export async function fillDocuments({ store, records, readModel }: DocumentSubject): Promise<void> {
   const all = Array.from({ length: COUNT }, (_, n) => n);
   for (let from = 0; from < COUNT; from += 100)
     await Promise.all(all.slice(from, from + 100).map((n) => records.insert(keyOf(n), numbered(n))));
-  await readModel.project(
-    all.map((n) => ({ key: keyOf(n), position: keyOf(n), document: numbered(n) })),
-    {
-      position: keyOf(COUNT),
-      events: COUNT,
-      after: '',
-    },
-  );
+  await readModel.project(all.map((n) => ({ key: keyOf(n), position: keyOf(n), document: numbered(n) })));
+  const checkpoint = { position: keyOf(COUNT), events: COUNT, failing: [], after: '' };
+  await store.project('abcdef01.1', new Map(), checkpoint);
 }
 
 /** Every read of the port `OperatedDocumentStore`. */

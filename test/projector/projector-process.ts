@@ -1,6 +1,6 @@
 /**
- * A projector in a separate process, for tests to kill or stop: `node projector-process.ts FOLDER [DOCUMENTS]`; read models are built
- * in bulk with steps of so many documents.
+ * A projector in a separate process, for tests to kill or stop: `node projector-process.ts FOLDER [EVENTS]`; read models are
+ * built in batches of so many events.
  * Prints `projecting` when it keeps the read models up to date.
  */
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { counts, trails } from './space-trails.ts';
 
-const [folder = '', step] = process.argv.slice(2);
+const [folder = '', batch] = process.argv.slice(2);
 const documents = await openSqliteDocumentStore({ folder });
-const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
+const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
 const heartbeats = await startHeartbeats<NodeStatus>({ documents, status, silenceMs: 600 });
 const projector = await openProjector({
   events: await openSqliteEventStore({ path: join(folder, 'events.sqlite') }),
@@ -21,7 +21,7 @@ const projector = await openProjector({
   heartbeats,
   projections: [trails(), counts],
   tickMs: 50,
-  ...(step !== undefined && { bulk: { fromEvents: 10, stepDocuments: Number(step) } }),
+  ...(batch !== undefined && { buildBatch: Number(batch) }),
   logger: {
     info: (_: unknown, message?: string) => message === 'Keeping read models up to date' && console.log('projecting'),
     warn: () => {},

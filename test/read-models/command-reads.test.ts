@@ -15,7 +15,7 @@ test('a command never misses its own change in a read model that it reads for th
   const folder = await mkdtemp(join(tmpdir(), 'venue-command-'));
   const documents = await openSqliteDocumentStore({ folder });
   const events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
-  const status: NodeStatus = { kind: 'tool', projects: false, wants: [] };
+  const status: NodeStatus = { kind: 'tool', projects: false, wants: '' };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   const projections = [trails(), counts];
   const logger = pino({ level: 'silent' });

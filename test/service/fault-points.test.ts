@@ -19,7 +19,7 @@ const WHILE_BOOKING = [
 ];
 const WHILE_REBUILDING = ['read model built, not swapped', 'read model swapped, not announced'];
 const BOOKINGS = 3;
-/** An answer waits this long for the read models (`WAIT_MS` of src/read-models/await-checkpoint.ts), then comes without them. */
+/** An answer waits this long for the read models (`WAIT_MS` of src/read-models/current-generation.ts), then comes without them. */
 const ANSWER_WAITS_MS = 2_000;
 
 let receiver: Receiver;
@@ -148,10 +148,10 @@ test.each([
 );
 
 test.each(WHILE_REBUILDING)(
-  '%s: the process ends, and the rebuilt read model is complete',
+  '%s: the process ends, and the rebuilt read models are complete',
   async (point) => {
     const meeting = meet(point, 'process');
-    const rebuilding = venue(dataDir, 'rebuild', 'bookings');
+    const rebuilding = venue(dataDir, 'rebuild');
     await meeting;
     expect((await rebuilding).code).toBe(0);
     const ids = await bookAll(nextBookings());

@@ -19,6 +19,8 @@ export type Ended = Readonly<Output> & {
 
 export type NodeProcess = {
   readonly url: string;
+  /** The folder of its release. */
+  readonly root: string;
   readonly pid: number;
   readonly output: Readonly<Output>;
   /** Milliseconds from the start of the process to its first successful response. */
@@ -90,7 +92,7 @@ export async function startNode(
   const startedIn = performance.now() - startedAt;
   if (child.pid === undefined) throw new Error(`${file} has no process id`);
   return {
-    url,
+    ...{ url, root },
     pid: child.pid,
     output,
     startedIn,

@@ -30,10 +30,9 @@ export function startOperating(deps: {
         else breaks(`booking approve ${booked.bookingId}: ${code} ${stdout}${stderr}`);
       }
       if (random.between(1, 5) === 1) {
-        const readModel = random.pick(['bookings', 'availability', 'spaces', 'webhooks']);
-        progress(`rebuild ${readModel}`);
-        const { code, stdout, stderr } = await store.venue(['rebuild', readModel]);
-        if (code !== 0) breaks(`rebuild ${readModel}: ${code} ${stdout}${stderr}`);
+        progress('rebuild');
+        const { code, stdout, stderr } = await store.venue(['rebuild']);
+        if (code !== 0) breaks(`rebuild: ${code} ${stdout}${stderr}`);
       }
       await delay(PAUSE_MS);
     }

@@ -439,7 +439,9 @@ function withOutages(documents: OperatedDocumentStore, isDown: () => boolean): O
         },
       });
     },
-    load: (collection) => documents.load(collection),
+    openWithoutIndexes: (collection) => documents.openWithoutIndexes(collection),
+    makeIndexes: (collection) => documents.makeIndexes(collection),
+    project: (...args) => documents.project(...args),
     checkpoints: (names) => documents.checkpoints(names),
     drop: (name) => documents.drop(name),
     names: () => documents.names(),

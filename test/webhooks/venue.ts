@@ -78,7 +78,7 @@ export async function openVenue({
   const writer = withWriter ? createWriter({ log: undefined, documents: folder }, logger) : undefined;
   const documents = await openSqliteDocumentStore({ folder, clock, elsewhere: writer });
   writer?.start();
-  const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
+  const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
   /** The heartbeat of one process. */
   const beating = (silenceMs?: number) =>
     startHeartbeats<NodeStatus>({ documents, status, ...(silenceMs && { silenceMs }) });

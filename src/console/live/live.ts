@@ -66,7 +66,7 @@ export function createLiveFeed(deps: {
   async function run(after: Position, signal: AbortSignal): Promise<void> {
     for await (const batch of events.subscribe({ after, signal })) {
       if (batch.events.length === 0) continue;
-      await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
+      await readModels.waitFor(batch.position);
       for (const stored of batch.events) {
         // Only the pages of a newer release show its kinds of events.
         if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);

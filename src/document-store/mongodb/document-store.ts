@@ -11,19 +11,19 @@ import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import {
-  type BulkLoad,
   type Collection,
   checkCollection,
   type Documents,
+  isGeneration,
   type OperatedDocumentStore,
 } from '../document-store.ts';
-import { mongoBulkLoad } from './bulk-load.ts';
 import { CHECKPOINTS, type CheckpointEntry, createCheckpoints } from './checkpoints.ts';
 import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
 import { mongoDocuments } from './documents.ts';
 import { noticeEndedSockets } from './ended-sockets.ts';
 import type { Entry } from './entry.ts';
 import { explained, isServerUnavailable, isTransient, type Retry, unavailable } from './failures.ts';
+import { writeProjected } from './projected-writes.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
 import { watchReplication } from './replication.ts';
@@ -118,14 +118,20 @@ export async function openMongoDocumentStore({
     return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY && name !== CHECKPOINTS).sort();
   }
 
+  /** The names with one for each generation. */
+  async function names(): Promise<string[]> {
+    return [...new Set((await collectionNames()).map((name) => generationIn(name) ?? name))];
+  }
+
   async function makeParts<D extends object>(declared: Collection<D>): Promise<void> {
+    const name = fullName(declared);
     // Created explicitly, so that `names` lists it even while it is empty.
     await retry(() =>
-      db.createCollection(declared.name).catch((error: unknown) => {
+      db.createCollection(name).catch((error: unknown) => {
         if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
       }),
     );
-    await makeIndexes(declared.name, indexesOf(declared));
+    await makeIndexes(name, indexesOf(declared));
   }
 
   /**
@@ -134,60 +140,70 @@ export async function openMongoDocumentStore({
    */
   async function make<D extends object>(declared: Collection<D>): Promise<void> {
     const until = Math.max(startBy, performance.now() + RETRIED_WITHIN_MS);
-    await pRetry(() => Promise.all([makeParts(declared), registry.add(declared)]), {
+    await pRetry(() => Promise.all([makeParts(declared), declared.generation ?? registry.add(declared)]), {
       ...{ ...PAUSES, retries: Number.POSITIVE_INFINITY },
       shouldRetry: ({ error }) => !closed && !(error instanceof UnusableStore) && performance.now() < until,
       onFailedAttempt: ({ error, attemptNumber }) =>
-        logger?.warn({ err: error, attemptNumber, collection: declared.name }, 'Opening a collection failed; retrying'),
+        logger?.warn(
+          { err: error, attemptNumber, collection: fullName(declared) },
+          'Opening a collection failed; retrying',
+        ),
     });
   }
 
-  const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>
-    mongoDocuments<D>(db.collection<Entry>(declared.name), declared, {
-      retry,
-      advance: (checkpoint) => checkpoints.advance(declared.name, checkpoint),
-    });
+  async function open<D extends object>(declared: Collection<D>): Promise<Documents<D>> {
+    checkCollection(declared);
+    await make(declared);
+    const name = fullName(declared);
+    // A collection's name determines the type of its documents.
+    const documents =
+      (opened.get(name) as Documents<D> | undefined) ?? mongoDocuments<D>(db.collection<Entry>(name), declared, retry);
+    opened.set(name, documents);
+    return documents;
+  }
 
-  /** A collection without its indexes. If the load is abandoned, opening the collection creates them. */
-  async function loadCollection<D extends object>(declared: Collection<D>): Promise<BulkLoad<D>> {
-    const bare = { name: declared.name, kind: declared.kind, indexes: [] };
-    await make(bare);
-    const documents = documentsOf<D>(bare);
-    const collection = db.collection<Entry>(declared.name);
-    const finish = () => makeIndexes(declared.name, indexesOf(declared));
-    return mongoBulkLoad<D>({ collection, documents, finish, retry });
+  async function dropCollection(name: string): Promise<void> {
+    opened.delete(name);
+    await retry(() =>
+      db.dropCollection(name, WITHOUT_TIMEOUT).catch(async (error: unknown) => {
+        // Servers before 7.0 refuse to drop a missing collection.
+        if (!(error instanceof MongoServerError) || (await collectionNames()).includes(name)) throw error;
+      }),
+    );
   }
 
   return {
-    async open<D extends object>(declared: Collection<D>) {
-      checkCollection(declared);
-      await make(declared);
-      // A collection's name determines the type of its documents.
-      const documents = (opened.get(declared.name) as Documents<D> | undefined) ?? documentsOf(declared);
-      opened.set(declared.name, documents);
-      return documents;
-    },
-
-    load: loadCollection,
-
+    open,
+    openWithoutIndexes: (declared) => open({ ...declared, indexes: [] }),
+    makeIndexes: (declared) => makeIndexes(fullName(declared), indexesOf(declared)),
     checkpoints: checkpoints.read,
 
-    async drop(name) {
-      opened.delete(name);
-      await retry(() =>
-        db.dropCollection(name, WITHOUT_TIMEOUT).catch(async (error: unknown) => {
-          // Servers before 7.0 refuse to drop a missing collection.
-          if (!(error instanceof MongoServerError) || (await collectionNames()).includes(name)) throw error;
+    async project(generation, writes, checkpoint, onWritten) {
+      await Promise.all(
+        Array.from(writes, ([name, some]) => {
+          const collection = db.collection<Entry>(fullName({ generation, name }));
+          return retry(() => writeProjected(collection, undefined, some));
         }),
       );
-      await Promise.all([registry.remove(name), checkpoints.remove(name)]);
+      onWritten?.();
+      return checkpoints.advance(generation, checkpoint);
     },
 
-    names: collectionNames,
+    async drop(name) {
+      if (!isGeneration(name)) {
+        await dropCollection(name);
+        await registry.remove(name);
+        return;
+      }
+      for (const each of await collectionNames()) if (generationIn(each) === name) await dropCollection(each);
+      await checkpoints.remove(name);
+    },
+
+    names,
 
     async collections() {
-      const [names, declared] = [await collectionNames(), await registry.read()];
-      return names.map((name) => {
+      const [all, declared] = [await names(), await registry.read()];
+      return all.map((name) => {
         const { kind = kindByName(name), ttl } = declared.get(name) ?? {};
         return { name, kind, ...(ttl !== undefined && { ttl }) };
       });
@@ -238,6 +254,16 @@ const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
 
 /** The database in the URL. `URL` cannot parse several hosts. */
 const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
+
+/** The name of a collection in the database. */
+const fullName = ({ generation, name }: Pick<Collection<object>, 'generation' | 'name'>): string =>
+  generation === undefined ? name : `${generation}.${name}`;
+
+/** The generation of a collection, if it has one. */
+function generationIn(name: string): string | undefined {
+  const generation = name.slice(0, name.lastIndexOf('.'));
+  return isGeneration(generation) ? generation : undefined;
+}
 
 const NAMESPACE_EXISTS = 48;
 const COMMAND_NOT_FOUND = 59;

@@ -1,16 +1,7 @@
 import type { Collection as MongoCollection, WithId } from 'mongodb';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import type {
-  Collection,
-  Documents,
-  Find,
-  Group,
-  NextCheckpoint,
-  Projected,
-  Stored,
-  Unread,
-} from '../document-store.ts';
+import type { Collection, Documents, Find, Group, Projected, Stored, Unread } from '../document-store.ts';
 import { updateDocument } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
 import { type Retry, unavailable } from './failures.ts';
@@ -26,13 +17,8 @@ const BATCH_SIZE = 500;
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
-  deps: {
-    readonly retry: Retry;
-    readonly advance: (checkpoint: NextCheckpoint) => Promise<boolean>;
-  },
+  retry: Retry,
 ): Documents<D> {
-  const { retry, advance } = deps;
-
   async function readMany(keys: readonly string[]): Promise<WithId<Entry>[]> {
     if (keys.length === 0) return [];
     return retry(() => collection.find({ _id: { $in: [...new Set(keys)] } }).toArray());
@@ -111,10 +97,7 @@ export function mongoDocuments<D extends object>(
       );
     },
 
-    async project(writes, checkpoint) {
-      await retry(() => writeProjected(collection, ttl, writes));
-      return checkpoint === undefined || advance(checkpoint);
-    },
+    project: (writes) => retry(() => writeProjected(collection, ttl, writes)),
 
     async projected(keys) {
       const found = new Map<string, Projected<D>>();

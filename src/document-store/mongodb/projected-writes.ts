@@ -1,17 +1,55 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { Projected } from '../document-store.ts';
 import { existingKeys } from './duplicate-keys.ts';
-import { type Entry, updateTo } from './entry.ts';
+import { type Entry, fieldsOf, updateTo } from './entry.ts';
 
-/** Writes the output of a projection. Documents only move forward. */
+/** Operations in one command. */
+const CHUNK = 1_000;
+
+/**
+ * Writes the output of a projection. Documents only move forward. New ones are inserted, which costs the server half of an upsert.
+ */
 export async function writeProjected<D extends object>(
   collection: Collection<Entry>,
   ttl: string | undefined,
   writes: readonly Projected<D>[],
 ): Promise<void> {
-  const existing = await bulkWrite(collection, ttl, lastOfEachKey(writes), true);
-  // Already stored at a later position, or concurrently inserted by another process at an earlier one.
-  await bulkWrite(collection, ttl, existing, false);
+  for (let from = 0; from < writes.length; from += CHUNK) {
+    const last = lastOfEachKey(writes.slice(from, from + CHUNK));
+    const [repeated, existing] = await Promise.all([
+      insert(
+        collection,
+        ttl,
+        last.filter(({ isNew }) => isNew),
+      ),
+      bulkWrite(
+        collection,
+        ttl,
+        last.filter(({ isNew }) => !isNew),
+        true,
+      ),
+    ]);
+    // Already stored at a later position, or concurrently inserted by another process at an earlier one.
+    await bulkWrite(collection, ttl, [...repeated, ...existing], false);
+  }
+}
+
+/** @returns the writes whose keys already exist */
+async function insert<D extends object>(
+  collection: Collection<Entry>,
+  ttl: string | undefined,
+  writes: readonly Projected<D>[],
+): Promise<Projected<D>[]> {
+  if (writes.length === 0) return [];
+  const entries = writes.map(
+    ({ key, position, document }): Entry => ({ _id: key, v: 1, p: position, ...(document && fieldsOf(document, ttl)) }),
+  );
+  try {
+    await collection.insertMany(entries, { ordered: false });
+    return [];
+  } catch (error) {
+    return existingKeys(error).flatMap((index) => writes[index] ?? []);
+  }
 }
 
 /**

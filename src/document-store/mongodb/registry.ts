@@ -1,5 +1,5 @@
 import type { Collection as MongoCollection } from 'mongodb';
-import type { Collection, DeclaredCollection } from '../document-store.ts';
+import { type Collection, type DeclaredCollection, isGeneration } from '../document-store.ts';
 import type { Retry } from './failures.ts';
 
 /** The collection with the declarations of the others, which MongoDB does not store. */
@@ -28,4 +28,4 @@ export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: R
 
 /** The kind of a collection from a release without declarations, derived from its name. */
 export const kindByName = (name: string): DeclaredCollection['kind'] =>
-  /@\d+\.\d+$|^projector-|-leases$|^webhook(Leases|Receivers)/i.test(name) ? 'readModel' : 'record';
+  isGeneration(name) || /^projector-|-leases$|^webhook(Leases|Receivers)/i.test(name) ? 'readModel' : 'record';

@@ -4,7 +4,6 @@ import { isTurnUsedUp, nextSlice } from '../../runtime/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Unread } from '../document-store.ts';
 import { type CompareAndSet, updateDocument } from '../update.ts';
-import type { Checkpoints } from './checkpoints.ts';
 import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
 import { createGroups } from './groups.ts';
@@ -17,7 +16,7 @@ const PAGE = 256;
 /** The page size for documents that are not parsed. */
 const UNREAD_PAGE = 1_024;
 /** Documents that a projection writes per transaction: a few milliseconds of the event loop. */
-const WRITE_BATCH = 250;
+export const WRITE_BATCH = 250;
 
 /** A collection in the form that another thread needs to open it. */
 export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
@@ -43,6 +42,8 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
     replace(key: string, written: Written, version: number, isRepeated: boolean): Promise<boolean>;
     delete(key: string, version: number | undefined, isRepeated: boolean): Promise<boolean>;
   };
+  /** Writes the output of a projection. Call within a transaction. */
+  writeProjected(writes: readonly Projected<D>[]): void;
   /** Whether the columns from another thread cover the whole table. Another release may have added columns. */
   hasColumns(columns: Columns): boolean;
   /** Removes expired documents. */
@@ -51,7 +52,6 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
 
 /**
  * A collection in a table of `file`, which is created if absent.
- * @param options.checkpoints of the file, for a read model
  * @param options.elsewhere the thread that writes single documents instead of this one
  */
 export async function openSqliteDocuments<D extends object>(
@@ -59,16 +59,17 @@ export async function openSqliteDocuments<D extends object>(
   collection: Collection<D>,
   {
     elsewhere,
-    checkpoints,
+    later,
   }: {
-    readonly checkpoints?: Checkpoints | undefined;
     readonly elsewhere?: WritesElsewhere | undefined;
+    /** Whether to leave the indexes out. */
+    readonly later?: 'indexes later' | undefined;
   } = {},
 ): Promise<SqliteDocuments<D>> {
   const { name, indexes, ttl } = collection;
-  let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
+  let statements = prepareStatements(file.database, await openTable(file, collection, later), ttl);
 
-  const cache = createDocumentCache<D>(collection.isProjected ?? false);
+  const cache = createDocumentCache<D>(collection.generation !== undefined);
   file.caches.set(name, {
     ...cache,
     readTable() {
@@ -104,6 +105,11 @@ export async function openSqliteDocuments<D extends object>(
       cache.forget(keys);
       return work();
     });
+  }
+
+  function writeProjected(writes: readonly Projected<D>[]): void {
+    cache.forget(writes.map(({ key }) => key));
+    for (const { key, position, document, isNew = false } of writes) statements.project(key, position, document, isNew);
   }
 
   /** The thread that writes. Undefined if it is this one, and once the store is closed, so that the write fails here. */
@@ -212,22 +218,13 @@ export async function openSqliteDocuments<D extends object>(
     forOthers,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
-    async project(writes, checkpoint) {
-      let isNext = true;
-      for (let from = 0; from === 0 || from < writes.length; from += WRITE_BATCH) {
+    writeProjected,
+
+    async project(writes) {
+      for (let from = 0; from < writes.length; from += WRITE_BATCH) {
         if (from > 0) await nextTurn();
-        const batch = writes.slice(from, from + WRITE_BATCH);
-        const isLast = from + WRITE_BATCH >= writes.length;
-        if (batch.length === 0 && checkpoint === undefined) break;
-        const keys = batch.map(({ key }) => key);
-        isNext = await commit(keys, () => {
-          if (isLast && checkpoint !== undefined && checkpoints?.advance(name, checkpoint) === false) return false;
-          for (const { key, position, document, isNew = false } of batch)
-            statements.project(key, position, document, isNew);
-          return true;
-        });
+        await file.write(() => writeProjected(writes.slice(from, from + WRITE_BATCH)));
       }
-      return isNext;
     },
 
     async projected(keys) {

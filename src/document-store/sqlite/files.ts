@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection } from '../document-store.ts';
-import { createCheckpoints } from './checkpoints.ts';
 import { type FileOptions, openSqliteFile, type SqliteFile } from './file.ts';
 
 /** The files of the embedded document store, by the kind of the collections in them. */
@@ -11,7 +10,6 @@ export type SqliteFiles = Readonly<Record<Collection<object>['kind'], SqliteFile
 export async function openSqliteFiles(folder: string, options?: FileOptions): Promise<SqliteFiles> {
   const readModel = await openSqliteFile(readModelsFile(folder), 'lazy', options);
   const record = await openSqliteFile(recordsFile(folder), 'durable', options);
-  await createCheckpoints(readModel);
   return { readModel, record };
 }
 

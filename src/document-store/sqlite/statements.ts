@@ -4,7 +4,7 @@ import type { Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
 /** Writes a projected document if its position is after the stored one. Parameters: key, position, document and the column values. */
-export function upsertInto({ name, fields }: Table): string {
+function upsertInto({ name, fields }: Table): string {
   const columns = fields.map(columnOf);
   const list = columns.map((column) => `, ${column}`).join('');
   const placeholders = columns.map((_, index) => `, ?${index + 4}`).join('');

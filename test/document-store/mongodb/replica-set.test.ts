@@ -44,8 +44,7 @@ describe('MongoDB document store on a replica set', () => {
     answer = (command) => ('createIndexes' in command && command.commitQuorum !== 'majority' ? NEVER : undefined);
     await open();
     expect(sent('createIndexes')).toHaveLength(1);
-    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
-    await load?.finish();
+    await store.makeIndexes({ ...RECORDS, name: 'loaded', kind: 'readModel' });
     expect(sent('createIndexes').map(({ createIndexes }) => createIndexes)).toEqual(['numbers', 'loaded']);
   });
 
@@ -60,8 +59,7 @@ describe('MongoDB document store on a replica set', () => {
     answer = (command) => ('createIndexes' in command && sent('createIndexes').length < 4 ? deadlock : undefined);
     await open();
     expect(sent('createIndexes')).toHaveLength(4);
-    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
-    await load?.finish();
+    await store.makeIndexes({ ...RECORDS, name: 'loaded', kind: 'readModel' });
     // The repetition ends.
     answer = (command) => ('createIndexes' in command ? deadlock : undefined);
     await store.close();
@@ -123,7 +121,6 @@ describe('MongoDB document store on a replica set', () => {
     ['an overloaded server', { ok: 0, code: 462, errorLabels: ['SystemOverloadedError', 'RetryableError'] }],
   ])('repeats reads and writes that %s refuses', async (_, refusal) => {
     const documents = await open();
-    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
     const refusedOnce = async (name: string, operation: () => Promise<unknown> | undefined) => {
       let refused = 0;
       answer = (command) => {
@@ -140,7 +137,7 @@ describe('MongoDB document store on a replica set', () => {
     await refusedOnce('update', () => documents.update('a', () => ({ n: 2 }), known));
     await refusedOnce('delete', () => documents.delete('a'));
     await refusedOnce('update', () => documents.project([write]));
-    await refusedOnce('insert', () => load?.write([write]));
+    await refusedOnce('insert', () => documents.project([{ ...write, key: 'b', isNew: true }]));
     if ('errmsg' in refusal) await refusedOnce('find', () => documents.getMany(['a']));
   });
 
@@ -197,10 +194,9 @@ describe('MongoDB document store on a replica set', () => {
   it('rejects every unanswered operation as unavailable, including concurrent writes', async () => {
     const documents = await open('&serverSelectionTimeoutMS=300');
     const records = await store.open({ ...RECORDS, name: 'records' });
-    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
     set.stop();
     const write = { key: 'a', position: '1', document: { n: 1 } };
-    const asked = [records.insert('a', { n: 1 }), records.get('a'), documents.project([write]), load?.write([write])];
+    const asked = [records.insert('a', { n: 1 }), records.get('a'), documents.project([write])];
     const outcomes = await Promise.allSettled(asked);
     expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual(
       asked.map(() => expect.any(Unavailable)),

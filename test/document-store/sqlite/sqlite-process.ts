@@ -20,9 +20,9 @@ if (work === 'insert') {
   await Promise.all([0, 1, 2, 3].map(insert));
 } else if (work === 'project') {
   const views = await store.open<{ n: number }>({
-    name: 'cachedViews@1.1',
+    name: 'cachedViews',
     kind: 'readModel',
-    isProjected: true,
+    generation: 'abcdef01.1',
     indexes: [{ fields: ['n'] }],
   });
   await views.project([{ key: argument, position: '9'.repeat(16), document: { n: 99 } }]);

@@ -2,10 +2,11 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
-import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
+import { isGeneration } from '../document-store.ts';
+import { type CheckpointRow, createCheckpoint, prepareCheckpoint } from './checkpoints.ts';
 import { type FileOptions, openSqliteFile, type SqliteFile } from './file.ts';
 
-/** The subfolder for collections with their own files. */
+/** The subfolder for the files of the generations. */
 const FOLDER = 'read-models';
 /**
  * The page size of these files, in bytes. Indexing a long collection is a sixth faster than with SQLite's default of 4,096. With
@@ -13,23 +14,22 @@ const FOLDER = 'read-models';
  */
 const PAGE_SIZE = 8_192;
 
-/** A file with one collection. */
-export type OwnFile = SqliteFile & {
-  readonly name: FileName;
-  readonly checkpoints: Checkpoints;
+/** The file of a generation. */
+export type GenerationFile = SqliteFile & {
+  readonly checkpoint: CheckpointRow;
 };
 
 /**
- * Collections that were loaded in bulk. Each has its own file, so that a build blocks no other writes and a drop returns the space
- * at once (docs/decisions/read-models.md). File names end with the number of the main file, which holds the catalogue of the read models;
+ * The generations of read models. Each has its own file, so that a build blocks no other writes and a drop returns the space
+ * at once (docs/decisions/read-models.md). File names end with the number of the main file, which holds the catalogue of the generations;
  * without that file they are useless.
  */
-export class OwnFiles {
+export class GenerationFiles {
   readonly #folder: string;
   readonly #repair: string;
   readonly #suffix: string;
   readonly #options: FileOptions;
-  readonly #open = new Map<string, Promise<OwnFile>>();
+  readonly #open = new Map<string, Promise<GenerationFile>>();
 
   /** @param deps.store the number of the main file */
   constructor(deps: {
@@ -46,14 +46,15 @@ export class OwnFiles {
       if (!file.includes(this.#suffix)) rmSync(join(this.#folder, file), { force: true });
   }
 
-  has(collection: string): boolean {
-    return existsSync(this.#path(collection));
+  has(generation: string): boolean {
+    return existsSync(this.#path(generation));
   }
 
   names(): string[] {
     return this.#files()
       .filter((file) => file.endsWith(this.#suffix))
-      .map((file) => file.slice(0, -this.#suffix.length));
+      .map((file) => file.slice(0, -this.#suffix.length))
+      .filter(isGeneration);
   }
 
   /** The total size. */
@@ -64,16 +65,16 @@ export class OwnFiles {
     );
   }
 
-  /** The file of a collection, which is created if absent. */
-  open(collection: string): Promise<OwnFile> {
-    const opened = this.#open.get(collection) ?? this.#connect(collection);
-    this.#open.set(collection, opened);
-    opened.catch(() => this.#open.delete(collection));
+  /** The file of a generation, created if absent. */
+  open(generation: string): Promise<GenerationFile> {
+    const opened = this.#open.get(generation) ?? this.#connect(generation);
+    this.#open.set(generation, opened);
+    opened.catch(() => this.#open.delete(generation));
     return opened;
   }
 
-  async remove(collection: string): Promise<void> {
-    const path = this.#path(collection);
+  async remove(generation: string): Promise<void> {
+    const path = this.#path(generation);
     // Remove the main file last: while it exists, an interrupted removal is repeated.
     for (const file of [`${path}-wal`, `${path}-shm`, path]) await rm(file, { force: true });
     await this.closeRemoved();
@@ -81,18 +82,18 @@ export class OwnFiles {
 
   /**
    * Closes files that any process has removed, because only then does the disk get the space back. They have no readers.
-   * @returns the names of those collections
+   * @returns the names of those generations
    */
   async closeRemoved(): Promise<string[]> {
-    const removed = [...this.#open].filter(([collection]) => !this.has(collection));
-    for (const [collection, opening] of removed) {
+    const removed = [...this.#open].filter(([generation]) => !this.has(generation));
+    for (const [generation, opening] of removed) {
       const file = await opening.catch(() => undefined);
       // Skip a file that is being created.
-      if (this.has(collection)) continue;
-      this.#open.delete(collection);
+      if (this.has(generation)) continue;
+      this.#open.delete(generation);
       await file?.close();
     }
-    return removed.map(([collection]) => collection);
+    return removed.map(([generation]) => generation);
   }
 
   async close(): Promise<void> {
@@ -100,15 +101,15 @@ export class OwnFiles {
     await Promise.all(opened.map((file) => (file.status === 'fulfilled' ? file.value.close() : undefined)));
   }
 
-  async #connect(collection: string): Promise<OwnFile> {
+  async #connect(generation: string): Promise<GenerationFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const name: FileName = { what: 'read-model file', path: this.#path(collection), repair: this.#repair };
+    const name: FileName = { what: 'read-model file', path: this.#path(generation), repair: this.#repair };
     const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#options);
-    await createCheckpoints(file);
-    return { ...file, name, checkpoints: prepareCheckpoints(file.database) };
+    await createCheckpoint(file);
+    return { ...file, checkpoint: prepareCheckpoint(file.database) };
   }
 
-  #path = (collection: string): string => join(this.#folder, `${collection}${this.#suffix}`);
+  #path = (generation: string): string => join(this.#folder, `${generation}${this.#suffix}`);
 
   #files(): string[] {
     return existsSync(this.#folder) ? readdirSync(this.#folder) : [];
