@@ -57,9 +57,9 @@ export function createCleanup(deps: {
   }
 
   return {
-    async tick(): Promise<void> {
+    /** @param version of the catalogue */
+    async tick(version: number): Promise<void> {
       await count();
-      const { version } = await read();
       if (version === seen && performance.now() < dropAt) return;
       seen = version;
       dropping ??= drop().finally(() => {

@@ -213,7 +213,9 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
       const progress = setInterval(log, LOG_EVERY_MS);
       try {
         await run('caught up', buildBatch);
-        for (const projection of projections) await documents.makeIndexes(collectionOf(projection, id));
+        // A stopping process does not wait for the indexes of a large collection; the next build makes those that are missing.
+        for (const projection of projections)
+          await Promise.race([documents.makeIndexes(collectionOf(projection, id)), aborted(signal)]);
         await run('caught up', buildBatch);
       } finally {
         clearInterval(progress);
@@ -242,6 +244,13 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
 }
 
 const FAILS = 'A read model fails; the others continue';
+
+/** Rejects once the signal is aborted. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 
 /** Events up to and including a position. */
 export async function* upTo(events: AsyncIterable<StoredEvent>, end: Position): AsyncGenerator<StoredEvent> {

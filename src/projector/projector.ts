@@ -105,8 +105,9 @@ export async function openProjector(deps: ProjectorDeps) {
       if (lease === undefined) return;
       logger.info({ generation: name }, 'Keeping read models up to date');
     }
-    await advance((await catalogue.read()).document);
-    await cleanup.tick();
+    const { document, version } = await catalogue.read();
+    await advance(document);
+    await cleanup.tick(version);
   }
 
   /** The command line keeps read models up to date only while no service runs. */

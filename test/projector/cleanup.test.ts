@@ -22,7 +22,7 @@ test('a generation that cannot be dropped is logged once a minute, and the other
     apply: async () => {},
   });
   for (let round = 0; round < 10; round += 1) {
-    await cleanup.tick();
+    await cleanup.tick(1);
     await setImmediate();
   }
   await cleanup.stop();
