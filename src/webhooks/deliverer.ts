@@ -9,21 +9,14 @@ import { createPermits, IN_FLIGHT, type InFlightLimits } from './permits.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 const REPORT_WAITING_EVERY_MS = 60_000;
+type Delivery = Stored<DeliveryDocument>;
+
 /** Endpoints that are remembered for having succeeded. */
 const PROVEN = 100_000;
 /** Endpoints that are remembered for verifying with a replaced secret. */
 const ON_PREVIOUS_SECRET = 10_000;
 
-export type Deliverer = {
-  /** Resolves once it is known which endpoints have due deliveries. */
-  start(): Promise<void>;
-  /** Starts no further attempts and waits for those in flight. */
-  stop(): Promise<void>;
-  /** Takes over a delivery that has just been stored; see {@link Endpoint.add}. */
-  add(delivery: Stored<DeliveryDocument>, earlier: readonly Stored<DeliveryDocument>[]): void;
-  /** Call when the store may hold a due delivery of a registration; see {@link Endpoint.wake}. */
-  wake(webhookId: string, isAsked?: boolean): void;
-};
+export type Deliverer = ReturnType<typeof createDeliverer>;
 
 export type DelivererDeps = Pick<
   EndpointDeps,
@@ -39,7 +32,7 @@ export type DelivererDeps = Pick<
  * Delivers due deliveries, each endpoint for itself, so that a slow or dead receiver never delays another
  * (docs/decisions/webhook-deliveries.md). One process at a time runs it.
  */
-export function createDeliverer(deps: DelivererDeps): Deliverer {
+export function createDeliverer(deps: DelivererDeps) {
   const { queue, breakers, clock, logger, inFlight = IN_FLIGHT, pollIntervalMs } = deps;
   const permits = createPermits(inFlight);
   const endpoints = new Map<string, Endpoint>();
@@ -61,6 +54,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       if (endpoints.get(endpoint.webhookId) === endpoint) endpoints.delete(endpoint.webhookId);
     },
   };
+  /** Call when the store may hold a due delivery of a registration; see {@link Endpoint.wake}. */
   const wake = (webhookId: string, isAsked = false) => endpointOf(webhookId).wake(isAsked);
   const poll = createDuePoll({ queue, breakers, wake, clock, logger, pollIntervalMs });
 
@@ -72,9 +66,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   return {
     wake,
-    add: (delivery, earlier) => endpointOf(delivery.document.webhookId).add(delivery, earlier),
+
+    /** Takes over a delivery that has just been stored; see {@link Endpoint.add}. */
+    add(delivery: Delivery, earlier: readonly Delivery[]): void {
+      endpointOf(delivery.document.webhookId).add(delivery, earlier);
+    },
+
+    /** Resolves once it is known which endpoints have due deliveries. */
     start: poll.start,
-    async stop() {
+
+    /** Starts no further attempts and waits for those in flight. */
+    async stop(): Promise<void> {
       stopping = true;
       await poll.stop();
       while (work.size > 0) await Promise.all(work);

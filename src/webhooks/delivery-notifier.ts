@@ -20,6 +20,10 @@ export function createDeliveryNotifier() {
       }, NOTIFY_EVERY_MS);
       timer.unref();
     },
+    /**
+     * Calls `listener` with the accounts whose deliveries this process creates or changes, each at most every 50 ms.
+     * @returns a function that stops it
+     */
     onChange(listener: (account: AccountKey) => void): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { webhooks as registered, type WebhookDocument } from '../../projections/webhooks.ts';
+import { webhooks as registered } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { type AccountKey, DELIVERER } from '../domain/account.ts';
+import { DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
@@ -14,24 +14,16 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import type { Breaker } from './breaker.ts';
 import { openBreakers } from './breakers.ts';
 import { createDeliverer, type Deliverer, type DelivererDeps } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
 import { createDeliveryNotifier } from './delivery-notifier.ts';
-import { type FailedEvent, openFailedEvents } from './fan-out/failed-events.ts';
+import { openFailedEvents } from './fan-out/failed-events.ts';
 import { type FanOut, startFanOut } from './fan-out/fan-out.ts';
 import { prepareFanOutGroups } from './fan-out/groups.ts';
-import { createOnRequest, type OnRequest } from './inspect/on-request.ts';
+import { createOnRequest } from './inspect/on-request.ts';
 import { type RequestHeaders, requestHeaders } from './inspect/request-headers.ts';
-import {
-  type BookingReference,
-  type EventDelivery,
-  type FoundDeliveries,
-  type ListDeliveries,
-  openDeliverySearch,
-  type SearchDeliveries,
-} from './inspect/search.ts';
+import { type ListDeliveries, openDeliverySearch } from './inspect/search.ts';
 import type { InFlightLimits } from './permits.ts';
 import { DeliveryQueue, type Listener } from './queue.ts';
 import { createRegistrations, type IsConnected } from './registrations.ts';
@@ -44,44 +36,6 @@ export type { Attempt, DeliveryDocument } from './delivery.ts';
 export { AT_ONCE, RETENTION_MS } from './delivery.ts';
 export type { RequestHeaders } from './inspect/request-headers.ts';
 export type { BookingReference, DeliveryCursor } from './inspect/search.ts';
-
-export type Webhooks = OnRequest & {
-  /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
-  prepare(): Promise<void>;
-  /**
-   * Takes the role once no other process has it, then fans out and delivers. The methods below also work without it; another process then
-   * delivers.
-   */
-  start(): Promise<void>;
-  /** Starts nothing new, finishes the attempts in flight, within seconds, and gives up the role. */
-  stop(): Promise<void>;
-
-  listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
-  /** Searches the newest deliveries of some registrations, a page at a time. */
-  searchDeliveries(search: SearchDeliveries): Promise<FoundDeliveries>;
-  /** The events of a booking that these registrations get, with their deliveries, newest first. */
-  deliveriesOfBooking(registered: readonly WebhookDocument[], booking: BookingReference): Promise<EventDelivery[]>;
-  /** The deliveries of these ids that exist. */
-  deliveriesWithIds(deliveryIds: readonly string[]): Promise<DeliveryDocument[]>;
-  /** The headers of attempts of a delivery, as they were sent. */
-  requestHeaders(deliveryId: string, attempts: readonly Attempt[]): Promise<readonly RequestHeaders[]>;
-  /** One delivery with its payload and attempts. */
-  getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
-  /** The circuit breaker of the endpoint of a registration. */
-  breaker(webhookId: string): Promise<Breaker>;
-  /** Events that failed fan-out: the parked ones, then those being retried. */
-  listFailedEvents(): Promise<FailedEvent[]>;
-  countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
-  /** Makes parked events due, one or all. @returns how many */
-  replayParked(eventId?: string): Promise<number>;
-  /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
-  onDelivery(listener: Listener): () => void;
-  /**
-   * Calls `listener` with the accounts whose deliveries this process creates or changes, each at most every 50 ms.
-   * @returns a function that stops it
-   */
-  onDeliveriesOf(listener: (account: AccountKey) => void): () => void;
-};
 
 export type WebhooksDeps = {
   readonly events: OperatedEventStore;
@@ -108,36 +62,26 @@ type Tuning = {
   readonly failureDelaysMs?: readonly number[];
 };
 
+export type Webhooks = Awaited<ReturnType<typeof createWebhooks>>;
+
 /**
  * Webhook deliveries (docs/decisions/webhook-deliveries.md): from the log, through delivery documents, to each registered
  * endpoint.
  */
-export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
-  const { events, clock, logger, tuning } = deps;
-  const { queue, search, bodies, breakers, failedEvents, registrations, sender, disable, notifier } =
-    await openParts(deps);
-  let deliverer: Deliverer | undefined;
-  const onRequest = createOnRequest({
-    events,
-    load: deps.commands.load,
-    registrations,
-    queue,
-    search,
-    bodies,
-    wake: (webhookId, isAsked) => deliverer?.wake(webhookId, isAsked),
-    clock,
-  });
-  const prepare = () => prepareFanOutGroups({ events });
-  const role = createRole({
-    ...{ name: 'webhooks', documents: deps.documents, heartbeats: deps.heartbeats, clock, logger },
-    ...{ run, durationMs: tuning?.leaseMs },
-  });
+export async function createWebhooks(deps: WebhooksDeps) {
+  const { events, documents, heartbeats, readModels, clock, logger, tuning = {} } = deps;
+  const parts = await openParts(deps);
+  const { queue, search, bodies, breakers, failedEvents, registrations, sender, disable, notifier } = parts;
   const stopping = new AbortController();
+  let deliverer: Deliverer | undefined;
   let starting: Promise<void> | undefined;
+  const role = createRole({
+    ...{ name: 'webhooks', documents, heartbeats, clock, logger, durationMs: tuning.leaseMs },
+    run: deliver,
+  });
 
-  async function run(isActive: () => boolean): Promise<RunningRole> {
-    const { documents, readModels } = deps;
-    const { inFlight, pollIntervalMs, readModelWaitMs } = tuning ?? {};
+  async function deliver(isActive: () => boolean): Promise<RunningRole> {
+    const { inFlight, pollIntervalMs, readModelWaitMs } = tuning;
     const current = createDeliverer({
       ...{ queue, registrations, bodies, sender, disable, clock, logger, inFlight, pollIntervalMs, isActive },
       breakers: await breakers.load(),
@@ -162,21 +106,30 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     return { stop, isStuck: fanOut.isStuck };
   }
 
+  /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
+  const prepare = () => prepareFanOutGroups({ events });
+
   return {
-    ...onRequest,
+    ...createOnRequest({
+      ...{ events, registrations, queue, search, bodies, clock, load: deps.commands.load },
+      wake: (webhookId, isAsked) => deliverer?.wake(webhookId, isAsked),
+    }),
     prepare,
 
-    async start() {
+    /**
+     * Takes the role once no other process has it, then fans out and delivers. The other methods also work without it; another process
+     * then delivers.
+     */
+    async start(): Promise<void> {
       await prepare();
-      starting = waitForReadModels({ events, readModels: deps.readModels, logger, signal: stopping.signal }).then(
-        role.start,
-      );
+      starting = waitForReadModels({ events, readModels, logger, signal: stopping.signal }).then(role.start);
       const { parked } = await failedEvents.count();
       if (parked > 0)
         logger.warn({ parked }, 'There are parked events, which no delivery was made of; see `venue parked list`');
     },
 
-    async stop() {
+    /** Starts nothing new, finishes the attempts in flight, within seconds, and gives up the role. */
+    async stop(): Promise<void> {
       stopping.abort();
       await starting;
       await role.stop();
@@ -184,22 +137,19 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       notifier.close();
     },
 
-    listDeliveries: async (which) => bodies.opened(await search.list(which)),
-    async getDelivery(deliveryId) {
-      const delivery = await queue.get(deliveryId);
-      return delivery && (await bodies.opened([delivery]))[0];
-    },
-    onDelivery: (listener) => queue.onChange(listener),
-    onDeliveriesOf: notifier.onChange,
-    breaker: breakers.get,
-    listFailedEvents: failedEvents.list,
-    countFailedEvents: failedEvents.count,
-    replayParked: failedEvents.replay,
+    listDeliveries: async (which: ListDeliveries) => bodies.opened(await search.list(which)),
     searchDeliveries: search.search,
     deliveriesOfBooking: search.ofBooking,
     deliveriesWithIds: search.withIds,
 
-    async requestHeaders(deliveryId, attempts) {
+    /** One delivery with its payload and attempts. */
+    async getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined> {
+      const delivery = await queue.get(deliveryId);
+      return delivery && (await bodies.opened([delivery]))[0];
+    },
+
+    /** The headers of attempts of a delivery, as they were sent. */
+    async requestHeaders(deliveryId: string, attempts: readonly Attempt[]): Promise<readonly RequestHeaders[]> {
       const delivery = await queue.get(deliveryId);
       if (delivery === undefined) return attempts.map(() => ({ unknown: 'The delivery is no longer kept.' }));
       const [body, secrets] = await Promise.all([
@@ -208,6 +158,15 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       ]);
       return attempts.map((attempt) => requestHeaders({ attempt, deliveryId, body, secrets }));
     },
+
+    /** The circuit breaker of the endpoint of a registration. */
+    breaker: breakers.get,
+    listFailedEvents: failedEvents.list,
+    countFailedEvents: failedEvents.count,
+    replayParked: failedEvents.replay,
+    /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
+    onDelivery: (listener: Listener) => queue.onChange(listener),
+    onDeliveriesOf: notifier.onChange,
   };
 }
 

@@ -133,7 +133,7 @@ export async function openFailedEvents(deps: {
       await collection.delete(key, version);
     },
 
-    /** All records, parked ones first. */
+    /** The events that failed fan-out, parked ones first. */
     async list(): Promise<FailedEvent[]> {
       const lists = await Promise.all(
         (['Parked', 'Retrying'] as const).map((state) =>

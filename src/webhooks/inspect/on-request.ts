@@ -13,20 +13,6 @@ import type { SealedBodies } from '../send/sealed-bodies.ts';
 import { type Recovered, recoverDeliveries } from './recovery.ts';
 import type { BookingReference, DeliverySearch } from './search.ts';
 
-/** Deliveries that a user requests. */
-export type OnRequest = {
-  /** Whether this registration id never existed. */
-  isUnknown(webhookId: string): Promise<boolean>;
-  /** Sends a delivery again immediately, from any state, with a full schedule ahead of it. */
-  resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
-  /** Sends an event of a booking to a registration: creates the delivery, or resends it. */
-  sendEvent(webhookId: string, booking: BookingReference, eventId: string): Promise<DeliveryDocument | Refusal>;
-  /** Makes everything due that has not reached the registration since the given time, at most 30 days back. */
-  recover(webhookId: string, since: Timestamp): Promise<Recovered | Refusal>;
-  /** Sends an event of kind `Test`, once. */
-  sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
-};
-
 type Deps = {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly load: WebhookCommands['load'];
@@ -39,10 +25,12 @@ type Deps = {
   readonly clock: Clock;
 };
 
-export function createOnRequest(deps: Deps): OnRequest {
+/** Deliveries that a user requests. */
+export function createOnRequest(deps: Deps) {
   const { events, load, registrations, queue, search, bodies, wake, clock } = deps;
 
-  const isUnknown = async (webhookId: string) =>
+  /** Whether this registration id never existed. */
+  const isUnknown = async (webhookId: string): Promise<boolean> =>
     (await registrations.find(webhookId)) === undefined && (await load(webhookId)) === undefined;
 
   async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
@@ -59,6 +47,7 @@ export function createOnRequest(deps: Deps): OnRequest {
     return opened ?? unknownDelivery(deliveryId);
   }
 
+  /** Sends a delivery again immediately, from any state, with a full schedule ahead of it. */
   async function resend(deliveryId: string): Promise<DeliveryDocument | Refusal> {
     const delivery = await queue.get(deliveryId);
     if (delivery === undefined) return unknownDelivery(deliveryId);
@@ -72,7 +61,12 @@ export function createOnRequest(deps: Deps): OnRequest {
     return (await queue.add({ ...added, isAsked: true }))?.document;
   }
 
-  async function sendEvent(webhookId: string, booking: BookingReference, eventId: string) {
+  /** Sends an event of a booking to a registration: creates the delivery, or resends it. */
+  async function sendEvent(
+    webhookId: string,
+    booking: BookingReference,
+    eventId: string,
+  ): Promise<DeliveryDocument | Refusal> {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
     const { account } = recipient;
@@ -87,7 +81,8 @@ export function createOnRequest(deps: Deps): OnRequest {
     return added === undefined ? resend(deliveryId) : sent(added, deliveryId);
   }
 
-  async function recover(webhookId: string, since: Timestamp) {
+  /** Makes everything due that has not reached the registration since the given time, at most 30 days back. */
+  async function recover(webhookId: string, since: Timestamp): Promise<Recovered | Refusal> {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
     const recovered = await recoverDeliveries({ events, registrations, queue, clock }, webhookId, Date.parse(since));
@@ -95,7 +90,8 @@ export function createOnRequest(deps: Deps): OnRequest {
     return recovered;
   }
 
-  async function sendTest(webhookId: string) {
+  /** Sends an event of kind `Test`, once. */
+  async function sendTest(webhookId: string): Promise<DeliveryDocument | Refusal> {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
     const { account } = recipient;
