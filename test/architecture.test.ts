@@ -142,7 +142,8 @@ const foldersOf = (folder: string): string[] => {
 
 /** The lines of a folder that the plugins of biome refuse. */
 function refusedByBiome(folder: string): readonly string[] {
-  for (const file of ['biome.json', 'imports.grit', 'spread.grit']) cpSync(join(root, file), join(overlay, file));
+  for (const file of ['biome.json', 'html.grit', 'imports.grit', 'spread.grit'])
+    cpSync(join(root, file), join(overlay, file));
   const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', folder], { cwd: overlay, encoding: 'utf8' });
   expect(status).not.toBe(0);
   return [...stderr.matchAll(/([\w-]+\.ts:\d+):\d+ plugin/g)].map(([, place = '']) => place).sort();
@@ -247,4 +248,11 @@ test('a call that spreads a list of any length over the stack is refused where i
   ];
   write('src/outbound/spread.ts', [...refused, 'list.push([...other]);', 'call(...other);'].join('\n'));
   expect(refusedByBiome('src/outbound')).toEqual(refused.map((_, index) => `spread.ts:${index + 1}`));
+});
+
+test('a line of HTML that is longer than 140 characters is refused, wherever it stands in its template', () => {
+  const line = (length: number) => '<p>'.padEnd(length, 'text ');
+  const short = `html\`\n${line(140)}\n\${list.map((one) => html\`\n${line(140)}\n\`)}\`;`;
+  write('src/leases/lines.ts', [short, `html\`\n${line(141)}\`;`].join('\n'));
+  expect(refusedByBiome('src/leases')).toEqual(['lines.ts:6']);
 });

@@ -44,17 +44,20 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
     title: 'Sign in',
     flash: problem === undefined ? [] : [{ kind: 'problem', text: problem }],
     main: html`<div class="card">
-      <div class="stack tight"><h1>Sign in</h1><p class="muted">${app === undefined ? 'to continue to the console' : 'An app asks for access. Sign in to decide.'}</p></div>
+      <div class="stack tight"><h1>Sign in</h1>
+      <p class="muted">${app === undefined ? 'to continue to the console' : 'An app asks for access. Sign in to decide.'}</p></div>
       ${app && facts(app)}${isFirst && howToBegin}
       <form class="fields" method="post" action="${action}/sign-in">
         <input type="hidden" name="form_token" value="${formToken}">
         <div class="field">
           <label for="email">E-mail</label>
-          <input id="email" name="email" type="email" autocomplete="username" maxlength="${EMAIL.max}" value="${email}" required${flag('autofocus', email === '')}>
+          <input id="email" name="email" type="email" autocomplete="username" maxlength="${EMAIL.max}" value="${email}"
+            required${flag('autofocus', email === '')}>
         </div>
         <div class="field">
           <label for="password">Password</label>
-          <input id="password" name="password" type="password" autocomplete="current-password" maxlength="${MAX_TYPED_PASSWORD}" required${flag('autofocus', email !== '')}>
+          <input id="password" name="password" type="password" autocomplete="current-password"
+            maxlength="${MAX_TYPED_PASSWORD}" required${flag('autofocus', email !== '')}>
         </div>
         <button class="button full" type="submit">Sign in</button>
       </form>
@@ -65,7 +68,8 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
 
 /** Shows the operator how to create the first account. */
 const howToBegin = html`<div class="stack tight"><h2>There is no account yet</h2>
-        <p>The operator of this service creates the first one, in the folder of the service and with its settings: a community or a brand, and a user who acts for it.</p>
+        <p>The operator of this service creates the first one, in the folder of the service and with its settings:
+        a community or a brand, and a user who acts for it.</p>
         <pre tabindex="0">${firstAccount().join('\n')}</pre>
         <p class="small muted">The number is the one that the first command prints. Then sign in here.</p></div>`;
 

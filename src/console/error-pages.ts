@@ -31,7 +31,9 @@ export const ALREADY_SUBMITTED: Shown = {
   title: 'Already submitted',
   heading: 'This form was already submitted',
   status: 409,
-  main: html`<p>It took effect the first time, and nothing was done this time. Secrets are shown only once: if you missed one, create a new one.</p><p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
+  main: html`<p>It took effect the first time, and nothing was done this time. Secrets are shown only once: if you missed
+one, create a new one.</p>
+<p>${buttonLink(TO_CONSOLE.href, TO_CONSOLE.label)}</p>`,
 };
 
 /** For a form submitted again after a failure that may have come after its effect. */

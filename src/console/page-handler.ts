@@ -139,14 +139,16 @@ export function createPageHandler(deps: PageHandlerDeps) {
 function switchPage(visit: Visit, accounts: readonly NamedAccount[], to: string): Shown {
   const buttons = accounts.map(
     ({ account, name }) =>
-      html`<button class="button${accounts.length > 1 && ' quiet'}" name="account" value="${accountKey(account)}"><span>Switch to ${named(name)}</span></button>`,
+      html`<button class="button${accounts.length > 1 && ' quiet'}"
+name="account" value="${accountKey(account)}"><span>Switch to ${named(name)}</span></button>`,
   );
   const fields = html`${hiddenField('to', to)}${buttons}`;
   return {
     title: 'Switch account',
     heading: 'This page belongs to another of your accounts',
     status: 404,
-    main: html`<p>You are acting for ${named(visit.accountName)}. Switch to open the page.</p>${postForm(visit, '/console/account', 'row', fields)}`,
+    main: html`<p>You are acting for ${named(visit.accountName)}. Switch to open the page.</p>
+${postForm(visit, '/console/account', 'row', fields)}`,
   };
 }
 

@@ -38,7 +38,9 @@ ${
 ${examples(operation.requestBody.content['application/json'].examples, 'Request')}`
 }
 <h4>Responses</h4>
-${Object.entries(operation.responses).map(([status, response]) => responseDetails(status, response, markdown, COMMON.includes(status) ? anyOperation : undefined))}
+${Object.entries(operation.responses).map(([status, response]) =>
+  responseDetails(status, response, markdown, COMMON.includes(status) ? anyOperation : undefined),
+)}
 </article>`;
 
   const deliveryArticle = ([event, { post }]: readonly [string, { readonly post: Operation }]): Html =>
@@ -65,7 +67,8 @@ ${name === 'Deliveries' && Object.entries(api.webhooks).map(deliveryArticle)}
     schemaArticle(name, schema, markdown),
   );
   const main = html`<h1>${api.info.title}: the API</h1>
-<p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>, and <a href="/openapi-3.0.json">OpenAPI 3.0</a>.</p>
+<p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>, and
+<a href="/openapi-3.0.json">OpenAPI 3.0</a>.</p>
 <section id="guide">${guideParts.map(({ content }) => content)}
 ${
   anyOperation &&

@@ -68,7 +68,7 @@ test('an entry is one line and expands when it has details', async () => {
   expect(/<summary>(.*?)<\/summary>/s.exec(changed)?.[1]?.replace(/<[^>]+>/g, '')).toMatch(
     /was changed Name, Event fee$/,
   );
-  expect(older.at(-1)).toMatch(/<summary>.*was added<\/strong><\/summary><dl/s);
+  expect(older.at(-1)).toMatch(/<summary>.*was added<\/strong><\/summary>\n<dl/s);
 });
 
 test('an address of an unknown thing does not show the whole history', async () => {

@@ -63,7 +63,8 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
     const used = await apiKeyUsage.lastUsed(active.map(({ apiKeyId }) => apiKeyId));
     return {
       title: 'API keys',
-      lead: html`API keys let programs act for ${named(visit.accountName)}. A key works until you revoke it. <a href="/docs">API documentation</a>, <a href="${historyOfAll('keys')}">history</a>`,
+      lead: html`API keys let programs act for ${named(visit.accountName)}. A key works until you revoke it.
+<a href="/docs">API documentation</a>, <a href="${historyOfAll('keys')}">history</a>`,
       problems,
       main: html`<div class="split"><div>${
         active.length === 0
@@ -75,7 +76,12 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
           : keyTable(visit, active, used)
       }${
         revoked.length > 0 &&
-        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${named(key.label)} <code>${key.preview}</code>, revoked ${moment(visit, key.revokedAt ?? key.issuedAt)}</li>`)}</ul></details>`
+        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary>
+<ul class="plain">${revoked.map(
+          (key) =>
+            html`<li class="muted">${named(key.label)} <code>${key.preview}</code>, revoked
+${moment(visit, key.revokedAt ?? key.issuedAt)}</li>`,
+        )}</ul></details>`
       }</div>
 <div>${newKeyForm(visit, problems)}</div></div>`,
     };
@@ -99,7 +105,15 @@ function newKeyForm(visit: Visit, problems: Problems): Html {
     PATH,
     'card fields',
     html`${onceField()}<h2>New API key</h2>
-${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}
+${field({
+  name: 'label',
+  label: 'Name',
+  hint: 'What is it for?',
+  value: form.text('label'),
+  required: true,
+  problems,
+  attributes: { maxlength: LABEL.max, autocomplete: 'off' },
+})}
 ${choices({ name: 'permission', label: 'Permissions', problems }, 'checkbox', permissions)}
 <div><button class="button">Create key</button></div>`,
   );

@@ -70,7 +70,8 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
       secret: added.clientSecret,
       advice:
         'Copy the client secret now and store it like a password. It will not be shown again, and anyone who has it can act for this account.',
-      more: html`<div class="card"><h2>Get a token</h2><p>The client ID is <code>${added.clientId}</code>.</p><pre>curl -u '${added.clientId}:${added.clientSecret}' \\
+      more: html`<div class="card"><h2>Get a token</h2><p>The client ID is <code>${added.clientId}</code>.</p>
+<pre>curl -u '${added.clientId}:${added.clientSecret}' \\
   -d grant_type=client_credentials -d resource=api -d scope=service.api.read \\
   ${publicUrl}/connect/token</pre></div>`,
     });
@@ -86,7 +87,8 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
     const list = await clients.listClients(visit.account);
     return {
       title: 'Service clients',
-      lead: html`Your own services that act for ${named(visit.accountName)} and get tokens without a user (client credentials grant). <a href="${historyOfAll('apps')}">History</a>`,
+      lead: html`Your own services that act for ${named(visit.accountName)} and get tokens without a user (client credentials grant).
+<a href="${historyOfAll('apps')}">History</a>`,
       problems,
       main: html`<div class="split"><div>${
         list.length === 0
@@ -100,7 +102,16 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
         visit,
         '/console/clients',
         'card fields',
-        html`${onceField()}<h2>New service client</h2>${field({ name: 'name', label: 'Name', hint: 'Which service is it for?', value: visit.form.text('name'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}<div><button class="button">Create client</button></div>`,
+        html`${onceField()}<h2>New service client</h2>
+${field({
+  name: 'name',
+  label: 'Name',
+  hint: 'Which service is it for?',
+  value: visit.form.text('name'),
+  required: true,
+  problems,
+  attributes: { maxlength: LABEL.max, autocomplete: 'off' },
+})}<div><button class="button">Create client</button></div>`,
       )}</div></div>`,
     };
   }
@@ -124,7 +135,8 @@ function appCard(visit: Visit, connections: readonly Connection[]): Html | undef
   });
   const connected = connections.map(
     ({ email, connectedAt }) =>
-      html`<p class="muted small">Connected by ${email === undefined ? 'a former user' : named(email)} on ${moment(visit, connectedAt)}</p>`,
+      html`<p class="muted small">Connected by ${email === undefined ? 'a former user' : named(email)} on
+${moment(visit, connectedAt)}</p>`,
   );
   return html`<li class="card"><h2 class="given">${named(app.clientName)}</h2>
 <div><h3 class="small muted">Permissions</h3><ul class="plain">${permissions.map((what) => html`<li>${what}</li>`)}</ul></div>

@@ -155,11 +155,19 @@ function searchForm(filter: Filter, registered: readonly WebhookDocument[], prob
   const { text, webhookId, event, state } = filter;
   const urls = registered.map((webhook) => ({ value: webhook.webhookId, label: webhook.url }));
   return html`<form class="card fields-row end delivery-search" method="get" action="${path}" role="search" aria-label="Deliveries">
-${field({ name: 'q', label: 'Booking or webhook-id', value: text, problems, attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number' } })}
+${field({
+  name: 'q',
+  label: 'Booking or webhook-id',
+  value: text,
+  problems,
+  attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number' },
+})}
 ${urls.length > 1 && select({ name: 'webhook', label: 'Webhook', value: webhookId ?? '', problems, options: [ALL, ...urls] })}
 ${select({ name: 'event', label: 'Event', value: event ?? '', options: [ALL, ...KINDS.map(asOption)] })}
 ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, ...DELIVERY_STATES.map(asOption)] })}
-<div class="row"><button class="button quiet">${icon('search')} Search</button>${isNarrowed(filter) && html`<a href="${path}">Show all</a>`}</div></form>`;
+<div class="row"><button class="button quiet">${icon('search')} Search</button>${
+    isNarrowed(filter) && html`<a href="${path}">Show all</a>`
+  }</div></form>`;
 }
 
 function results(
@@ -183,7 +191,8 @@ function results(
   }${
     rows.length > 0 &&
     lookedBackTo !== undefined &&
-    html`<p class="muted small">Looked back as far as ${bareSecond(visit, lookedBackTo)} ${zoneName(visit.zone)}. There may be earlier ones.</p>`
+    html`<p class="muted small">Looked back as far as ${bareSecond(visit, lookedBackTo)} ${zoneName(visit.zone)}. There
+may be earlier ones.</p>`
   }${pager(beside, { first: 'Newest', previous: 'Newer', next: older })}</section>`;
 }
 
@@ -267,7 +276,9 @@ function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookD
       label: 'Event',
       isHeader: true,
       cell: ({ href, event, bookingId }) =>
-        html`<a class="whole" href="${href}">${event}</a>${bookingId !== undefined && html` <span class="small muted">Booking ${bookingId}</span>`}`,
+        html`<a class="whole" href="${href}">${event}</a>${
+          bookingId !== undefined && html` <span class="small muted">Booking ${bookingId}</span>`
+        }`,
     },
     urls.size > 1 && { label: 'Webhook', classes: 'where small', cell: ({ webhookId }) => urls.get(webhookId) },
     { label: `Created (${zoneName(visit.zone)})`, classes: 'when', cell: ({ at }) => bareSecond(visit, at) },

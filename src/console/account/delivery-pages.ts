@@ -22,7 +22,8 @@ export function deliveryPages(routes: Routes, { queries, webhooks }: PageDeps): 
     const { main, problems, flash } = await deliveryList({ queries, webhooks }, visit, registered, DELIVERIES);
     return {
       title: 'Deliveries',
-      lead: html`What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. A delivery is kept for 30 days after it has ended.`,
+      lead: html`What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. A delivery is kept
+for 30 days after it has ended.`,
       back: WEBHOOKS,
       problems,
       flash,

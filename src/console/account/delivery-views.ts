@@ -98,7 +98,11 @@ export function deliveryPage(
 ${state === 'Pending' && html`<noscript><p class="small"><a href="${withVia(visit, href)}">Look again</a></p></noscript>`}
 <section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(attempts.length, 'attempt')}</h2>${
       shown.length === 0
-        ? html`<p class="muted">${attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
+        ? html`<p class="muted">${
+            attempts.length === 0
+              ? 'None yet. The first one will be made as soon as the endpoint can take it.'
+              : 'There are no earlier ones.'
+          }</p>`
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${pager(
       {
@@ -107,7 +111,9 @@ ${state === 'Pending' && html`<noscript><p class="small"><a href="${withVia(visi
       },
       { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },
     )}</section>
-<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(body)}</pre></section>`,
+<section class="stack full"><h2>Payload</h2>
+<p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is
+<code class="break">${deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(body)}</pre></section>`,
   };
 }
 
@@ -142,7 +148,8 @@ const eventHead = (
 ) => ({
   back: backTo(visit, { href: `/console/webhooks/${webhookId}`, label: url }),
   heading: event,
-  lead: html`${bookingId !== undefined && html`<a href="/console/bookings/${bookingId}">Booking ${bookingId}</a>. `}Occurred ${second(visit, at)}`,
+  lead: html`${bookingId !== undefined && html`<a href="/console/bookings/${bookingId}">Booking ${bookingId}</a>. `}
+Occurred ${second(visit, at)}`,
 });
 
 const sendForm = (visit: Visit, webhook: WebhookDocument, action: string, label: string, fields?: Html): Html =>
@@ -153,16 +160,21 @@ const sendForm = (visit: Visit, webhook: WebhookDocument, action: string, label:
         '',
         html`${onceField()}${fields}<button class="button">${icon('resend')} ${label}</button>`,
       )
-    : html`<p class="small muted">The webhook is disabled. <a href="/console/webhooks/${webhook.webhookId}">Enable it</a> to send this.</p>`;
+    : html`<p class="small muted">The webhook is disabled. <a href="/console/webhooks/${webhook.webhookId}">Enable it</a>
+to send this.</p>`;
 
 function stateOf(visit: Visit, delivery: DeliveryDocument): Html {
   const { state, due, reason = '', attempts } = delivery;
   const badge = deliveryBadge(state);
   if (state === 'Pending')
-    return html`${badge}<span><span class="sentence">${waitingFor(visit, delivery)}</span>.${due === AT_ONCE && ' The response appears below as soon as there is one.'}</span>`;
+    return html`${badge}<span><span class="sentence">${waitingFor(visit, delivery)}</span>.${
+      due === AT_ONCE && ' The response appears below as soon as there is one.'
+    }</span>`;
   const isDelivered = state === 'Delivered';
   const why = !isDelivered && reason !== '' && `${reason.replace(/\.$/, '')}. `;
-  return html`${badge}<span>${why}${isDelivered ? 'Arrived' : 'Ended'} ${second(visit, due)}${attempts.length > 1 && `, after ${counted(attempts.length, 'attempt')}`}.</span>`;
+  return html`${badge}<span>${why}${isDelivered ? 'Arrived' : 'Ended'} ${second(visit, due)}${
+    attempts.length > 1 && `, after ${counted(attempts.length, 'attempt')}`
+  }.</span>`;
 }
 
 function attemptItem(
@@ -172,8 +184,11 @@ function attemptItem(
   { url }: WebhookDocument,
 ): Html {
   const { status, error, at, duration, address, answer } = attempt;
-  return html`<li class="card"><div class="row apart"><h3>${error === undefined ? `Response ${status ?? ''}` : error.type}</h3><span class="muted small">${second(visit, at)}, ${Math.round(duration)} ms${address && `, ${address}`}</span></div>
-${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}${answer !== '' && html`<pre tabindex="0" dir="ltr" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
+  const heading = error === undefined ? `Response ${status ?? ''}` : error.type;
+  const facts = html`${second(visit, at)}, ${Math.round(duration)} ms${address && `, ${address}`}`;
+  return html`<li class="card"><div class="row apart"><h3>${heading}</h3><span class="muted small">${facts}</span></div>
+${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}
+${answer !== '' && html`<pre tabindex="0" dir="ltr" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
 }
 
 /** The headers of a request, collapsed. They help to debug a receiver. */
@@ -182,7 +197,11 @@ const requestView = (headers: RequestHeaders): Html =>
     ? html`<p class="small muted">Request headers: ${headers.unknown}</p>`
     : html`<details class="request"><summary>Request headers</summary><dl>${headers.sent.map(
         ([name, value]) =>
-          html`<dt><code>${name}</code></dt><dd>${value === undefined ? html`<span class="muted">no longer known</span>` : html`<code class="break">${value}</code>`}</dd>`,
+          html`<dt><code>${name}</code></dt><dd>${
+            value === undefined
+              ? html`<span class="muted">no longer known</span>`
+              : html`<code class="break">${value}</code>`
+          }</dd>`,
       )}</dl>${headers.lacking && html`<p class="small muted">${headers.lacking}</p>`}</details>`;
 
 function pretty(body: string): string {

@@ -198,7 +198,9 @@ function withDetails(sentence: Html, { event, before }: NamedChange, currency: s
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
   );
   const values = ({ from, to }: (typeof lines)[number][1], field: string) =>
-    html`${from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`}${named(shown(field, to, currency, zone))}`;
+    html`${
+      from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`
+    }${named(shown(field, to, currency, zone))}`;
   const [only, ...others] = lines;
   if (only === undefined) return sentence;
   const [field, change] = only;
@@ -206,7 +208,8 @@ function withDetails(sentence: Html, { event, before }: NamedChange, currency: s
     return html`${sentence} <span class="small">${LABELS[field]} ${values(change, field)}</span>`;
   const facts = lines.map(([name, each]) => html`<dt>${LABELS[name]}</dt><dd>${values(each, name)}</dd>`);
   const which = before && lines.map(([name]) => LABELS[name]).join(', ');
-  return html`<details class="change"><summary>${sentence}${which && html` <span class="muted small">${which}</span>`}</summary><dl class="facts small">${facts}</dl></details>`;
+  return html`<details class="change"><summary>${sentence}${which && html` <span class="muted small">${which}</span>`}</summary>
+<dl class="facts small">${facts}</dl></details>`;
 }
 
 const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSION_LABELS, name);

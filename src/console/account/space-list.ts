@@ -135,7 +135,9 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
         classes: 'nowrap',
         isLabelled: true,
         cell: (space) =>
-          html`${shownTerms(space, currency).windowStart}–${shownTerms(space, currency).windowEnd}${space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`}`,
+          html`${shownTerms(space, currency).windowStart}–${shownTerms(space, currency).windowEnd}${
+            space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`
+          }`,
       },
       term('durationHours', 'nowrap'),
       term('eventFee', 'number', 'You earn'),
@@ -152,10 +154,13 @@ function card(visit: Visit, space: Space): Html {
   const { currency, serviceFeePercent } = visit.settings;
   const shown = shownTerms(space, currency);
   const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
-  return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>${openBadge(space)}</div>
+  return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
+${openBadge(space)}</div>
 <dl class="facts"><dt>Opening hours</dt><dd>${shown.windowStart} to ${shown.windowEnd}</dd>
 <dt>${LABELS.durationHours}</dt><dd>${shown.durationHours}</dd>
 <dt>You earn</dt><dd>${shown.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
 <dt>${LABELS.answerHours}</dt><dd>${shown.answerHours}</dd></dl>
-<div class="row">${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}${openOrClose(visit, space)}</div></li>`;
+<div class="row">
+${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}
+${openOrClose(visit, space)}</div></li>`;
 }

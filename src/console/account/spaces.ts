@@ -110,14 +110,18 @@ function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false
 /** @param seen the terms that the form was made from, if not the current ones */
 function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = {}, seen: SpaceTerms = space): Shown {
   const { spaceId, active } = space;
-  const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div>`;
+  const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}
+<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p>
+<div><button class="button">Save</button></div>`;
   return {
     title: namedText(space.name),
     back: backTo(visit, { href: PATH, label: 'Spaces' }),
     actions: openBadge(space),
     problems,
     main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow', content)}
-<section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2><p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
+<section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2>
+<p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>
+${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
 <p class="muted small"><a href="${historyOf('space', spaceId, visit)}">Change history</a></p>`,
   };
 }
@@ -160,8 +164,11 @@ function fields({ currency, serviceFeePercent }: Settings, typed: Typed, problem
   const fee = `In ${currency}. Brands pay ${serviceFeePercent}% on top.`;
   const answer = 'Hours until an unanswered request expires';
   return html`${control('name', { attributes: { maxlength: NAME.max, autocomplete: 'off' } })}
-<div class="fields-row">${control('windowStart', hour)}${control('windowEnd', hour)}${control('durationHours', { hint: length, type: 'number', attributes: DURATION_HOURS })}</div>
-<div class="fields-row">${control('eventFee', { hint: fee, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}${control('answerHours', { hint: answer, type: 'number', attributes: ANSWER_HOURS })}</div>`;
+<div class="fields-row">${control('windowStart', hour)}${control('windowEnd', hour)}
+${control('durationHours', { hint: length, type: 'number', attributes: DURATION_HOURS })}</div>
+<div class="fields-row">
+${control('eventFee', { hint: fee, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
+${control('answerHours', { hint: answer, type: 'number', attributes: ANSWER_HOURS })}</div>`;
 }
 
 /** The problems of a refusal. If the fee is not an amount, its problem says how to write one. */

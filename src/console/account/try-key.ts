@@ -46,6 +46,8 @@ export async function tryKey(
   if (call === undefined) return undefined;
   const { path, body } = call;
   const json = body && `  -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' \\\n`;
-  return html`<div class="card"><h2>Try it</h2>${body && html`<p>This key only requests bookings, so this call sends a request to a community.</p>`}<pre>curl -H 'Authorization: Bearer ${key}' \\
+  return html`<div class="card"><h2>Try it</h2>
+${body && html`<p>This key only requests bookings, so this call sends a request to a community.</p>`}
+<pre>curl -H 'Authorization: Bearer ${key}' \\
 ${json}  '${publicUrl}/api/v1${path}'</pre></div>`;
 }

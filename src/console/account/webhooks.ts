@@ -145,7 +145,8 @@ async function listPage({ queries, webhooks }: PageDeps, visit: Visit, problems:
   );
   return {
     title: 'Webhooks',
-    lead: html`Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as they happen. <a href="${historyOfAll('webhooks')}">History</a>`,
+    lead: html`Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as
+they happen. <a href="${historyOfAll('webhooks')}">History</a>`,
     problems,
     main: html`${list.length > 0 && findDelivery}<div class="split"><div id="webhooks" data-live-region>${
       list.length === 0
@@ -183,7 +184,15 @@ ${recoverForm(visit, webhook, problems)}`,
   };
 }
 
-const findDelivery = html`<form class="row end find-delivery" method="get" action="${DELIVERIES}" role="search" aria-label="Deliveries">${field({ name: 'q', label: 'Find a delivery', value: '', attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number or webhook-id' } })}<button class="button quiet">${icon('search')} Search</button>${buttonLink(`${DELIVERIES}?state=Failed`, 'Failed deliveries', 'quiet')}</form>`;
+const findDelivery = html`<form class="row end find-delivery" method="get" action="${DELIVERIES}" role="search" aria-label="Deliveries">
+${field({
+  name: 'q',
+  label: 'Find a delivery',
+  value: '',
+  attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number or webhook-id' },
+})}
+<button class="button quiet">${icon('search')} Search</button>
+${buttonLink(`${DELIVERIES}?state=Failed`, 'Failed deliveries', 'quiet')}</form>`;
 
 const webhookTable = (list: readonly Registered[]): Html =>
   dataTable('Registered webhooks', list, [
@@ -211,7 +220,16 @@ function newWebhookForm(visit: Visit, problems: Problems): Html {
     PATH,
     'card fields',
     html`${onceField()}<h2>New webhook</h2>
-${field({ name: 'url', label: 'Endpoint URL', hint: 'An HTTPS URL that is reachable from the internet.', type: 'url', value: form.text('url'), required: true, problems, attributes: { maxlength: WEBHOOK_URL.max, placeholder: 'https://' } })}
+${field({
+  name: 'url',
+  label: 'Endpoint URL',
+  hint: 'An HTTPS URL that is reachable from the internet.',
+  type: 'url',
+  value: form.text('url'),
+  required: true,
+  problems,
+  attributes: { maxlength: WEBHOOK_URL.max, placeholder: 'https://' },
+})}
 ${choices({ name: 'event', label: 'Events', problems }, 'checkbox', events)}
 <div><button class="button">Register webhook</button></div>`,
   );
@@ -258,7 +276,9 @@ function recoverForm(visit: Visit, webhook: WebhookDocument, problems: Problems)
     visit,
     `${webhookHref(webhook)}/recover`,
     'card fields narrow',
-    html`${hiddenField('zone', zone)}<h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
+    html`${hiddenField('zone', zone)}<h2>Recover</h2>
+<p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook
+was disabled. Goes back up to 30 days.</p>
 ${momentField({ name: 'since', label: 'Since', hint: zoneName(zone), value: form.text('since') || yesterday, required: true, problems })}
 <div><button class="button quiet">Recover</button></div>`,
   );
@@ -277,7 +297,8 @@ function webhookBadge({ status, breaker }: Registered): Html {
 /** A notice for the owner of a webhook that is disabled or paused. */
 function receiverNotice({ status, disabledReason, breaker }: Registered, visit: Visit): Html | undefined {
   if (status === 'disabled')
-    return html`<div class="flash notice">${icon('warning')}<p>Disabled: ${disabledReason === undefined ? 'no reason given.' : named(disabledReason)}</p></div>`;
+    return html`<div class="flash notice">${icon('warning')}
+<p>Disabled: ${disabledReason === undefined ? 'no reason given.' : named(disabledReason)}</p></div>`;
   const { open, failures } = breaker;
   if (open === undefined) return undefined;
   const since = moment(visit, open.since);
@@ -285,5 +306,7 @@ function receiverNotice({ status, disabledReason, breaker }: Registered, visit: 
     Date.parse(open.probeAt) > visit.now
       ? html`the next attempt is due ${fromNow(open.probeAt, visit.now)}, at ${second(visit, open.probeAt)}`
       : 'the next attempt is made as soon as a delivery is due';
-  return html`<div class="flash problem">${icon('warning')}<p>Paused since ${since}, after ${counted(failures, 'failed attempt')} in a row. One delivery is tried at a time; ${next}. The others wait without losing any of their attempts. To try now, send a test delivery or resend one.</p></div>`;
+  return html`<div class="flash problem">${icon('warning')}
+<p>Paused since ${since}, after ${counted(failures, 'failed attempt')} in a row. One delivery is tried at a time; ${next}.
+The others wait without losing any of their attempts. To try now, send a test delivery or resend one.</p></div>`;
 }

@@ -84,7 +84,9 @@ ${!isWrong && filterTabs(asked)}
     if (shown.length === 0)
       return isSearch(asked) ? nothingFound(account, asked, numbered?.booking, isName) : empty(account, asked);
     const summary = isSearch(asked)
-      ? html`<p class="muted">${count !== undefined && `${counted(count + (numbered?.isAsked ? 1 : 0), 'booking')}. `}${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
+      ? html`<p class="muted">${
+          count !== undefined && `${counted(count + (numbered?.isAsked ? 1 : 0), 'booking')}. `
+        }${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
       : html`<p class="muted on-paper">${resultsText(asked)}</p>`;
     const caption = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}, in each space’s local time`;
     return html`${summary}${bookingTable(shown, account, caption)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
@@ -137,7 +139,13 @@ function searchForm(visit: Visit, { state, typed }: Asked, problems: Problems): 
   const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const when = visit.query.text('when');
   return html`<form class="search" method="get" action="${PATH}" role="search" aria-label="Bookings">
-${field({ name: 'q', label: `Number, ${others} or space`, value: typed.q, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
+${field({
+  name: 'q',
+  label: `Number, ${others} or space`,
+  value: typed.q,
+  problems,
+  attributes: { autocomplete: 'off', spellcheck: 'false' },
+})}
 ${date('from', 'First day')}
 ${date('to', 'Last day')}
 ${Object.hasOwn(WHEN, when) && hiddenField('when', when)}${state && hiddenField('status', state)}
@@ -180,8 +188,10 @@ function nothingFound(account: Account, asked: Asked, numbered: ReadableBooking 
 function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
   const { q } = asked.typed;
   const kind = `${kindOf(asked).toLowerCase()}${datesOf(asked)}`;
-  if (numbered !== undefined)
-    return html`Booking #${numbered.bookingId} is ${stateOf(numbered).toLowerCase()} and takes place on ${shortDate(numbered.date)}: it is not among the ${kind}.`;
+  if (numbered !== undefined) {
+    const [state, date] = [stateOf(numbered).toLowerCase(), shortDate(numbered.date)];
+    return html`Booking #${numbered.bookingId} is ${state} and takes place on ${date}: it is not among the ${kind}.`;
+  }
   const number = numberIn(q);
   const noNumber = number && `There is no booking #${number.digits} of yours.`;
   if (number?.isMarked) return html`${noNumber}`;

@@ -30,11 +30,20 @@ export function timeline(
     (
       step,
       index,
-    ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}" data-state="${step.to === 'Cancelled' ? wordOf(step) : step.to}" data-at="${toInput(step.event.metadata.at, zone)}"><p><strong>${wordOf(step)}</strong> ${stepDetails(step.event)}</p>
-<p class="muted small"><time datetime="${step.event.metadata.at}">${momentIn(zone, step.event.metadata.at)}</time>, by ${actorText(step.by)}</p></li>`,
+    ) => html`<li class="${statusClass(step.to)}${then !== undefined && index >= then.steps.length && ' later'}"
+data-state="${step.to === 'Cancelled' ? wordOf(step) : step.to}" data-at="${toInput(step.event.metadata.at, zone)}">
+<p><strong>${wordOf(step)}</strong> ${stepDetails(step.event)}</p>
+<p class="muted small"><time datetime="${step.event.metadata.at}">${momentIn(zone, step.event.metadata.at)}</time>,
+by ${actorText(step.by)}</p></li>`,
   )}</ol>
 <form class="fields as-of" method="get" action="#booking-timeline">${viaField(visit)}
-<div class="row end nowrap">${momentField({ name: 'at', label: 'View at an earlier time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && !hasProblems(problems) ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
+<div class="row end nowrap">${momentField({
+    name: 'at',
+    label: 'View at an earlier time',
+    hint: `In the space’s local time (${zoneName(zone)}).`,
+    value: then === undefined && !hasProblems(problems) ? '' : askedFor,
+    problems,
+  })}<div><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
 }
@@ -43,7 +52,9 @@ function stateThen({ steps, booking }: BookingHistory, zone: string): Html {
   const last = steps.at(-1);
   if (booking === undefined || last === undefined) return html`It was not requested yet at that time.`;
   const { charge = 0, refund = 0, currency } = booking;
-  return html`${statusBadge(booking)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${charge > 0 && html`, charged ${amount(charge, currency)}`}${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
+  return html`${statusBadge(booking)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${
+    charge > 0 && html`, charged ${amount(charge, currency)}`
+  }${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
 }
 
 /** `Requested`, `Approved`, `Declined` */
@@ -57,7 +68,9 @@ function stepDetails(event: HistoryStep['event']): Html | undefined {
     case 'BookingApproved':
       return html`and charged ${amount(event.data.charge, event.data.currency)}`;
     case 'BookingCancelled':
-      return html`${event.data.refund > 0 && html`and refunded ${amount(event.data.refund, event.data.currency)}`}${event.data.reason && html`: ${named(event.data.reason)}`}`;
+      return html`${
+        event.data.refund > 0 && html`and refunded ${amount(event.data.refund, event.data.currency)}`
+      }${event.data.reason && html`: ${named(event.data.reason)}`}`;
     case 'BookingCompleted':
       return undefined;
     default:

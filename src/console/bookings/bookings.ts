@@ -67,15 +67,23 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       actions: statusBadge(booking),
       problems,
       main: html`<div class="split"><div>
-<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
-${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`}
+<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>
+${facts(visit, booking, isCommunity ? undefined : community?.name)}
+${
+  booking.message &&
+  html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`
+}
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
 ${actions(visit, booking)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
-${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
+${
+  canReview(account, booking, review) &&
+  html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`
+}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>
-<section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(visit, found?.steps ?? [], booking, query.text('at'), then)}</section>
+<section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>
+${timeline(visit, found?.steps ?? [], booking, query.text('at'), then)}</section>
 </div></div>`,
     };
   }
@@ -101,14 +109,19 @@ function facts(visit: Visit, booking: ReadableBooking, communityName: string | u
   const zone = booking.timeZone;
   return html`<dl class="facts">
 <dt>Space</dt><dd>${named(booking.spaceName)}</dd>
-<dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
+<dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span>
+<span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
 <dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${named(communityName ?? booking.brandName)}</dd>
 ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)}</dd>${
     booking.status === 'Pending' &&
-    html`<dt>Answer by</dt><dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${fromNow(expiryOf(booking), visit.now)}</span></dd>`
+    html`<dt>Answer by</dt>
+<dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${fromNow(expiryOf(booking), visit.now)}</span></dd>`
   }${
     booking.status === 'Cancelled' &&
-    html`${booking.cancelledBy !== 'System' && html`<dt>${stateOf(booking)} by</dt><dd>${cancelledBy(booking, visit.account)}</dd>`}${booking.reason && html`<dt>Reason</dt><dd class="pre">${named(booking.reason)}</dd>`}`
+    html`${
+      booking.cancelledBy !== 'System' &&
+      html`<dt>${stateOf(booking)} by</dt><dd>${cancelledBy(booking, visit.account)}</dd>`
+    }${booking.reason && html`<dt>Reason</dt><dd class="pre">${named(booking.reason)}</dd>`}`
   }</dl>`;
 }
 

@@ -27,7 +27,15 @@ export function reviewForm(visit: Visit, { bookingId }: BookingDocument, problem
     'fields',
     html`${viaField(visit)}${choices({ name: 'rating', label: 'Rating', problems }, 'radio', ratings)}
 ${field({ name: 'title', label: 'Headline', value: typed.title, required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
-${textArea({ name: 'content', label: 'Review', hint: 'Visible to the community and to other brands.', value: typed.content, required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
+${textArea({
+  name: 'content',
+  label: 'Review',
+  hint: 'Visible to the community and to other brands.',
+  value: typed.content,
+  required: true,
+  problems,
+  attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 },
+})}
 <div><button class="button">Publish review</button></div>`,
   );
 }

@@ -39,7 +39,11 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       problems,
       flash: noticeOf(query, cursors),
       main: html`${!isCommunity && (await awaitingReview(account))}
-<div class="stack full" id="reviews" data-live-region>${byRating && (isFiltered || byRating.size > 0) && html`${summary(byRating)}${filterForm(filter, spaces, problems)}`}${
+<div class="stack full" id="reviews" data-live-region>${
+        byRating &&
+        (isFiltered || byRating.size > 0) &&
+        html`${summary(byRating)}${filterForm(filter, spaces, problems)}`
+      }${
         reviews.length === 0
           ? empty(account, filter)
           : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
@@ -58,13 +62,15 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       account,
       'Completed bookings without a review',
       ({ bookingId, spaceName }) =>
-        html`<a class="button quiet small" href="/console/bookings/${bookingId}#review" aria-label="Review ${namedText(spaceName)}, booking #${bookingId}">Review</a>`,
+        html`<a class="button quiet small" href="/console/bookings/${bookingId}#review"
+aria-label="Review ${namedText(spaceName)}, booking #${bookingId}">Review</a>`,
     )}</section>`;
   }
 }
 
 const reviewCard = (review: ReadableReview, zone: string): Html =>
-  html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review, zone)}</article>`;
+  html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>
+${reviewText(review, zone)}</article>`;
 
 /** Which reviews a community wants to see. */
 type Filter = { readonly spaceId?: SpaceId; readonly rating?: number };
@@ -98,7 +104,8 @@ function summary(byRating: ReadonlyMap<number, number>): Html | undefined {
   const count = RATINGS.reduce((sum, rating) => sum + of(rating), 0);
   if (count === 0) return undefined;
   const average = RATINGS.reduce((sum, rating) => sum + rating * of(rating), 0) / count;
-  return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p><div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
+  return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p>
+<div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
 <dl class="facts">${RATINGS.map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
 }
 

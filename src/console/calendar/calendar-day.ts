@@ -50,8 +50,12 @@ export function groupTabs(
 ): Html | undefined {
   if (groups.length < 2) return undefined;
   const label = (index: number, { counts: { pending } }: Group) =>
-    html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${pending > 0 && html`<span class="small"> · ${pending} pending</span>`}`;
-  return html`<div class="stack tight" id="day-groups" data-live-region><p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time. <a class="on-screen" href="${href('all')}">Show all, to print them</a></p>${tabs(
+    html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${
+      pending > 0 && html`<span class="small"> · ${pending} pending</span>`
+    }`;
+  return html`<div class="stack tight" id="day-groups" data-live-region>
+<p>This day is busy: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.
+<a class="on-screen" href="${href('all')}">Show all, to print them</a></p>${tabs(
     'Groups of spaces',
     groups.map((group, index) => ({
       label: label(index, group),
@@ -117,8 +121,12 @@ export function dayTable(
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
 <tbody>${rows.map(
     (hour) =>
-      html`<tr class="${!busy.has(hour) && 'free'}${hour === hourNow && ' now'}"><th scope="row">${clock(hour)}</th>${columns.map((cells) => cells.get(hour))}</tr>`,
-  )}</tbody></table>${free.length > 0 && html`<p class="on-paper">Nothing booked: ${free.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}</p>`}</div>`;
+      html`<tr class="${!busy.has(hour) && 'free'}${hour === hourNow && ' now'}"><th scope="row">${clock(hour)}</th>
+${columns.map((cells) => cells.get(hour))}</tr>`,
+  )}</tbody></table>${
+    free.length > 0 &&
+    html`<p class="on-paper">Nothing booked: ${free.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}</p>`
+  }</div>`;
 }
 
 /** Above the list that a phone shows instead of the schedule. */
@@ -129,7 +137,9 @@ const aboutList = (count: number): string =>
 
 const heading = (space: Space, href: ((space: Space) => string) | undefined): Html => {
   const name = named(space.name);
-  return html`<th scope="col">${href === undefined ? name : html`<a href="${href(space)}">${name}</a>`}${!space.active && html` <span class="muted small">Closed</span>`}</th>`;
+  return html`<th scope="col">${
+    href === undefined ? name : html`<a href="${href(space)}">${name}</a>`
+  }${!space.active && html` <span class="muted small">Closed</span>`}</th>`;
 };
 
 /** The cells of a space, each at the hour where it begins: bookings, hours that are free, and times when it is closed. */
@@ -163,8 +173,12 @@ const FREE = html`<td></td>`;
 
 const rowspan = (rows: number): Html | undefined => (rows > 1 ? html` rowspan="${rows}"` : undefined);
 
-const bookingCell = (booking: BookingDocument, rows: number): Html =>
-  html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}"><a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} <span class="time">${hours(booking.startHour, booking.freeFrom)}</span> <span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span></a></td>`;
+const bookingCell = (booking: BookingDocument, rows: number): Html => {
+  const time = html`<span class="time">${hours(booking.startHour, booking.freeFrom)}</span>`;
+  const words = html`<span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span>`;
+  const link = html`<a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} ${time} ${words}</a>`;
+  return html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}">${link}</td>`;
+};
 
 /** The declined, withdrawn, cancelled and expired bookings of the day: the first ones. The list of bookings has the rest. */
 export function cancelledList(
@@ -175,5 +189,8 @@ export function cancelledList(
   const more = count - first.length;
   return html`<section class="stack tight"><h2>No longer booked</h2><ul class="entries">${first.map(
     (booking) => html`<li>${entry(booking, true)}</li>`,
-  )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}">${more} more: see all bookings of this day</a></p>`}</section>`;
+  )}</ul>${
+    more > 0 &&
+    html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}">${more} more: see all bookings of this day</a></p>`
+  }</section>`;
 }

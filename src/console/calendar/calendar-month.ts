@@ -24,7 +24,9 @@ export const monthTable = (
   space: Space | undefined,
 ): Html => html`<table class="month"><caption class="visually-hidden">Bookings in ${monthName(month)}</caption>
 <thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
-<tbody>${weeksOf(daysOf(month)).map((week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, space))}</tr>`)}</tbody></table>`;
+<tbody>${weeksOf(daysOf(month)).map(
+  (week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? NOTHING, space))}</tr>`,
+)}</tbody></table>`;
 
 function dayCell(
   day: PlainDate,
@@ -44,7 +46,12 @@ function dayCell(
     ...(total === 0 ? ['free'] : []),
   ].join(' ');
   const more = total - first.length;
-  return html`<td class="${classes}">${day === today && html`<span id="today"></span>`}<a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${total > 0 && html` <span class="counts">${countsText(counts)}</span>`}</a>${
+  const spoken = html`<span class="visually-hidden">${longDate(day)}${total === 0 ? ', no bookings' : ', '}</span>`;
+  const weekday = html`<span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>`;
+  const date = html`<span class="date" aria-hidden="true">${weekday}${Number(day.slice(8))}</span>`;
+  const totals = total > 0 && html` <span class="counts">${countsText(counts)}</span>`;
+  const target = day === today && html`<span id="today"></span>`;
+  return html`<td class="${classes}">${target}<a class="day" href="${href}">${spoken}${date}${totals}</a>${
     isInMonth &&
     total > 0 &&
     html`<ul class="entries">${first.map(
@@ -69,10 +76,18 @@ const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>
  * @param withSpace whether to name its space
  */
 export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
-  html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}">${booking.status === 'Cancelled' ? `${stateOf(booking)}, ` : html`<span class="visually-hidden">${booking.status}, </span>`}${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`}</span></a>`;
+  html`<a class="entry ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}">${
+    booking.status === 'Cancelled'
+      ? `${stateOf(booking)}, `
+      : html`<span class="visually-hidden">${booking.status}, </span>`
+  }${clock(booking.startHour)} <span class="what">${named(booking.brandName)}${
+    withSpace && html`<span class="where">, ${named(booking.spaceName)}</span>`
+  }</span></a>`;
 
 /** `9 booked · 2 pending`; undefined if there are no bookings. */
 export function countsText({ pending, booked }: HeldCounts): Html | undefined {
   if (pending + booked === 0) return undefined;
-  return html`${booked > 0 && `${booked} booked`}${booked > 0 && pending > 0 && ' · '}${pending > 0 && html`<span class="waiting">${pending} pending</span>`}`;
+  return html`${booked > 0 && `${booked} booked`}${booked > 0 && pending > 0 && ' · '}${
+    pending > 0 && html`<span class="waiting">${pending} pending</span>`
+  }`;
 }

@@ -64,7 +64,9 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
       ),
       problems: { ...chosen.problems, ...monthProblem(asked, month) },
       main: html`<div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>
-<div id="month" data-live-region>${hasProblems(chosen.problems) ? noSuchSpace(href(month)) : monthTable(month, today, byDay, chosen.space)}</div>`,
+<div id="month" data-live-region>${
+        hasProblems(chosen.problems) ? noSuchSpace(href(month)) : monthTable(month, today, byDay, chosen.space)
+      }</div>`,
     };
   });
 
@@ -209,7 +211,10 @@ function spaceChoice(
   const all = { value: '', label: `All ${spaces.length} spaces` };
   const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
   const choice = { name: 'space', label: 'Space', value: chosen?.spaceId ?? '', problems, options: [all, ...names] };
-  return html`<form class="row end space-choice" method="get" action="${path}">${hidden}${select(choice)}<button class="button quiet">Show</button></form>`;
+  return html`<form class="row end space-choice" method="get" action="${path}">
+${hidden}${select(choice)}<button class="button quiet">Show</button></form>`;
 }
 
-const legend = html`<ul class="legend" aria-label="Statuses">${(['Pending', 'Approved', 'Completed'] as const).map((status) => html`<li class="entry ${statusClass(status)}">${status}</li>`)}</ul>`;
+const legend = html`<ul class="legend" aria-label="Statuses">${(['Pending', 'Approved', 'Completed'] as const).map(
+  (status) => html`<li class="entry ${statusClass(status)}">${status}</li>`,
+)}</ul>`;

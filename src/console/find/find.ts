@@ -124,7 +124,8 @@ ${
     ];
     const another =
       soon &&
-      html`<li><a href="${findPath({ ...filter, date: soon, page: 1 })}">Another day: ${shortDate(soon)} is the next with ${clock(hour ?? 0)} free</a></li>`;
+      html`<li><a href="${findPath({ ...filter, date: soon, page: 1 })}">Another day: ${shortDate(soon)} is the next
+with ${clock(hour ?? 0)} free</a></li>`;
     return emptyState(
       'search',
       'Nothing found',
@@ -158,7 +159,9 @@ ${select({ ...control('hour', 'Start time'), options: [{ value: '', label: 'Any 
 ${select({ ...control('community', 'Community'), options: [{ value: '', label: 'All communities' }, ...names] })}
 ${field({ ...control('max', `Maximum price (${currency})`), attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
 ${field({ ...control('name', 'Name contains'), attributes: { autocomplete: 'off' } })}
-</div><div class="row"><button class="button">Find spaces</button>${narrowed(filter) > 0 && buttonLink(findPath({ date: filter.date, page: 1 }), 'Clear filters', 'quiet')}</div></form>`;
+</div><div class="row"><button class="button">Find spaces</button>${
+    narrowed(filter) > 0 && buttonLink(findPath({ date: filter.date, page: 1 }), 'Clear filters', 'quiet')
+  }</div></form>`;
 }
 
 /** A page of the results. */
@@ -182,8 +185,11 @@ function resultList(
   const to = (wanted: number) => findPath({ ...filter, page: wanted });
   const pageZone = onlyZone(shown.map(({ space }) => space));
   const at = filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`;
-  return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first, by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
-<ul class="finds">${shown.map((one) => row(one, ratings.get(one.space.spaceId), byId.get(one.space.communityId), filter, { currency, pageZone }))}</ul>
+  return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first,
+by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
+<ul class="finds">${shown.map((one) =>
+    row(one, ratings.get(one.space.spaceId), byId.get(one.space.communityId), filter, { currency, pageZone }),
+  )}</ul>
 ${pager(
   { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
   { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
@@ -200,13 +206,17 @@ function row(
   const { space, total, openHours } = found;
   const to = (start: number | undefined) => spacePath(space.spaceId, { date: filter.date, start });
   return html`<li class="find${openHours.length === 0 && ' none'}">${initialOf(space)}
-<div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2><p class="muted small">${community && named(community.name)}${space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`}${rating && html` · ${ratingText(rating)}`}</p>
+<div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2>
+<p class="muted small">${community && named(community.name)}${
+    space.timeZone !== pageZone && html`, ${zoneName(space.timeZone)}`
+  }${rating && html` · ${ratingText(rating)}`}</p>
 ${
   openHours.length === 0
     ? html`<p class="muted small">${space.active ? 'No free time on this day.' : 'Not taking bookings at the moment.'}</p>`
     : hourLinks(found, filter.hour, to)
 }</div>
-<p class="cost"><strong>${amount(total, currency)}</strong> <span class="muted small">for ${duration(space.durationHours)}, fees included</span></p></li>`;
+<p class="cost"><strong>${amount(total, currency)}</strong> <span class="muted small">for ${duration(space.durationHours)},
+fees included</span></p></li>`;
 }
 
 /** The start times around the chosen one, or the first ones. The others appear in their places on request (`find.css`). */
@@ -216,7 +226,9 @@ function hourLinks({ space, openHours }: Candidate, chosen: number | undefined, 
   const isShown = (index: number) => index >= from && index < from + SHOWN_HOURS;
   const links = openHours.map(
     (start, index) =>
-      html`<a class="hour${!isShown(index) && ' far'}" href="${to(start)}"${start === chosen && html` aria-current="true"`}>${clock(start)}</a>`,
+      html`<a class="hour${!isShown(index) && ' far'}" href="${to(start)}"${
+        start === chosen && html` aria-current="true"`
+      }>${clock(start)}</a>`,
   );
   const more = openHours.length - SHOWN_HOURS;
   const where = html`<span class="visually-hidden"> in ${named(space.name)}</span>`;

@@ -179,7 +179,10 @@ async function spacePage(
   const missed = isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) });
   return {
     title: namedText(space.name),
-    lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`}`,
+    lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)}
+${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${
+      rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`
+    }`,
     back: before
       ? { href: `/console/bookings/${before.bookingId}`, label: `Booking #${before.bookingId}` }
       : backTo(visit, { href: `/console/find?date=${date}`, label: 'Find a space' }),
@@ -202,7 +205,8 @@ type Queries = PageDeps['queries'];
 type Rated = NonNullable<Awaited<ReturnType<Queries['spaceRatings']['ofSpace']>>>;
 
 const reviewsOf = ({ rating, latest }: Rated, { timeZone }: Space): Html =>
-  html`<section class="card" id="reviews" aria-labelledby="reviews-title"><div class="row apart"><h2 id="reviews-title">${latest.length < rating.count ? 'Latest reviews' : 'Reviews'}</h2>${ratingText(rating)}</div>
+  html`<section class="card" id="reviews" aria-labelledby="reviews-title"><div class="row apart">
+<h2 id="reviews-title">${latest.length < rating.count ? 'Latest reviews' : 'Reviews'}</h2>${ratingText(rating)}</div>
 ${latest.map((review) => html`<article class="stack tight">${reviewText(review, timeZone)}</article>`)}</section>`;
 
 const SENT_BEFORE =
@@ -248,12 +252,15 @@ const daysFrom = (date: PlainDate): PlainDate[] =>
   Array.from({ length: DAYS_AHEAD }, (_, day) => daysLater(date, day)).filter(isPlainDate);
 
 const repeatNotice = ({ bookingId }: ReadableBooking): Html =>
-  html`<div class="flash notice">${icon('info')}<p>The same as booking #${bookingId}, on a new date: choose a day, check the rest, and send the request.</p></div>`;
+  html`<div class="flash notice">${icon('info')}<p>The same as booking #${bookingId}, on a new date: choose a day, check
+the rest, and send the request.</p></div>`;
 
 /** The form that shows another day. */
 function dayForm({ spaceId }: Space, kept: Kept, value: string, earliest: PlainDate, problems: Problems): Html {
   const hidden = Object.entries(fieldsOf(kept)).map(([name, value]) => value && hiddenField(name, value));
-  return html`<form class="card fields-row end" method="get" action="/console/find/${spaceId}">${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, problems, earliest })}<div><button class="button quiet">Show this day</button></div></form>`;
+  return html`<form class="card fields-row end" method="get" action="/console/find/${spaceId}">
+${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, problems, earliest })}
+<div><button class="button quiet">Show this day</button></div></form>`;
 }
 
 function requestForm(
@@ -266,10 +273,13 @@ function requestForm(
 ): Html {
   const { spaceId, active } = space;
   const price = priceIn(visit, space);
-  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}${viaField(visit)}${again !== undefined && hiddenField('again', again)}
+  return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">
+${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
+${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
-<p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending a request is free.</p></form>`;
+<p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
+a request is free.</p></form>`;
 }
 
 /** The details that a brand may add besides space, date and start time. */
@@ -311,6 +321,7 @@ const typedIn = (booking: ReadableBooking): Readonly<Record<string, string>> =>
 const dayLink = (href: string, day: string, available: number, isCurrent: boolean): Html => {
   const [weekday, date] = dayAndMonth(day).split(' ');
   const free = available === 0 ? 'none free' : `${available} free`;
-  const label = html`<span aria-hidden="true">${weekday} ${date}</span><span class="visually-hidden">${longDate(day)}, </span><span class="small">${free}</span>`;
+  const spoken = html`<span class="visually-hidden">${longDate(day)}, </span>`;
+  const label = html`<span aria-hidden="true">${weekday} ${date}</span>${spoken}<span class="small">${free}</span>`;
   return linkItem(href, label, isCurrent && 'date');
 };

@@ -61,7 +61,8 @@ export function notFreeNotice(
     kind === undefined || kind === 'OutsideWindow'
       ? `${clock(start)} is not a start time of this space.`
       : `${clock(start)} is not free on this day: ${CLOSED[kind].long}.`;
-  return html`<div class="flash notice">${icon('info')}<p>${text} ${next && html`<a href="${next.href}">Next day with ${clock(start)} free: ${shortDate(next.date)}</a>`}</p></div>`;
+  return html`<div class="flash notice">${icon('info')}
+<p>${text} ${next && html`<a href="${next.href}">Next day with ${clock(start)} free: ${shortDate(next.date)}</a>`}</p></div>`;
 }
 
 /** The choice of a start time. Belongs to the form `request`. */
@@ -73,7 +74,13 @@ export function startTimeField(space: Space, times: StartTimes, chosen: number |
   if (firstOpen === undefined)
     return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${tiles}${error}`;
   const isHeld = slots.some(({ hour }) => HELD.has(closed(hour)));
-  return html`<fieldset class="field"><legend>Start time</legend>${isHeld && space.durationHours > 1 && html`<p class="hint">An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.</p>`}${tiles}${error}</fieldset>`;
+  return html`<fieldset class="field"><legend>Start time</legend>
+${
+  isHeld &&
+  space.durationHours > 1 &&
+  html`<p class="hint">An event of ${duration(space.durationHours)} must end before the next one begins, which closes
+the hours before it too.</p>`
+}${tiles}${error}</fieldset>`;
 }
 
 /** @param isFirst whether the list of problems links to this tile */
@@ -87,7 +94,9 @@ function tile(
   const input = (attributes: Html) =>
     html`<input${isFirst && html` id="startHour"`} form="request" type="radio" name="startHour" value="${hour}" required${attributes}>`;
   if (isAvailable)
-    return html`<li><label class="slot">${input(flag('checked', chosen === hour))}<span class="time">${clock(hour)}</span> <span class="small">to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span></label></li>`;
+    return html`<li><label class="slot">${input(flag('checked', chosen === hour))}<span class="time">${clock(hour)}</span>
+<span class="small">to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span></label></li>`;
   const kind = closed === undefined ? '' : ` is-${closed.toLowerCase()}`;
-  return html`<li><label class="slot${kind}">${input(flag('disabled', true))}<span class="time"><s>${clock(hour)}</s></span> <span class="small">${closed === undefined ? 'not free' : CLOSED[closed].short}</span></label></li>`;
+  return html`<li><label class="slot${kind}">${input(flag('disabled', true))}<span class="time"><s>${clock(hour)}</s></span>
+<span class="small">${closed === undefined ? 'not free' : CLOSED[closed].short}</span></label></li>`;
 }

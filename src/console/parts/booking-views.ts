@@ -60,7 +60,10 @@ type BookingTime = Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'ti
 
 /** `Fri 20 Nov 2026`, `10:00–14:00`. The zone follows unless the page names it. */
 export const whenOf = (booking: BookingTime, pageZone: string | undefined): Html =>
-  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)}${booking.timeZone !== pageZone && html` <span class="muted small zone">${zoneName(booking.timeZone)}</span>`}</span>`;
+  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time>
+<span class="hours">${hours(booking.startHour, booking.freeFrom)}${
+    booking.timeZone !== pageZone && html` <span class="muted small zone">${zoneName(booking.timeZone)}</span>`
+  }</span>`;
 
 /** The zone that all of these bookings are in. Undefined if they are in several. */
 export function onlyZone(list: readonly Pick<BookingDocument, 'timeZone'>[]): string | undefined {

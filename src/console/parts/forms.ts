@@ -65,7 +65,8 @@ export function field({ type = 'text', value = '', required = false, ...rest }: 
   return labelled(
     rest,
     (ariaAttributes) =>
-      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>`,
+      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"
+${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>`,
   );
 }
 
@@ -89,7 +90,10 @@ function pickable(
   return labelled(
     rest,
     (ariaAttributes) =>
-      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaAttributes}><button type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,
+      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}"
+autocomplete="off" spellcheck="false" data-calendar="${calendar}"
+${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaAttributes}><button
+type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,
   );
 }
 
@@ -97,7 +101,8 @@ export function textArea({ value = '', required = false, ...rest }: Field): Html
   return labelled(
     rest,
     (ariaAttributes) =>
-      html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>
+      html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"
+${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>
 ${String(value)}</textarea>${counter(rest.name, Number(rest.attributes?.maxlength))}`,
   );
 }
@@ -132,7 +137,9 @@ function labelled(
     'aria-describedby': describedBy === '' ? undefined : describedBy,
     'aria-invalid': problem === undefined ? undefined : 'true',
   });
-  return html`<div class="field"><label for="${name}">${label}</label>${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${control(ariaAttributes)}${errorText(name, problem)}</div>`;
+  return html`<div class="field"><label for="${name}">${label}</label>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${control(ariaAttributes)}${errorText(name, problem)}</div>`;
 }
 
 /** The error below a field. */
@@ -154,9 +161,12 @@ export const choices = (
   type: 'checkbox' | 'radio',
   list: readonly Choice[],
 ): Html =>
-  html`<fieldset class="field"${attributes({ 'aria-describedby': problems[name] && `${name}-error` })}><legend>${label}</legend>${hint && html`<p class="hint">${hint}</p>`}<ul class="choices">${list.map(
+  html`<fieldset class="field"${attributes({ 'aria-describedby': problems[name] && `${name}-error` })}>
+<legend>${label}</legend>${hint && html`<p class="hint">${hint}</p>`}<ul class="choices">${list.map(
     (choice, index) =>
-      html`<li><label class="choice"><input${index === 0 && html` id="${name}"`} type="${type}" name="${name}" value="${choice.value}"${flag('checked', choice.checked)}><span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
+      html`<li><label class="choice"><input${index === 0 && html` id="${name}"`} type="${type}" name="${name}"
+value="${choice.value}"${flag('checked', choice.checked)}>
+<span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
   )}</ul>${errorText(name, problems[name])}</fieldset>`;
 
 export const hiddenField = (name: string, value: string | number): Html =>
@@ -201,6 +211,11 @@ export type Confirmation = {
 
 /** A button that asks for confirmation before it does something that cannot easily be undone. Works without JavaScript. */
 export function confirm(visit: Pick<Visit, 'csrf'>, { small = true, removes = false, ...of }: Confirmation): Html {
-  const content = html`<p>${of.question}</p>${of.fields}<div class="row"><button class="button${removes && ' danger'}">${of.submit}</button></div>`;
-  return html`<details class="confirm${removes && ' removes'}"><summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}"${attributes({ 'aria-label': of.name && `${of.open} ${namedText(of.name)}` })}>${of.open}</summary>${postForm(visit, of.action, 'ask', content)}</details>`;
+  const content = html`<p>${of.question}</p>${of.fields}
+<div class="row"><button class="button${removes && ' danger'}">${of.submit}</button></div>`;
+  return html`<details class="confirm${removes && ' removes'}">
+<summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}"${attributes({
+    'aria-label': of.name && `${of.open} ${namedText(of.name)}`,
+  })}>${of.open}</summary>
+${postForm(visit, of.action, 'ask', content)}</details>`;
 }

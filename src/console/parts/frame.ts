@@ -68,7 +68,10 @@ export type Frame = {
 export function rail(visit: Visit, frame: Frame): Html {
   const { account, accountName, user } = visit;
   const { others } = frame;
-  const switches = html`${others.map((other) => html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`)}`;
+  const switches = html`${others.map(
+    (other) =>
+      html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
+  )}`;
   return html`<header class="rail">
 ${mark()}
 <button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
@@ -80,7 +83,12 @@ ${mark()}
   }</div>
 <nav aria-label="Console">${menu(BOOKINGS[account.kind], frame)}</nav>
 <nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, frame)}</nav>
-<div class="rail-foot"><span>${named(user.email)}</span>${postForm(visit, '/console/sign-out', '', html`<button class="rail-button">${icon('leave')} Sign out</button>`)}</div>
+<div class="rail-foot"><span>${named(user.email)}</span>${postForm(
+    visit,
+    '/console/sign-out',
+    '',
+    html`<button class="rail-button">${icon('leave')} Sign out</button>`,
+  )}</div>
 </div>
 </header>`;
 }
@@ -105,7 +113,8 @@ const backLink = ({ href, label }: Link): Html =>
 
 /** The content below the messages of a page. */
 export const contentOf = ({ title, heading = title, lead, back, actions, problems = {}, main }: Shown): Html =>
-  html`${back && backLink(back)}<div class="head" id="head" data-live-region><div><h1>${heading}</h1>${lead && html`<p class="lead">${lead}</p>`}</div>${actions}</div>
+  html`${back && backLink(back)}<div class="head" id="head" data-live-region><div><h1>${heading}</h1>
+${lead && html`<p class="lead">${lead}</p>`}</div>${actions}</div>
 ${problemSummary(problems)}${main}`;
 
 /**
@@ -116,7 +125,8 @@ function problemSummary(problems: Problems): Html | undefined {
   const { '': whole, ...fields } = problems;
   const wrong = Object.entries(fields);
   if (whole === undefined && wrong.length === 0) return undefined;
-  return html`<div class="flash problem" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack tight"><p>${whole ?? `Fix ${counted(wrong.length, 'field')}.`}</p>${
+  return html`<div class="flash problem" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack tight">
+<p>${whole ?? `Fix ${counted(wrong.length, 'field')}.`}</p>${
     wrong.length > 0 &&
     html`<ul class="bullets">${wrong.map(([name, problem]) => html`<li><a href="#${name}">${problem}</a></li>`)}</ul>`
   }</div></div>`;

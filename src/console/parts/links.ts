@@ -29,7 +29,9 @@ export const tabs = (
 
 /** The links to the month or day before and after, beside a heading. False beyond the end of the calendar. */
 export const neighbours = (label: string, before: Link | false, after: Link | false, between?: Html): Html =>
-  html`<nav class="row" aria-label="${label}">${before && html`<a class="button quiet" href="${before.href}">${icon('back')} ${before.label}</a>`}${between}${after && html`<a class="button quiet" href="${after.href}">${after.label} ${icon('next')}</a>`}</nav>`;
+  html`<nav class="row" aria-label="${label}">
+${before && html`<a class="button quiet" href="${before.href}">${icon('back')} ${before.label}</a>`}
+${between}${after && html`<a class="button quiet" href="${after.href}">${after.label} ${icon('next')}</a>`}</nav>`;
 
 const NO_SUCH_PAGE: Flash = {
   kind: 'notice',

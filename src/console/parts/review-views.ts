@@ -5,12 +5,16 @@ import { type Html, html, named, written } from '../../html/html.ts';
 import { counted, dayIn } from './formats.ts';
 
 /** A rating as stars, with a text alternative. */
-export const stars = (rating: number): Html =>
-  html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
+export const stars = (rating: number): Html => {
+  const label = `${rating} out of ${RATING.max} stars`;
+  const off = html`<span class="off">${'☆'.repeat(RATING.max - rating)}</span>`;
+  return html`<span class="stars" role="img" aria-label="${label}">${'★'.repeat(rating)}${off}</span>`;
+};
 
 /** `★ 4.6 (23 reviews)` */
 export const ratingText = ({ average, count }: Rating): Html =>
-  html`<span class="rating"><span class="stars" aria-hidden="true">★</span> <span class="visually-hidden">Rated </span>${average.toFixed(1)} <span class="muted">(${counted(count, 'review')})</span></span>`;
+  html`<span class="rating"><span class="stars" aria-hidden="true">★</span>
+<span class="visually-hidden">Rated </span>${average.toFixed(1)} <span class="muted">(${counted(count, 'review')})</span></span>`;
 
 /** @param zone of the space */
 export const reviewText = (
@@ -18,4 +22,5 @@ export const reviewText = (
   zone: string,
 ): Html => html`<p>${stars(review.rating)} <strong>${named(review.title)}</strong></p>
 ${written(review.content)}
-<p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${dayIn(zone, review.createdAt)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
+<p class="muted small">${named(review.brandName)},
+<time datetime="${review.createdAt}">${dayIn(zone, review.createdAt)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;

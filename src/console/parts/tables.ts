@@ -32,6 +32,9 @@ export function dataTable<T>(
       : html`<td${attributes}>${content}</td>`;
   };
   return html`<div class="table-box"><table class="table ${classes}"><caption class="visually-hidden">${caption}</caption>
-<thead><tr>${shown.map((column) => html`<th scope="col"${column.classes?.includes('number') && html` class="number"`}>${label(column)}</th>`)}</tr></thead>
+<thead><tr>${shown.map(
+    (column) =>
+      html`<th scope="col"${column.classes?.includes('number') && html` class="number"`}>${label(column)}</th>`,
+  )}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${shown.map((column) => cell(column, row))}</tr>`)}</tbody></table></div>`;
 }

@@ -171,7 +171,8 @@ const totalOf = (requests: readonly BookingDocument[]): string =>
 const listed = (requests: readonly BookingDocument[]): Html =>
   html`<ul class="bullets">${requests.map(
     ({ totalPrice, currency, brandName, spaceName, date, startHour, freeFrom }) =>
-      html`<li><strong>${amount(totalPrice, currency)}</strong>: ${named(brandName)}, ${named(spaceName)}, ${shortDate(date)}, ${hours(startHour, freeFrom)}</li>`,
+      html`<li><strong>${amount(totalPrice, currency)}</strong>: ${named(brandName)}, ${named(spaceName)},
+${shortDate(date)}, ${hours(startHour, freeFrom)}</li>`,
   )}</ul>`;
 
 const idFields = (requests: readonly BookingDocument[]): Html =>
@@ -182,7 +183,8 @@ function extentOf({ selected, matching, list }: Picked): Html | undefined {
   if (matching === undefined) return undefined;
   const order = list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first';
   return matching > selected.length
-    ? html`<p>These are the first ${selected.length} of ${matching.toLocaleString('en')} requests, ${order}. Decide the others afterwards.</p>`
+    ? html`<p>These are the first ${selected.length} of ${matching.toLocaleString('en')} requests, ${order}. Decide
+the others afterwards.</p>`
     : html`<p>These are all requests of the list:</p>`;
 }
 
@@ -203,7 +205,9 @@ function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocumen
     back,
     main: html`<section class="card narrow">${extent}${extent && listed(selected)}
 ${extent && html`<p>${totalOf(selected)} will be charged to the brands.</p>`}${above.length > 0 && aboveLimit(visit, above)}
-<div class="row">${form(selected, `Approve all ${selected.length}`)}${others.length > 0 && form(others, `Approve only the other ${others.length}`, 'quiet')}${buttonLink(back.href, 'Approve nothing yet', 'quiet')}</div></section>`,
+<div class="row">${form(selected, `Approve all ${selected.length}`)}${
+      others.length > 0 && form(others, `Approve only the other ${others.length}`, 'quiet')
+    }${buttonLink(back.href, 'Approve nothing yet', 'quiet')}</div></section>`,
   };
 }
 

@@ -18,7 +18,9 @@ export function decisionFacts(
     sameDay.length > 0 &&
     html`<ul class="chips">${sameDay.map(
       (other) =>
-        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
+        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">
+${statusIcon(other)}<span class="visually-hidden">${other.status}: </span>
+${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
     )}</ul>`
   }<p class="small"><strong>History with ${named(request.brandName)}:</strong> ${recordText(record)}</p>`;
 }
@@ -27,7 +29,8 @@ export function decisionFacts(
 export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'durationHours'>): Html | undefined =>
   booking.usageHours === undefined
     ? undefined
-    : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;
+    : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)},
+as the space closes.</span>`;
 
 /** The outcomes of a brand's bookings at a community, in words for the community. */
 function recordText({ completed, approved, byBrand, byCommunity, expired }: BrandRecord): string {

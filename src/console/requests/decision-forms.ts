@@ -71,7 +71,8 @@ function approveForm(visit: DecisionVisit, request: Asked, formPage: FormPage): 
       ask: EMPTY,
     };
   return {
-    button: html`<details class="approve"><summary class="button ${classes}"${nameOf('Approve…', request, formPage)}>Approve…</summary></details>`,
+    button: html`<details class="approve">
+<summary class="button ${classes}"${nameOf('Approve…', request, formPage)}>Approve…</summary></details>`,
     ask: html`<div class="ask to-approve"><p>${price} will be charged to the brand.</p><div class="row">${form(
       html`<button class="button small" name="confirmed" value="${request.totalPrice}"${owner}>Approve for ${price}</button>`,
     )}${COLLAPSE}</div></div>`,
@@ -81,9 +82,13 @@ function approveForm(visit: DecisionVisit, request: Asked, formPage: FormPage): 
 function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, formPage: FormPage): Opener {
   const { list, fields } = formPage;
   const id = `reason-${request.bookingId}`;
-  const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" list="${REASONS}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p>${counter(id, REASON.max)}<div class="row"><button class="button danger small"${nameOf('Decline', request, formPage)}>Decline request</button>${COLLAPSE}</div>`;
+  const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required
+maxlength="${REASON.max}" list="${REASONS}" autocomplete="off" aria-describedby="${id}-hint">
+<p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p>${counter(id, REASON.max)}
+<div class="row"><button class="button danger small"${nameOf('Decline', request, formPage)}>Decline request</button>${COLLAPSE}</div>`;
   return {
-    button: html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}"${nameOf('Decline…', request, formPage)}>Decline…</summary></details>`,
+    button: html`<details class="decline">
+<summary class="button quiet${list !== undefined && ' small'}"${nameOf('Decline…', request, formPage)}>Decline…</summary></details>`,
     ask: postForm(visit, `/console/bookings/${request.bookingId}/decline`, 'ask to-decline', content),
   };
 }

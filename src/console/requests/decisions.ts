@@ -141,7 +141,8 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}
   const reason = reasonField(visit, { label, hint, required: isCommunity, problems });
   const content = html`${listField(form.all('list')[0])}${viaField(visit)}${hiddenField('was', status)}
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
-<p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again. This cannot be undone.</p>
+<p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again.
+This cannot be undone.</p>
 ${reason}
 <div class="row"><button class="button danger">${verb} ${what}</button>${buttonLink(back.href, `Keep ${what}`, 'quiet')}</div>`;
   return {
@@ -161,7 +162,8 @@ function confirmApproval(visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'
   const back = { href: withVia(visit, path), label: `Booking #${bookingId}` };
   const content = html`${listFieldsOf(visit.form)}${viaField(visit)}${hiddenField('confirmed', totalPrice)}
 ${summaryOf(request, request.brandName, request.spaceName)}
-<p>This is above ${amount(visit.settings.approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price} will be charged to the brand.</p>
+<p>This is above ${amount(visit.settings.approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price}
+will be charged to the brand.</p>
 <div class="row"><button class="button">Approve for ${price}</button>${buttonLink(back.href, 'Do not approve yet', 'quiet')}</div>`;
   return {
     title: 'Approve this request',
@@ -173,7 +175,8 @@ ${summaryOf(request, request.brandName, request.spaceName)}
 
 /** Names the booking that a question is about. */
 const summaryOf = (booking: BookingDocument, ...names: readonly string[]): Html =>
-  html`<p>${names.map((name) => html`${named(name)}, `)}${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>`;
+  html`<p>${names.map((name) => html`${named(name)}, `)}${longDate(booking.date)},
+${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>`;
 
 const refunded = (
   { totalPrice, currency }: Pick<BookingDocument, 'totalPrice' | 'currency'>,

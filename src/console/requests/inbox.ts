@@ -101,7 +101,10 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     ]);
     const formPage = { list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    const main = html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}. All times are ${zoneName(visit.accountZone)}.</p>
+    const main = html`<p class="muted" id="request-count" data-live-region>
+${counted(count, isFiltered(list) ? 'matching request' : 'pending request')},
+${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}.
+All times are ${zoneName(visit.accountZone)}.</p>
 ${bar(visit, list, rows, { added, count })}${
   rows.length === 0
     ? nothing(visit, list, count, hasSpaces)
@@ -143,9 +146,16 @@ function bar(
     ? inboxPath(list, { shown: ids })
     : inboxPath({ ...list, after: first && cursorBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
-  const news = html`<a data-does="show new requests" href="${href}#request-${first?.bookingId ?? ''}">${counted(added.count, 'new request')} – show</a>`;
-  return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(inboxQuery(list))}
-${rows.length > 0 && html`<button class="button" data-selected="Approve">Approve selected</button><button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button>${selectAll(rows.filter(({ answered }) => answered === undefined).length, count)}`}
+  const target = `${href}#request-${first?.bookingId ?? ''}`;
+  const news = html`<a data-does="show new requests" href="${target}">${counted(added.count, 'new request')} – show</a>`;
+  return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">
+${csrfField(visit)}${listField(inboxQuery(list))}
+${
+  rows.length > 0 &&
+  html`<button class="button" data-selected="Approve">Approve selected</button>
+<button class="button quiet" form="${BULK_FORM}" formaction="/console/inbox/decline" data-selected="Decline">Decline selected…</button>
+${selectAll(rows.filter(({ answered }) => answered === undefined).length, count)}`
+}
 <p id="request-news" data-live-region>${first !== undefined && news}</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
 }
 
@@ -154,12 +164,17 @@ const selectAll = (onPage: number, count: number): Html =>
   count <= onPage
     ? html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`
     : html`<label class="select-all" hidden><input type="checkbox" data-select-all> Select this page</label>
-<label class="select-all"><input type="checkbox" name="all" value="yes"> <span id="all-requests" data-live-region>Select all ${count.toLocaleString('en')}</span></label>`;
+<label class="select-all"><input type="checkbox" name="all" value="yes">
+<span id="all-requests" data-live-region>Select all ${count.toLocaleString('en')}</span></label>`;
 
 /** Shown by "?" and by its button. Character keys can be switched off (WCAG 2.1.4). */
-const keyHelp = html`<div class="key-help" id="key-help" popover role="dialog" aria-labelledby="key-help-title"><h2 id="key-help-title">Keys in this list</h2>
-<p>They act on the row that has the focus; <kbd>j</kbd> and <kbd>k</kbd> go to the list from anywhere on the page. A row that has just appeared or moved takes no key for a second.</p>
-<dl><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous request</dd><dt><kbd>a</kbd></dt><dd>approve</dd><dt><kbd>d</kbd></dt><dd>decline: type a reason, then Enter (in Safari twice while it suggests reasons). Esc closes it</dd><dt><kbd>x</kbd></dt><dd>select</dd><dt><kbd>?</kbd></dt><dd>show these keys</dd></dl>
+const keyHelp = html`<div class="key-help" id="key-help" popover role="dialog" aria-labelledby="key-help-title">
+<h2 id="key-help-title">Keys in this list</h2>
+<p>They act on the row that has the focus; <kbd>j</kbd> and <kbd>k</kbd> go to the list from anywhere on the page. A
+row that has just appeared or moved takes no key for a second.</p>
+<dl><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous request</dd><dt><kbd>a</kbd></dt><dd>approve</dd>
+<dt><kbd>d</kbd></dt><dd>decline: type a reason, then Enter (in Safari twice while it suggests reasons). Esc closes it</dd>
+<dt><kbd>x</kbd></dt><dd>select</dd><dt><kbd>?</kbd></dt><dd>show these keys</dd></dl>
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
@@ -180,7 +195,8 @@ function nothing({ now }: Visit, list: RequestList, pending: number, hasSpaces: 
       const add = buttonLink('/console/spaces/new', 'Add a space');
       return emptyState('inbox', 'No requests yet', 'Add your first space, and brands can find and request it.', add);
     }
-    const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
+    const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}
+${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
     const text =
       'New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.';
     return emptyState('inbox', 'No pending requests', text, links);
@@ -196,15 +212,27 @@ function rowView(visit: Visit, { request, beside, answered }: Row, formPage: For
 <div class="pick">${
     isPending &&
     expiry > visit.now &&
-    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
+    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"
+aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
-<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${detailViews(request)}</div>
-<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${warnings(request, beside)}</div>
-<div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br><span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
+<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>
+${detailViews(request)}</div>
+<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,
+<span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p>
+<p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${warnings(request, beside)}</div>
+<div class="terms"><p>You earn <strong>${amount(request.eventFee, currency)}</strong><br>
+<span class="muted small">The brand pays <span class="nowrap">${amount(request.totalPrice, currency)}</span></span></p>${
     isPending &&
-    html`<p class="small">${expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'} <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
+    html`<p class="small">${
+      expiry > visit.now ? html`Expires <strong class="nowrap">${fromNow(expiry, visit.now)}</strong>` : 'Expired'
+    } <span class="muted nowrap">${momentIn(timeZone, expiry)}</span></p>`
   }</div>
-${isPending ? decisionForms(visit, request, formPage) : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
+${
+  isPending
+    ? decisionForms(visit, request, formPage)
+    : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
+<p class="small muted">${answered.at}</p></div>`
+}
 </article>`;
 }
 
@@ -236,7 +264,8 @@ function warnings(request: ReadableBooking, { first, count }: Beside): Html | un
     usageHours !== undefined && `Usable for only ${duration(usageHours)} of ${duration(durationHours)}. `
   }${
     first !== undefined &&
-    html`That day: ${hours(first.startHour, first.freeFrom)} ${named(shortened(first.brandName))} (${first.status.toLowerCase()})${count > 1 && ` and ${count - 1} more`}`
+    html`That day: ${hours(first.startHour, first.freeFrom)} ${named(shortened(first.brandName))}
+(${first.status.toLowerCase()})${count > 1 && ` and ${count - 1} more`}`
   }</p>`;
 }
 
@@ -271,5 +300,7 @@ ${select({ ...control('space', 'Space'), options: [{ value: '', label: 'All spac
 ${dateField(control('from', 'From'))}${dateField(control('to', 'Until'))}
 ${field({ ...control('min', 'Minimum total'), attributes: money })}${field({ ...control('max', 'Maximum total'), attributes: money })}
 ${select({ ...control('sort', 'Order'), options: ORDERS })}
-</div><div class="row"><button class="button quiet">Show</button>${isUsed && html`<a href="/console/inbox">Show all requests</a>`}</div></form></details>`;
+</div><div class="row"><button class="button quiet">Show</button>${
+    isUsed && html`<a href="/console/inbox">Show all requests</a>`
+  }</div></form></details>`;
 }

@@ -130,7 +130,8 @@ const rejectionPage = ({ action, typed }: RejectedForm, why: string, next: Link)
     title: `Nothing was ${action}`,
     main: html`<div class="card stack full"><h1>Nothing was ${action}</h1><p>${why}</p>${typed.map(
       ({ field, text }, index) =>
-        html`<div class="field"><label for="typed-${index}">${field}, as you typed it</label><textarea id="typed-${index}" readonly dir="auto">
+        html`<div class="field"><label for="typed-${index}">${field}, as you typed it</label>
+<textarea id="typed-${index}" readonly dir="auto">
 ${text}</textarea></div>`,
     )}<a class="button" href="${next.href}">${next.label}</a></div>`,
   });
