@@ -115,7 +115,7 @@ const AUDIT: Page = {
   leftOut: [['venue-booking-service/', 'an example of a checkpoint']],
   steps: {
     'verify --export': {
-      check: ({ printed }) => expect(printed.match(/It matches 1 checkpoint/g)).toHaveLength(2),
+      check: ({ printed }) => expect(printed.match(/^confirmed +1$/gm)).toHaveLength(2),
     },
     'python3 check.py': {
       check: ({ printed }) => expect(printed.match(/^as sealed: \d files, 1 checkpoints$/gm)).toHaveLength(3),
