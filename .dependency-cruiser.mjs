@@ -68,31 +68,15 @@ export const MAY_IMPORT = {
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
-  // Copies log and records, restores them, and makes one store of what was restored.
-  backup: [
-    ...[
-      'audit',
-      'commands',
-      'credentials',
-      'personal-data',
-      'store-identity',
-      'domain',
-      'event-store',
-      'document-store',
-      'secrets',
-      'runtime',
-    ],
-    // What a copy has too much of to remember.
+  // Exports a store in a form that is the same on every engine, and fills another one from it.
+  transfer: [
+    ...['audit', 'commands', 'credentials', 'personal-data', 'store-identity', 'domain'],
+    ...['event-store', 'document-store', 'secrets', 'runtime'],
+    // What an export has too much of to remember.
     'sqlite/text-counts.ts',
     // Where fan-out stands, and which deliveries are of events that are gone.
     'webhooks/fan-out/positions.ts',
     'webhooks/inspect/lost-deliveries.ts',
-  ],
-  // Exports a store in a form that is the same on every engine, and imports it.
-  transfer: [
-    ...['audit', 'backup', 'personal-data', 'store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
-    // Where fan-out stands.
-    'webhooks/fan-out/positions.ts',
   ],
   // The stores: whether the clock of this machine can be believed.
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
@@ -167,8 +151,8 @@ export const MAY_IMPORT = {
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],
   cli: [
-    ...['core.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
-    ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'event-store', 'runtime'],
+    ...['core.ts', 'engines.ts', 'config.ts', 'transfer', 'store-identity', 'commands', 'secrets'],
+    ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     // A backup notes them, a restore prints them.

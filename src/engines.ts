@@ -35,7 +35,7 @@ export const locationsOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): 
 });
 
 /** The engine of each store. */
-export const enginesOf = ({ eventStoreUrl, mongoUrl }: StoreConfig) => ({
+const enginesOf = ({ eventStoreUrl, mongoUrl }: StoreConfig) => ({
   log: eventStoreUrl === undefined ? ('embedded' as const) : ('EventStoreDB' as const),
   documents: mongoUrl === undefined ? ('embedded' as const) : ('MongoDB' as const),
 });

@@ -10,7 +10,7 @@ import { fence, isFenced, liftFence } from '../store-identity/standstill.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type ExportFile, openExportFile } from '../transfer/export-file.ts';
 import { exportStore } from '../transfer/export-store.ts';
-import { FORMAT, type Header, type Trailer } from '../transfer/format.ts';
+import { FORMAT, type Header, type Purpose, type Trailer } from '../transfer/format.ts';
 import { createLines, nothingWritten } from '../transfer/lines.ts';
 import { fanOutStandings } from '../webhooks/fan-out/positions.ts';
 import { moment } from './arguments.ts';
@@ -52,8 +52,9 @@ its log continues where the export is imported. To undo that, see: venue unfence
         await fenceStore(config, file);
       }
       const part = defined({ from, to, stream });
+      const purpose = withRecords ? 'move' : undefined;
       const trailer = await onStores(config, (stores, ambient) =>
-        writeExport({ config, stores, ambient, part, withRecords, file }, command),
+        writeExport({ config, stores, ambient, part, purpose, file }, command),
       );
       if (file === undefined) return;
       printAnswer(command, {
@@ -90,7 +91,7 @@ its log continues where the export is imported. To undo that, see: venue unfence
  */
 async function fenceStore(config: Config, file: string | undefined): Promise<void> {
   const isNew = await onStores(config, async (stores, ambient) => {
-    const header = await headerOf({ config, stores, ambient, part: {}, withRecords: true });
+    const header = await headerOf({ config, stores, ambient, part: {}, purpose: 'move' });
     // An unusable file must not leave the store fenced.
     if (file !== undefined) await (await openExportFile(file, header)).close();
     return fence(stores.documents);
@@ -109,26 +110,30 @@ type WriteExport = {
   readonly stores: Stores;
   readonly ambient: Ambient;
   readonly part: Pick<Header, 'from' | 'to' | 'stream'>;
-  readonly withRecords: boolean;
+  /** Undefined without records. */
+  readonly purpose: Purpose | undefined;
   readonly file: string | undefined;
 };
 
-async function headerOf({ config, stores, ambient, part, withRecords }: Omit<WriteExport, 'file'>): Promise<Header> {
+async function headerOf({ config, stores, ambient, part, purpose }: Omit<WriteExport, 'file'>): Promise<Header> {
   const identity = await openIdentity(config, stores, ambient.logger, ambient.clock);
-  await identity.check({ fenced: true });
+  await identity.check({ fenced: purpose !== 'keep' });
   if (!(await isFenced(stores.documents))) await identity.confirm();
-  const probe = withRecords ? (await readMemory({ ...stores, ...config }))?.probe : undefined;
-  return { format: FORMAT, storeFormat: STORE_FORMAT, logId: await identity.logId(), ...part, ...defined({ probe }) };
+  const probe = purpose && (await readMemory({ ...stores, ...config }))?.probe;
+  const logId = await identity.logId();
+  return { format: FORMAT, storeFormat: STORE_FORMAT, logId, ...part, ...defined({ probe, purpose }) };
 }
 
-async function writeExport(deps: WriteExport, command: Invoked): Promise<Trailer> {
-  const { stores, ambient, part, withRecords, file } = deps;
+export async function writeExport(deps: WriteExport, command: Invoked): Promise<Trailer> {
+  const { stores, ambient, part, purpose, file } = deps;
   const { events, documents } = stores;
   const header = await headerOf(deps);
   if (part.stream !== undefined && !(await exists(stores, part.stream)))
     throw refusedError(refuse('ResourceNotFound', `There is no stream ${part.stream}.`));
-  const records = withRecords ? { documents, groups: await fanOutStandings({ ...stores, ...ambient }) } : undefined;
-  const out = file === undefined ? stdout(command, withRecords) : await openExportFile(file, header);
+  const copyTo = purpose === 'keep' && file !== undefined ? `${file}.records` : undefined;
+  const groups = purpose && (await fanOutStandings({ ...stores, ...ambient }));
+  const records = groups && { documents, groups, ...defined({ copyTo }) };
+  const out = file === undefined ? stdout(command, purpose !== undefined) : await openExportFile(file, header);
   try {
     const { begun, written } = out;
     if (begun !== undefined) tellCount(command, 'events were written before')({ done: begun.counts.events });

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { type Config, secretKeyFile } from '../config.ts';
 import { openBase } from '../core.ts';
 import { minOf } from '../domain/extremes.ts';
 import { checkStopped, locationsOf } from '../engines.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
-import { checkImportable, importStore } from '../transfer/import-store.ts';
-import { readWholeExport } from '../transfer/read-export.ts';
+import { checkPurpose, importStore } from '../transfer/fill-store.ts';
+import { readWholeExport, type WholeExport } from '../transfer/read-export.ts';
+import { UnusableCopy } from '../transfer/unusable-copy.ts';
 import { type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { onStores } from './stores.ts';
@@ -31,8 +31,8 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
     .action(async (file, _, command) => {
       const onStep = (what: string) => tell(command, what);
       const whole = await readWholeExport(file);
-      checkImportable(file, whole);
       const { header, trailer } = whole;
+      checkPurpose(file, header, 'move');
       const keyFile = secretKeyFile(process.env);
       // Otherwise the configuration would create a new key.
       if (keyFile !== undefined && !existsSync(keyFile))
@@ -43,14 +43,12 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       const config = operatorConfig();
       if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
         throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
-      if (config.eventStoreUrl !== undefined && whole.foreignStream !== undefined)
-        throw new UnusableCopy(
-          `${file} holds the stream ${whole.foreignStream}, which EventStoreDB would not count as ours`,
-        );
+      checkStreams(config, file, whole);
       await checkStopped(config);
       await onStores(config, (stores, { clock }) =>
         importStore({
           ...{ ...stores, clock, file, whole, locations: locationsOf(config), onStep },
+          otherwise: 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL',
           withProgress: (work) => withProgressBar(command, work),
         }),
       );
@@ -59,6 +57,12 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
       await buildReadModels(config, events, command);
       printAnswer(command, { json: { file, logId: header.logId, events, records } });
     });
+}
+
+/** @throws {UnusableCopy} if EventStoreDB would not count a stream of the export as ours */
+export function checkStreams({ eventStoreUrl }: Config, file: string, { foreignStream }: WholeExport): void {
+  if (eventStoreUrl !== undefined && foreignStream !== undefined)
+    throw new UnusableCopy(`${file} holds the stream ${foreignStream}, which EventStoreDB would not count as ours`);
 }
 
 /**

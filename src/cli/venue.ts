@@ -1,11 +1,11 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import manifest from '../../package.json' with { type: 'json' };
 import { NotAsSealed } from '../audit/not-as-sealed.ts';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { textProblem } from '../domain/unicode.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
 import { venueCommand } from '../runtime/venue-command.ts';
+import { UnusableCopy } from '../transfer/unusable-copy.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommands } from './backup.ts';

@@ -8,7 +8,7 @@ export function standstillProblem(
 ): string {
   switch (kind) {
     case 'restore':
-      return `A restore into ${records} and ${log} has not been completed. Run it again: venue restore DIR`;
+      return `A restore into ${records} and ${log} has not been completed. Run it again: venue restore FILE`;
     case 'import':
       return `An import into ${records} and ${log} has not been completed. Run it again: venue import FILE`;
     case 'fence':

@@ -107,7 +107,7 @@ async function memoryOfLogInUse({ events, documents, locations }: CheckDeps): Pr
   );
   if (later !== undefined) return later;
   throw new UnusableStore(
-    `The records in ${locations.records} have never seen the event log in ${locations.log}. ${CHECK_SETTINGS}. If the records were lost, replace the store with a backup: venue restore DIR --overwrite. To go on without them, ${ADOPT}`,
+    `The records in ${locations.records} have never seen the event log in ${locations.log}. ${CHECK_SETTINGS}. If the records were lost, replace the store with a backup: venue restore FILE --overwrite. To go on without them, ${ADOPT}`,
   );
 }
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
 import { type Counts, type Header, isEvent } from './format.ts';
 import { nothingWritten, type Written } from './lines.ts';
 import { linesOf, readText } from './read-export.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 /** A file that an export is written to. */
 export type ExportFile = {

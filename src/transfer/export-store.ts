@@ -1,6 +1,6 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
-import { createMovedPositions } from '../backup/moved-positions.ts';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
@@ -12,10 +12,14 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store/event-store.ts';
+import { OWNER_ONLY } from '../runtime/private-file.ts';
 import { type FanOutStanding, fanOutKinds } from '../webhooks/fan-out/positions.ts';
 import type { Counts, GroupLine, Header, RecordLine, Trailer } from './format.ts';
 import type { Lines } from './lines.ts';
+import { createMovedPositions } from './moved-positions.ts';
+import { readText } from './read-export.ts';
 import { moves, positionsIn, ttlOf, withPositions } from './record-kinds.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 /** Events per progress report. */
 const PROGRESS_EVERY = 10_000;
@@ -26,24 +30,38 @@ export type ExportStore = {
   readonly lines: Lines;
   /** The progress of an interrupted export, and its last event. */
   readonly begun?: { readonly counts: Counts; readonly last: PortableEvent | undefined };
-  /** The second part of a full export. The store must not change meanwhile. */
+  /** The second part of a full export. */
   readonly records?: {
     readonly documents: Pick<OperatedDocumentStore, 'collections' | 'open'>;
+    /** Noted before, so that events whose deliveries the records lack are handled again. */
     readonly groups: readonly FanOutStanding[];
+    /** A new file for a copy of the records, because the store may be in use. Default: the store is fenced. */
+    readonly copyTo?: string;
   };
   readonly onProgress: (progress: { readonly done: number }) => void;
 };
 
 /**
- * Writes the events of a log, and for a full export its groups and records, in a form that is the same on every engine.
+ * Writes the events of a log, and for a full export its groups and records, in a form that is the same on every engine. Of a store in use,
+ * the records are copied before the log, so that the log has every event that a record refers to (docs/decisions/backups.md).
  * @throws {UnusableCopy} if an export that is continued is not of this log
  */
 export async function exportStore(deps: ExportStore): Promise<Trailer> {
+  const { copyTo } = deps.records ?? {};
+  try {
+    return await writeStore(deps);
+  } finally {
+    if (copyTo !== undefined) await rm(copyTo, { force: true });
+  }
+}
+
+async function writeStore(deps: ExportStore): Promise<Trailer> {
   const { events, header, lines, begun, records, onProgress } = deps;
   if (begun === undefined) lines.begin({ export: header });
   const last = begun?.last;
   const written = last === undefined ? LOG_START : await positionOf(events, last);
-  const wanted = records === undefined ? [] : await positionsOf(records.documents);
+  const source = records === undefined ? undefined : await recordsToWrite(records);
+  const wanted = source === undefined ? [] : await positionsOf(source());
   const named = createMovedPositions<string>(wanted, '');
   const groups = records?.groups.map((standing) => new LastHandledEvent(standing)) ?? [];
 
@@ -64,12 +82,12 @@ export async function exportStore(deps: ExportStore): Promise<Trailer> {
     done += 1;
     if (done % PROGRESS_EVERY === 0) onProgress({ done });
   }
-  if (records === undefined) return lines.end();
+  if (source === undefined) return lines.end();
   if (passed !== (begun?.counts.events ?? 0)) throw otherLog();
   named.end();
 
   for (const group of groups) await lines.add('groups', { group: group.line() });
-  for await (const { collection, key, document } of recordsOf(records.documents)) {
+  for await (const { collection, key, document } of source()) {
     const portable = withPositions(collection, document, (position) => named.of(position) ?? '');
     await lines.add('records', { record: { collection, key, document: portable } });
   }
@@ -140,11 +158,25 @@ async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' |
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
 
-async function positionsOf(
-  documents: Pick<OperatedDocumentStore, 'collections' | 'open'>,
-): Promise<ReadonlySet<Position>> {
+/** The records of a fenced store, or a copy of those of a store in use. */
+async function recordsToWrite({ documents, copyTo }: NonNullable<ExportStore['records']>): Promise<RecordSource> {
+  if (copyTo === undefined) return () => recordsOf(documents);
+  async function* lines() {
+    for await (const record of recordsOf(documents)) yield `${JSON.stringify(record)}\n`;
+  }
+  // An interrupted export may have left one.
+  await rm(copyTo, { force: true });
+  await writeFile(copyTo, Readable.from(lines()), { flag: 'wx', mode: OWNER_ONLY });
+  return async function* () {
+    for await (const { text } of readText(copyTo)) yield JSON.parse(text);
+  };
+}
+
+type RecordSource = () => AsyncIterable<RecordLine>;
+
+async function positionsOf(records: AsyncIterable<RecordLine>): Promise<ReadonlySet<Position>> {
   const found = new Set<Position>();
-  for await (const { collection, document } of recordsOf(documents))
+  for await (const { collection, document } of records)
     for (const position of positionsIn(collection, document)) found.add(position);
   return found;
 }

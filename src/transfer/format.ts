@@ -19,7 +19,14 @@ export type Header = {
   readonly to?: Timestamp;
   /** A value sealed with the secret key of the store, to detect another key. Present if there are records. */
   readonly probe?: string;
+  /**
+   * What a full export was made for: to move a store, which was fenced, or to keep one, which may go on. Absent in exports of earlier
+   * releases, which move stores.
+   */
+  readonly purpose?: Purpose;
 };
+
+export type Purpose = 'move' | 'keep';
 
 /** A consumer group: it has handled every event of its types up to the last one, except parked ones. */
 export type GroupLine = {

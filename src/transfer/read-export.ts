@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
-import { CopyCheck, isName } from '../backup/copy-check.ts';
-import { isCount, isText } from '../backup/form.ts';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { isObject } from '../domain/is-object.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { type TextLine, textLines } from '../runtime/text-lines.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
+import { CopyCheck, isName } from './copy-check.ts';
 import { FORMAT, type GroupLine, type Header, isEvent, type Line, type Trailer } from './format.ts';
 import { moves, positionsIn } from './record-kinds.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 /** A complete export with a correct digest. */
 export type WholeExport = {
@@ -23,6 +22,10 @@ export type WholeExport = {
   /** See {@link CopyCheck}. */
   readonly foreignStream: string | undefined;
 };
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+/** A whole number, not negative. */
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const CHUNK = 256 * 1024;
 /** In characters. An export has no longer lines: an event is a mebibyte at most. */
@@ -181,7 +184,7 @@ function isLine(value: unknown): value is Line {
       isObject(value.metadata)
     );
   if (fields !== 1) return false;
-  if (isObject(value.export)) return value.export.format === FORMAT && typeof value.export.logId === 'string';
+  if (isObject(value.export)) return isHeader(value.export);
   if (isObject(value.group)) {
     const { name, lastEvent, parked } = value.group;
     return isText(name) && (lastEvent === null || isText(lastEvent)) && Array.isArray(parked);
@@ -193,6 +196,13 @@ function isLine(value: unknown): value is Line {
       isObject(value.record.document)
     );
   return isObject(value.trailer) && typeof value.trailer.sha256 === 'string';
+}
+
+function isHeader({ format, logId, purpose, ...texts }: { readonly [field: string]: unknown }): boolean {
+  if (format !== FORMAT || !isText(logId) || !/^[\w-]{1,100}$/.test(logId)) return false;
+  if (purpose !== undefined && purpose !== 'move' && purpose !== 'keep') return false;
+  const { stream, from, to, probe } = texts;
+  return [stream, from, to, probe].every((text) => text === undefined || isText(text));
 }
 
 /** Whether a text is the whole last line, which only lacks its line feed. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { adoptStore } from '../../src/backup/finish.ts';
+import { adoptStore } from '../../src/transfer/finish.ts';
 import { type Core, openCore } from '../../src/core.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { OPERATOR } from '../../src/domain/account.ts';

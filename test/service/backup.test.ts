@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -33,7 +33,7 @@ const run = (dataDir: string, ...args: readonly string[]) => jsonWith({ DATA_DIR
 
 test('a backup of a store in use holds every acknowledged write, and can be restored and used', async () => {
   const dataDir = temporaryDataDir();
-  const backup = join(temporaryDataDir(), 'backup');
+  const backup = join(temporaryDataDir(), 'backup.ndjson');
   const service = await startServiceProcess(dataDir);
   await book(service, 30, 5);
   const before = await bookingIds(service);
@@ -46,9 +46,8 @@ test('a backup of a store in use holds every acknowledged write, and can be rest
   booking = false;
   await load;
   const after = await book(service, 40, 3);
-  expect(made).toMatchObject({ dir: backup, secretKey: true });
-  for (const file of readdirSync(backup, { recursive: true, withFileTypes: true }).filter((each) => each.isFile()))
-    expect(statSync(join(file.parentPath, file.name)).mode & 0o777).toBe(0o600);
+  expect(made).toMatchObject({ file: backup, secretKey: true });
+  for (const file of [backup, `${backup}.key`]) expect(statSync(file).mode & 0o777).toBe(0o600);
 
   const other = temporaryDataDir();
   const restored = await run(other, 'restore', backup);
@@ -67,7 +66,7 @@ test('a backup of a store in use holds every acknowledged write, and can be rest
 
 test('backup and restore lose no delivery, and a recreated delivery keeps its id', async () => {
   const dataDir = temporaryDataDir();
-  const backup = join(temporaryDataDir(), 'backup');
+  const backup = join(temporaryDataDir(), 'backup.ndjson');
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const env = { WEBHOOKS_ALLOW_PRIVATE: 'true' };
@@ -109,7 +108,7 @@ test('backup and restore lose no delivery, and a recreated delivery keeps its id
 
 test('a restore replaces a damaged log, and prints lost deliveries that receivers may have received', async () => {
   const dataDir = temporaryDataDir();
-  const backup = join(temporaryDataDir(), 'backup');
+  const backup = join(temporaryDataDir(), 'backup.ndjson');
   const service = await startServiceProcess(dataDir, { WEBHOOKS_ALLOW_PRIVATE: 'true' });
   const { brands } = service.demo();
   const receiver = `http://127.0.0.1:${await freePort()}/`;
@@ -189,36 +188,24 @@ test('a log and records restored with other tools become one store, in either or
 
 test('an interrupted backup continues, and a damaged one is refused before any change', async () => {
   const dataDir = temporaryDataDir();
-  const backup = join(temporaryDataDir(), 'backup');
+  const backup = join(temporaryDataDir(), 'backup.ndjson');
   await run(dataDir, 'brand', 'add', '--name', 'Acme');
-  await run(dataDir, 'backup', backup, '--with-secret-key');
+  const made = await run(dataDir, 'backup', backup, '--with-secret-key');
   const again = await venue(dataDir, 'backup', backup);
-  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('holds a complete backup') });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('holds a complete export') });
 
-  // The state after a kill once the first file is complete.
-  const manifest = JSON.parse(readFileSync(join(backup, 'manifest.json'), 'utf8'));
-  const { finishedAt: _, secretKey: __, ...progress } = manifest;
-  const half = join(temporaryDataDir(), 'half');
-  cpSync(backup, half, { recursive: true });
-  rmSync(join(half, 'manifest.json'));
-  const begun = { ...progress, records: progress.records.slice(0, 1), log: [] };
-  writeFileSync(join(half, 'progress.json'), JSON.stringify(begun));
-  const incomplete = await venue(temporaryDataDir(), 'restore', half);
-  expect(incomplete).toMatchObject({ code: 1, stderr: expect.stringContaining('not complete') });
-  const whole = await run(dataDir, 'backup', half);
-  expect(whole).toMatchObject({ startedAt: manifest.startedAt });
-  expect(existsSync(join(half, 'progress.json'))).toBe(false);
-
+  truncateSync(backup, 400);
   const target = temporaryDataDir();
-  truncateSync(join(backup, 'log', '000001.ndjson'), 200);
-  const damaged = await venue(target, 'restore', backup);
-  expect(damaged).toMatchObject({ code: 1, stderr: expect.stringMatching(/000001\.ndjson is damaged/) });
+  const incomplete = await venue(target, 'restore', backup);
+  expect(incomplete).toMatchObject({ code: 1, stderr: expect.stringMatching(/is incomplete|damaged|cut off/) });
   expect(readdirSync(target)).toEqual([]);
+  expect(await run(dataDir, 'backup', backup)).toMatchObject({ events: made.events });
+  expect(await run(target, 'restore', backup)).toMatchObject({ events: made.events });
 });
 
 test('a restore needs the key, an empty store and a stopped service', async () => {
   const dataDir = temporaryDataDir();
-  const backup = join(temporaryDataDir(), 'backup');
+  const backup = join(temporaryDataDir(), 'backup.ndjson');
   await run(dataDir, 'brand', 'add', '--name', 'Acme');
   await run(dataDir, 'backup', backup);
 
@@ -244,22 +231,22 @@ test('a restore needs the key, an empty store and a stopped service', async () =
   expect(await restoreWith(target, { SECRET_KEY })).toMatchObject({ code: 0 });
 });
 
-test('a folder that cannot hold or provide a backup is refused in one line that names it', async () => {
+test('a file that cannot hold or provide a backup is refused in one line that names it', async () => {
   const dataDir = temporaryDataDir();
   const file = join(temporaryDataDir(), 'file');
   writeFileSync(file, '');
   const folder = temporaryDataDir();
-  writeFileSync(join(folder, 'manifest.json'), 'null');
   const calls = [
-    { args: ['backup', file], code: 1, says: /^ValidationError: .*file cannot be created: EEXIST/ },
+    { args: ['backup', folder], code: 1, says: /^ValidationError: .* cannot be written: EISDIR/ },
     ...(existsSync('/proc/self')
-      ? [{ args: ['backup', '/proc/nowhere/a'], code: 1, says: /^ValidationError: .* cannot be created: ENOENT/ }]
+      ? [{ args: ['backup', '/proc/nowhere/a'], code: 1, says: /^ValidationError: .* cannot be written: ENOENT/ }]
       : []),
-    { args: ['restore', folder], code: 1, says: /^ValidationError: .*manifest\.json has another format/ },
+    { args: ['restore', folder], code: 1, says: /^ValidationError: .* is a folder: a backup of an earlier release/ },
+    { args: ['restore', file], code: 1, says: /^ValidationError: .* is empty/ },
     {
       args: ['restore', '--adopt', '--overwrite'],
       code: 2,
-      says: /^ValidationError: --overwrite goes with the folder/,
+      says: /^ValidationError: --overwrite goes with a backup/,
     },
   ];
   for (const { args, code, says } of calls)

@@ -6,7 +6,7 @@ import type { Collection, OperatedDocumentStore } from '../../src/document-store
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
-import { checkImportable } from '../../src/transfer/import-store.ts';
+import { checkPurpose } from '../../src/transfer/fill-store.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import {
@@ -189,11 +189,14 @@ test('an import refuses an export that is not of a whole store', async () => {
   const { probe: _, ...header } = store.header;
   const file = join(folder, 'events.ndjson');
   await exportTo(file, store, header);
-  const refusal = async () => checkImportable('FILE', await readWholeExport(file));
+  const refusal = async () => checkPurpose('FILE', (await readWholeExport(file)).header, 'move');
   await expect(refusal()).rejects.toThrow('FILE holds no records. Export the whole store: venue export --with-records');
   await writeFile(file, '');
   await exportTo(file, store, { ...header, stream: 'spaceDay-1-2026-12-01' });
   await expect(refusal()).rejects.toThrow('FILE holds only some of the events');
+  await writeFile(file, '');
+  await exportTo(file, store, { ...store.header, purpose: 'keep' });
+  await expect(refusal()).rejects.toThrow('FILE is a backup: venue restore FILE');
 });
 
 /** Changes the first line that contains a text. */

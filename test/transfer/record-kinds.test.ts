@@ -5,7 +5,7 @@ import { RECORD_KINDS } from '../../src/transfer/record-kinds.ts';
 
 const SOURCE = new URL('../../src/', import.meta.url).pathname;
 /** These files open any collection. */
-const OPENS_ANY = /^(backup|transfer|document-store)\//;
+const OPENS_ANY = /^(transfer|document-store)\//;
 
 /** The declarations of collections of records in the source: their names, their `ttl`, and whether the file knows positions. */
 function declared() {

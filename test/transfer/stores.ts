@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { canonicalForm } from '../../src/audit/portable-event.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { OPERATOR } from '../../src/domain/account.ts';
 import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { purposes } from '../../src/secrets/purposes.ts';
@@ -14,8 +15,8 @@ import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { STORE_FORMAT } from '../../src/store-identity/store-format.ts';
 import { openExportFile } from '../../src/transfer/export-file.ts';
 import { exportStore } from '../../src/transfer/export-store.ts';
+import { importStore, restoreStore } from '../../src/transfer/fill-store.ts';
 import { FORMAT, type Header } from '../../src/transfer/format.ts';
-import { importStore } from '../../src/transfer/import-store.ts';
 import { createLines } from '../../src/transfer/lines.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
 import { fanOutStandings } from '../../src/webhooks/fan-out/positions.ts';
@@ -95,7 +96,13 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
     await exportStore({
       ...{ events: store.events, header, lines: createLines(out.write, written), onProgress: () => {} },
       ...(begun !== undefined && { begun }),
-      ...(header.probe !== undefined && { records: { documents: store.documents, groups } }),
+      ...(header.probe !== undefined && {
+        records: {
+          documents: store.documents,
+          groups,
+          ...(header.purpose === 'keep' && { copyTo: `${file}.records` }),
+        },
+      }),
     });
   } finally {
     await out.close();
@@ -112,8 +119,15 @@ export function asExport(lines: readonly string[]): string {
   return `${content}${canonicalForm({ trailer: { ...counts, sha256 } })}\n`;
 }
 
+const fillingFrom = async (file: string, store: TestStore) => ({
+  ...{ ...store, clock: Date.now, file, whole: await readWholeExport(file), locations: LOCATIONS },
+  withProgress: (work: (show: () => void) => Promise<void>) => work(() => {}),
+  onStep: () => {},
+  otherwise: 'An import needs an empty store',
+});
+
 export const importFrom = async (file: string, store: TestStore): Promise<void> =>
-  importStore({
-    ...{ ...store, clock: Date.now, file, whole: await readWholeExport(file), locations: LOCATIONS },
-    ...{ withProgress: (work) => work(() => {}), onStep: () => {} },
-  });
+  importStore(await fillingFrom(file, store));
+
+export const restoreFrom = async (file: string, store: TestStore) =>
+  restoreStore({ ...(await fillingFrom(file, store)), secretKey: KEY, skippedIds: 10, kept: {}, actor: OPERATOR });

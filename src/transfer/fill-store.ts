@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Fork } from '../audit/fork.ts';
 import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
-import { checkFillable, type FillLog, fillLog } from '../backup/fill-log.ts';
-import { beginFilling, openFilling } from '../backup/fill-records.ts';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
@@ -11,12 +9,16 @@ import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { memoryOfRecords, seenOf } from '../store-identity/store-memory.ts';
-import { fanOutKinds, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
-import type { GroupLine } from './format.ts';
+import { type FanOutPositions, fanOutKinds, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
+import { checkFillable, type FillLog, fillLog } from './fill-log.ts';
+import { beginFilling, openFilling } from './fill-records.ts';
+import { type FinishDeps, finish } from './finish.ts';
+import type { GroupLine, Header, Purpose } from './format.ts';
 import { eventsIn, linesOf, type WholeExport } from './read-export.ts';
 import { ttlOf, withPositions } from './record-kinds.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
-export type ImportStore = {
+export type FillStore = {
   readonly events: OperatedEventStore;
   readonly documents: OperatedDocumentStore;
   readonly clock: Clock;
@@ -26,23 +28,35 @@ export type ImportStore = {
   /** The names of the parts of the store in messages. */
   readonly locations: { readonly log: string; readonly records: string };
   /** Runs work and shows its progress. Called for filling the log, which takes longest. */
-  readonly withProgress: (work: (show: FillLog<PortableEvent>['onProgress']) => Promise<void>) => Promise<void>;
+  readonly withProgress: (work: (show: FillLog['onProgress']) => Promise<void>) => Promise<void>;
   /** Called with the next step, without a full stop. */
   readonly onStep: (what: string) => void;
+  /** Advice for when the store holds anything else: a sentence without a full stop. */
+  readonly otherwise: string;
+  /** Called once the store is marked as being filled. */
+  readonly begun?: () => void;
 };
 
 /**
- * Checks that an export is one of a whole store.
- * @throws {UnusableCopy} if it lacks a part
+ * Checks that an export is one of a whole store, made for this purpose.
+ * @throws {UnusableCopy} if it is not
  */
-export function checkImportable(file: string, { header }: Pick<WholeExport, 'header'>): void {
-  const { stream, from, to, probe } = header;
+export function checkPurpose(
+  file: string,
+  { stream, from, to, probe, purpose = 'move' }: Header,
+  wanted: Purpose,
+): void {
+  const otherwise =
+    wanted === 'move' ? 'Export the whole store: venue export --with-records' : 'See: venue backup --help';
   if (stream !== undefined || from !== undefined || to !== undefined)
-    throw new UnusableCopy(
-      `${file} holds only some of the events. Export the whole store: venue export --with-records`,
-    );
-  if (probe === undefined)
-    throw new UnusableCopy(`${file} holds no records. Export the whole store: venue export --with-records`);
+    throw new UnusableCopy(`${file} holds only some of the events. ${otherwise}`);
+  if (probe === undefined) throw new UnusableCopy(`${file} holds no records. ${otherwise}`);
+  if (purpose === wanted) return;
+  throw new UnusableCopy(
+    wanted === 'keep'
+      ? `${file} was made to move a store, which goes on where it is imported: venue import ${file}`
+      : `${file} is a backup: venue restore ${file}`,
+  );
 }
 
 /**
@@ -50,21 +64,55 @@ export function checkImportable(file: string, { header }: Pick<WholeExport, 'hea
  * complete. Does nothing if it is.
  * @throws {UnusableCopy} if the store holds anything else
  */
-export async function importStore(deps: ImportStore): Promise<void> {
-  const { events, documents, file, whole, locations, withProgress, onStep } = deps;
-  const { header, trailer, referredTo } = whole;
+export async function importStore(deps: FillStore): Promise<void> {
+  const { events, documents, file, whole } = deps;
+  const { header, trailer } = whole;
   const { logId, probe } = header;
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
   if (await isImported(documents, trailer.sha256)) return;
-  const otherwise = 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL';
-  await checkFillable({ events, source: eventsIn(file), log: locations.log, copy: 'export', otherwise });
+  const groups = await fillStore({ ...deps, kind: 'import' });
+  await destroyForgottenKeys(deps);
+  await setFanOutPositions(events, groups);
+
+  for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
+  const last = await events.lastEvent();
+  await writeMemory(documents, {
+    format: STORE_FORMAT,
+    logId,
+    probe,
+    imported: trailer.sha256,
+    ...defined({ seen: last && seenOf(last) }),
+  });
+}
+
+/**
+ * Restores a backup into an empty store on any engines, or continues an interrupted restore. No process starts on the store until it is
+ * complete.
+ * @returns the fork, if the log has another origin now
+ * @throws {UnusableCopy} if the store holds anything else
+ */
+export async function restoreStore(deps: FillStore & FinishDeps): Promise<Fork | undefined> {
+  return finish(deps, await fillStore({ ...deps, kind: 'restore' }));
+}
+
+/**
+ * Stores the events and records of an export.
+ * @returns the positions of its consumer groups
+ */
+async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore' }): Promise<FanOutPositions> {
+  const { events, documents, file, whole, locations, withProgress, onStep, otherwise, kind, begun } = deps;
+  const { header, trailer, referredTo } = whole;
+  const { logId, probe } = header;
+  if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
+  await checkFillable(deps);
   const refusal = `There are records in ${locations.records} already. ${otherwise}`;
-  await beginFilling(documents, { logId, probe, standstill: { kind: 'import', copy: trailer.sha256 } }, refusal);
+  await beginFilling(documents, { logId, probe, standstill: { kind, copy: trailer.sha256 } }, refusal);
+  begun?.();
 
   const groups = whole.groups.map((line) => new GroupPosition(line));
   const positions = new Map<string, Position>();
   await withProgress((onProgress) =>
-    fillLog<PortableEvent>({
+    fillLog({
       ...{ events, source: eventsIn(file), total: trailer.events, log: locations.log, onProgress },
       stored(event, position) {
         if (referredTo.has(event.id)) positions.set(event.id, position);
@@ -81,19 +129,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
   };
   onStep(`Storing ${trailer.records.toLocaleString('en')} records`);
   await fillRecords(documents, file, positionOf);
-  await destroyForgottenKeys(deps);
-  const standing = groups.map((group) => [group.name, group.position()] as const);
-  await setFanOutPositions(events, Object.fromEntries(standing));
-
-  for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
-  const last = await events.lastEvent();
-  await writeMemory(documents, {
-    format: STORE_FORMAT,
-    logId,
-    probe,
-    imported: trailer.sha256,
-    ...defined({ seen: last && seenOf(last) }),
-  });
+  return Object.fromEntries(groups.map((group) => [group.name, group.position()]));
 }
 
 /** Whether an import of an export has been completed. */

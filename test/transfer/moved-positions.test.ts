@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMovedPositions } from '../../src/backup/moved-positions.ts';
+import { createMovedPositions } from '../../src/transfer/moved-positions.ts';
 
 test('a position maps to that of its event in the new log, or of the last event before it', () => {
   const moved = createMovedPositions(['', '3', '4', '9', '1', '4'], 'start');

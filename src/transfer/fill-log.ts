@@ -1,18 +1,20 @@
-import type { EventStore, EventToLoad, OperatedEventStore, Position } from '../event-store/event-store.ts';
+import type { PortableEvent } from '../audit/portable-event.ts';
+import type { EventStore, OperatedEventStore, Position } from '../event-store/event-store.ts';
+import { eventsIn } from './read-export.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 /** Events per batch. */
 const BATCH = 500;
 
-export type FillLog<E extends EventToLoad> = {
+export type FillLog = {
   readonly events: Pick<OperatedEventStore, 'readAll' | 'load'>;
   /** In log order. */
-  readonly source: AsyncIterable<E>;
+  readonly source: AsyncIterable<PortableEvent>;
   readonly total: number;
   /** The name of the log in messages. */
   readonly log: string;
   /** Called for every event with its position in the log. */
-  readonly stored: (event: E, position: Position) => void;
+  readonly stored: (event: PortableEvent, position: Position) => void;
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
 };
 
@@ -20,10 +22,10 @@ export type FillLog<E extends EventToLoad> = {
  * Fills an empty log with the events of a copy, or continues a log that holds the first of them.
  * @throws {UnusableCopy} if the log holds anything else
  */
-export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<void> {
+export async function fillLog(deps: FillLog): Promise<void> {
   const { events, source, total, log, stored, onProgress } = deps;
   let done = 0;
-  let batch: E[] = [];
+  let batch: PortableEvent[] = [];
   const existing = events.readAll()[Symbol.asyncIterator]();
   let hasPassedExisting = false;
 
@@ -51,26 +53,25 @@ export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<
 }
 
 /**
- * Checks that a log can be filled from a copy: it is empty, or holds the first events of the copy. Stores nothing.
+ * Checks that a log can be filled from an export: it is empty, or holds the first events of the export. Stores nothing.
  * @throws {UnusableCopy} if the log holds anything else
  */
 export async function checkFillable(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
-  readonly source: AsyncGenerator<EventToLoad>;
-  /** The names of the log and the copy in messages. */
-  readonly log: string;
-  readonly copy: string;
+  readonly file: string;
+  readonly locations: { readonly log: string };
   /** Advice for when the log holds anything else: a sentence without a full stop. */
   readonly otherwise: string;
 }): Promise<void> {
-  const { events, source, log, copy, otherwise } = deps;
+  const { events, file, locations, otherwise } = deps;
+  const source = eventsIn(file);
   for await (const found of events.readAll()) {
     const { value } = await source.next();
     if (value === undefined || !isSame(found, value))
-      throw new UnusableCopy(`The event log in ${log} holds other events than the ${copy}. ${otherwise}`);
+      throw new UnusableCopy(`The event log in ${locations.log} holds other events than the export. ${otherwise}`);
   }
   await source.return(undefined);
 }
 
-const isSame = (one: EventToLoad, other: EventToLoad): boolean =>
+const isSame = (one: PortableEvent, other: PortableEvent): boolean =>
   one.id === other.id && one.stream === other.stream && one.revision === other.revision;

@@ -15,7 +15,7 @@ const RESERVED = /^(sqlite_.*|system\..*|declaredCollections|readModelCheckpoint
 export const isName = (text: string): boolean => /^[A-Za-z][\w@.-]{0,199}$/.test(text);
 
 /** Whether a copy may hold a collection of records of this name. */
-export const isCollectionName = (text: string): boolean => isName(text) && !RESERVED.test(text);
+const isCollectionName = (text: string): boolean => isName(text) && !RESERVED.test(text);
 
 /**
  * Checks the contents of a copy before any of them are written, because a failure half-way would leave a partly filled store. Call it for each

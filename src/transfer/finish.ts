@@ -13,9 +13,8 @@ import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { ensureLogId, readLogId } from '../store-identity/log-id.ts';
 import { CREDENTIALS, forgetProgress } from '../store-identity/log-progress.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
-import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
+import { type FanOutPositions, fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
-import type { GroupPositions } from './manifest.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
 export type FinishDeps = {
@@ -36,7 +35,7 @@ export type FinishDeps = {
  * forgotten subjects, drops the read models, and records the current state of the log. Can be repeated.
  * @returns the fork, if the log has another origin now
  */
-export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<Fork | undefined> {
+export async function finish(deps: FinishDeps, groups: FanOutPositions): Promise<Fork | undefined> {
   const fork = await forkIfNeeded(deps);
   await join(deps, groups);
   return fork;
@@ -45,7 +44,7 @@ export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<
 const forkIfNeeded = async (deps: FinishDeps): Promise<Fork | undefined> =>
   forkUnlessContinued({ ...deps, logId: await ensureLogId(deps.events, deps.clock) });
 
-async function join(deps: FinishDeps, groups: GroupPositions): Promise<void> {
+async function join(deps: FinishDeps, groups: FanOutPositions): Promise<void> {
   const { documents, skippedIds } = deps;
   await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
@@ -88,7 +87,7 @@ const deliverable = (events: OperatedEventStore) => events.readAll({ types: keys
  * The lower position of every group: both log and records include everything before it. A group that the notes lack counts from the lowest
  * noted position.
  */
-function lowest(ofLog: GroupPositions, noted: GroupPositions | undefined, end: Position): GroupPositions {
+function lowest(ofLog: FanOutPositions, noted: FanOutPositions | undefined, end: Position): FanOutPositions {
   if (noted === undefined) return ofLog;
   const beginning = Object.values(noted).toSorted()[0] ?? LOG_START;
   const names = [...Object.keys(ofLog), ...Object.keys(noted)];
