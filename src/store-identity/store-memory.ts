@@ -61,8 +61,7 @@ export const newMemory = (logId: string, secretKey: SecretKey): RecordsMemory =>
 });
 
 /** A value sealed with the secret key of the store of a log. */
-const newProbe = (logId: string, secretKey: SecretKey): string =>
-  seal(secretKey, purposes.storeProbe(logId), logId);
+const newProbe = (logId: string, secretKey: SecretKey): string => seal(secretKey, purposes.storeProbe(logId), logId);
 
 /** Whether a key opens the secrets of a store, a backup or an export. */
 export const isKeyOf = ({ logId, probe }: Pick<RecordsMemory, 'logId' | 'probe'>, secretKey: SecretKey): boolean =>

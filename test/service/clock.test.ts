@@ -39,7 +39,8 @@ const errorsOf = ({ output }: ServiceProcess): string[] =>
 
 test('beside a process with the right clock, one that is 20 days ahead cancels no request; CLOCK_SHIFT does not count as a wrong clock', async () => {
   const dataDir = temporaryDataDir();
-  const service = await startServiceProcess(dataDir);
+  // Leaves the timed jobs to the next process.
+  const service = await startServiceProcess(dataDir, { ROLES: 'api,projector,webhooks' });
   const demo = service.demo();
   const key = demo.brands[0]?.apiKey ?? '';
   const body = { spaceId: demo.communities[0]?.spaces[0]?.id, startTime: inDays(50), startHour: 12 };
@@ -96,6 +97,7 @@ describe.skipIf('missing' in mongoServer)('on EventStoreDB and MongoDB', () => {
     expect(errorsOf(ahead)).toEqual([expect.stringContaining('timed jobs are paused')]);
     clock.set(0);
     await eventually(async () => expect(await readiness(ahead)).toEqual({ status: 200, clock: undefined }));
+    await ahead.end('SIGTERM');
 
     await startServiceProcess(temporaryDataDir(), { ...engines, CLOCK_SHIFT: 'P20D' });
     await eventually(async () => expect(await status()).toBe('Cancelled'));
