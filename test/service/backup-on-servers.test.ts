@@ -67,7 +67,9 @@ test.skipIf('missing' in mongoServer)(
 
     // References to a position point to the same event in the new log.
     const moved = restored[3]?.position;
-    expect(await other.onLog((events) => events.groupPosition(GROUP))).toBe(moved);
+    // The group has handled all events of its kind: there are none.
+    const end = restored[backedUp.length - 1]?.position;
+    expect(await other.onLog((events) => events.groupPosition(GROUP))).toBe(end);
     const note = await other.onDocuments(async (store) => (await store.open(FAILURES)).get('1'));
     expect(note?.document.position).toBe(moved);
 

@@ -26,14 +26,14 @@ const DAMAGE = {
 };
 
 test.each([
-  ['events.db', 'overwritten', 'venue restore DIR --overwrite'],
-  ['events.db', 'cut off', 'venue restore DIR --overwrite'],
-  ['records.sqlite', 'overwritten', 'venue restore DIR --overwrite'],
-  ['records.sqlite', 'cut off', 'venue restore DIR --overwrite'],
+  ['events.db', 'overwritten', 'venue restore FILE --overwrite'],
+  ['events.db', 'cut off', 'venue restore FILE --overwrite'],
+  ['records.sqlite', 'overwritten', 'venue restore FILE --overwrite'],
+  ['records.sqlite', 'cut off', 'venue restore FILE --overwrite'],
   ['read-models.sqlite', 'overwritten', 'venue rebuild --from-nothing'],
   ['read-models.sqlite', 'cut off', 'venue rebuild --from-nothing'],
   ['events.db', 'emptied', 'venue restore'],
-  ['records.sqlite', 'emptied', 'venue restore DIR --overwrite'],
+  ['records.sqlite', 'emptied', 'venue restore FILE --overwrite'],
 ] as const)(
   'a start on %s, %s, ends with one line that names the file and the way to recover',
   async (file, how, way) => {

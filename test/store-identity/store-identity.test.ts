@@ -158,7 +158,7 @@ describe.each([
       await events.append('booking-2', [made], { expectedRevision: 'none' });
       const { documents: lost } = await (await stores(await createLog(), createDatabase))();
       await expect(run(events, lost)).rejects.toThrow(
-        /^The records in the records have never seen .* venue restore DIR --overwrite\. To go on without them, run: venue restore --adopt$/,
+        /^The records in the records have never seen .* venue restore FILE --overwrite\. To go on without them, run: venue restore --adopt$/,
       );
     });
 

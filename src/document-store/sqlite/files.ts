@@ -21,5 +21,5 @@ export const readModelsFile = (folder: string): FileName => ({
 const recordsFile = (folder: string): FileName => ({
   what: 'record file',
   path: join(folder, 'records.sqlite'),
-  repair: 'Replace the store with a backup: venue restore DIR --overwrite',
+  repair: 'Replace the store with a backup: venue restore FILE --overwrite',
 });

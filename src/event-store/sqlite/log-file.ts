@@ -48,7 +48,7 @@ export async function openLogFile(path: string, checkpoint?: (path: string) => v
   const database = await openDatabase({
     path,
     what: 'event log',
-    repair: 'Replace the store with a backup: venue restore DIR --overwrite',
+    repair: 'Replace the store with a backup: venue restore FILE --overwrite',
     check,
     checkpoint,
   });

@@ -181,7 +181,7 @@ describe('SQLite event log', () => {
     const text = join(folder, 'text.db');
     await writeFile(text, 'This is not a database, and it is long enough to be read as one. '.repeat(100));
     expect(await refusal(text)).toBe(
-      `UnusableStore: The event log ${text} is damaged (file is not a database). Replace the store with a backup: venue restore DIR --overwrite`,
+      `UnusableStore: The event log ${text} is damaged (file is not a database). Replace the store with a backup: venue restore FILE --overwrite`,
     );
 
     const foreign = join(folder, 'foreign.db');
