@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
@@ -288,7 +289,9 @@ async function failedTest({ core: { webhooks } }: RunningService, webhookId: str
 
 /** Adds an unlisted field to every object of every stored document. */
 function addEverywhere(dataDir: string): void {
-  for (const file of ['read-models.sqlite', 'records.sqlite']) {
+  // A generation of read models has a file of its own.
+  const generations = globSync('read-models/*.sqlite', { cwd: dataDir });
+  for (const file of ['read-models.sqlite', 'records.sqlite', ...generations]) {
     const database = new DatabaseSync(join(dataDir, file), { timeout: 10_000 });
     const tables = database.prepare(
       `SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%document TEXT%'`,
