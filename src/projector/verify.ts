@@ -99,12 +99,16 @@ async function comparable(scratch: OperatedDocumentStore, deps: Parameters<typeo
     }),
   );
   const notVerified = projections.filter((each) => !isVerified(each)).map(({ name }) => name);
-  return { targets, checkpoint, notVerified };
+  /** Whether the generation has not been replaced and dropped meanwhile. */
+  const isThere = async () =>
+    current === undefined ||
+    (await (await openCatalogue(documents)).read()).document.generations[current.id] !== undefined;
+  return { targets, checkpoint, notVerified, isThere };
 }
 
 async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
   const { events, onProgress, limit = 10 } = deps;
-  const { targets, checkpoint, notVerified } = await comparable(scratch, deps);
+  const { targets, checkpoint, notVerified, isThere } = await comparable(scratch, deps);
 
   let position: Position = LOG_START;
   let replayed = 0;
@@ -171,6 +175,7 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
     const expected = (await target.replayed.projected([actual.key])).get(actual.key);
     judge(target, actual.key, expected?.document, actual.document);
   }
+  if (!(await isThere())) throw new Error('The read models were rebuilt while they were verified. Verify them again.');
   return { position: verified, events: replayed, documents: compared, differences, notVerified };
 }
 

@@ -292,6 +292,31 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
+  it('keeps projecting the other read models when the documents of one cannot be written, until they can', async () => {
+    let broken = false;
+    const refused = () => Promise.reject(new Error('The document is too large'));
+    await start({
+      ...documents,
+      async open(collection) {
+        const opened = await documents.open(collection);
+        const isBroken = () => broken && collection.name === 'counts';
+        return { ...opened, project: (writes) => (isBroken() ? refused() : opened.project(writes)) };
+      },
+      project: (generation, writes, ...rest) =>
+        broken && writes.has('counts') ? refused() : documents.project(generation, writes, ...rest),
+    });
+    await elsewhere.readable(10_000);
+    broken = true;
+    const position = await appendMany(20);
+    expect(await elsewhere.waitFor(position)).toBe(true);
+    await expectToEqualTheLog(elsewhere, trails());
+    await expect(elsewhere.collection(counts).get('0')).rejects.toThrow(Unavailable);
+    expect((await failuresIn(documents))[0]?.message).toMatch(/counts failed to read or write .* too large/);
+    broken = false;
+    expect(await elsewhere.waitFor(await appendMany(20), { projections: BOTH })).toBe(true);
+    await expectToEqualTheLog(elsewhere, counts);
+  });
+
   it('keeps the live generation in use when a rebuild fails, says why, and drops what it has built', async () => {
     await start(documents);
     await elsewhere.readable(10_000);

@@ -135,6 +135,23 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     expect(found).toMatchObject({ events: 600, differences: [], notVerified: [] });
   });
 
+  it('fails when the read models are replaced meanwhile, instead of reporting differences', async () => {
+    const catalogue = await openCatalogue(documents);
+    const replaced = verify({
+      ...{ events, projections, openScratch },
+      documents: {
+        ...documents,
+        async open(collection) {
+          const opened = await documents.open(collection);
+          if (collection.generation !== undefined)
+            await catalogue.apply({ type: 'Wanted', names: [], elapsedMs: 2, retireAfterMs: 1 });
+          return opened;
+        },
+      },
+    });
+    await expect(replaced).rejects.toThrow('Verify them again');
+  });
+
   it('lists the read models that it did not verify', async () => {
     const later = await verify({ events, documents, projections: [trails(2), counts], openScratch });
     expect(later).toMatchObject({ notVerified: ['trails', 'counts'], differences: [] });
