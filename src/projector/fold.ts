@@ -153,7 +153,9 @@ export function written({ changed, known }: Target): void {
 /** Folds events into a single target and writes its documents, without a checkpoint. @throws {ProjectionFailed} */
 export async function foldInto(target: Target, events: readonly UntypedEvent[]): Promise<void> {
   for (const failure of (await fold([target], events)).values()) throw failure;
-  await target.documents.project([...target.changed.values()]);
+  await target.documents.project([...target.changed.values()]).catch((error: unknown) => {
+    throw new ProjectionFailed(target.projection, undefined, error);
+  });
   written(target);
 }
 

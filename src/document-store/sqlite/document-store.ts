@@ -56,6 +56,8 @@ export async function openSqliteDocumentStore({
   const { repair } = readModelsFile(folder);
   const generations = new GenerationFiles({ folder, repair, store: await numberOf(files.readModel), options });
   const opened = new Map<string, Promise<SqliteDocuments<never>>>();
+  /** Generations without indexes, which no process reads. */
+  const building = new Set<string>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();
   const ttls = new Map<string, string>();
 
@@ -117,7 +119,10 @@ export async function openSqliteDocumentStore({
 
   return {
     open,
-    openWithoutIndexes: (collection) => open(collection, 'indexes later'),
+    async openWithoutIndexes(collection) {
+      if (collection.generation !== undefined) building.add(collection.generation);
+      return open(collection, 'indexes later');
+    },
 
     async makeIndexes(collection) {
       const file = await fileOf(collection);
@@ -125,6 +130,7 @@ export async function openSqliteDocumentStore({
         await file.write(() => file.database.exec(sql));
         await nextTurn();
       }
+      if (collection.generation !== undefined) building.delete(collection.generation);
     },
 
     async checkpoints(names) {
@@ -147,11 +153,13 @@ export async function openSqliteDocumentStore({
         // The documents of a collection have its type.
         for (const write of some) all.push({ documents, write: write as Projected<never> });
       }
-      for (let from = 0; ; from += WRITE_BATCH) {
-        const isLast = from + WRITE_BATCH >= all.length;
+      // No other work waits for a file that is being built. Each page is written once per transaction.
+      const size = building.has(generation) ? Math.max(1, all.length) : WRITE_BATCH;
+      for (let from = 0; ; from += size) {
+        const isLast = from + size >= all.length;
         const isNext = await file.write(() => {
           if (isLast && !file.checkpoint.advance(checkpoint)) return false;
-          for (const { documents, write } of all.slice(from, from + WRITE_BATCH)) documents.writeProjected([write]);
+          for (const { documents, write } of all.slice(from, from + size)) documents.writeProjected([write]);
           return true;
         });
         if (isLast && isNext) onWritten?.();
