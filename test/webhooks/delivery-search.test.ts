@@ -7,6 +7,7 @@ import { type DeliveryCursor, openDeliverySearch, type SearchDeliveries } from '
 import { DeliveryQueue } from '../../src/webhooks/queue.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { approved, cancelled, requested } from './deliverable-events.ts';
+import { watched } from './watched-documents.ts';
 
 const at = timestamp('2026-04-20T10:00:00.000Z');
 const attempt = { at, url: 'https://a.example/', duration: 3, answer: '', status: 500 };
@@ -41,6 +42,17 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
       reason: 'Gone',
     });
   }
+
+  test('a delivery that ends while the states are read is found once', async () => {
+    await add('wh_a', 'e1');
+    let finds = 0;
+    const before = async (method: string) => {
+      // There are four states.
+      if (method === 'find' && ++finds === 4) await fail('e1:wh_a');
+    };
+    const { list } = await openDeliverySearch({ documents: watched(store, { before }), events: NO_LOG });
+    expect((await list({ webhookId: 'wh_a' })).map(({ eventId }) => eventId)).toEqual(['e1']);
+  });
 
   /** The ids of the events that a search finds, one list per page. */
   async function parts(asked: Omit<SearchDeliveries, 'after'>): Promise<string[][]> {

@@ -136,16 +136,18 @@ export async function openDeliverySearch(deps: {
     return found;
   }
 
-  /** Deliveries of some registrations in one direction. A delivery that changes its state meanwhile is returned once. */
-  function inStates(
+  /** Deliveries of some registrations in one direction. A delivery that ends meanwhile is returned once. */
+  async function* inStates(
     { webhookIds, state }: Pick<SearchDeliveries, 'webhookIds' | 'state'>,
     direction: Direction,
     from: DeliveryCursor | undefined,
     firstPage: number,
   ): AsyncGenerator<DeliveryDocument> {
-    const states = state === undefined ? DELIVERY_STATES.toReversed() : [state];
-    const sources = webhookIds.flatMap((id) => states.map((each) => inOrder(id, each, direction, from, firstPage)));
-    return merged(sources, (a, b) => compare(a, b, direction));
+    const sources = (of: DeliveryState) => webhookIds.map((id) => inOrder(id, of, direction, from, firstPage));
+    const [first, ...others] = state === undefined ? DELIVERY_STATES : [state];
+    // Pending ones are read before the others: a delivery that ends in between is in both lists, not in neither.
+    const pending = await Promise.all(sources(first).map(started));
+    yield* merged([...others.flatMap(sources), ...pending], (a, b) => compare(a, b, direction));
   }
 
   async function list({ webhookId, state, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
@@ -216,6 +218,15 @@ export async function openDeliverySearch(deps: {
       return (await collection.getMany(deliveryIds)).map(({ document }) => document);
     },
   };
+}
+
+/** A stream whose first item has been read. */
+async function started<T>(stream: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
+  const first = await stream.next();
+  return (async function* () {
+    if (!first.done) yield first.value;
+    yield* stream;
+  })();
 }
 
 /** Negative if `a` comes first in a list in this direction. */
