@@ -10,13 +10,13 @@ import {
   RETRY_AFTER_SECONDS,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
-import type { Shown } from './parts/answer.ts';
+import type { PageContent } from './parts/answer.ts';
 import { capitalised } from './parts/formats.ts';
 import { buttonLink, startPageOf } from './parts/frame.ts';
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
-export function notFound(what: string, account: Account): Shown {
+export function notFound(what: string, account: Account): PageContent {
   const home = startPageOf(account);
   return {
     title: 'Not found',
@@ -27,7 +27,7 @@ export function notFound(what: string, account: Account): Shown {
 }
 
 /** For a form submitted again long after it took effect (docs/decisions/console.md). */
-export const ALREADY_SUBMITTED: Shown = {
+export const ALREADY_SUBMITTED: PageContent = {
   title: 'Already submitted',
   heading: 'This form was already submitted',
   status: 409,
@@ -37,7 +37,7 @@ one, create a new one.</p>
 };
 
 /** For a form submitted again after a failure that may have come after its effect. */
-export const OUTCOME_UNKNOWN: Shown = {
+export const OUTCOME_UNKNOWN: PageContent = {
   title: 'Not known whether it was done',
   heading: 'It is not known whether this was done',
   status: 409,
@@ -60,7 +60,11 @@ function unavailableText(error: UnavailableError, request: FastifyRequest, reply
 }
 
 /** The page keeps its menu, because other pages may be available. */
-export const unavailablePage = (error: UnavailableError, request: FastifyRequest, reply: FastifyReply): Shown => ({
+export const unavailablePage = (
+  error: UnavailableError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): PageContent => ({
   title: UNAVAILABLE,
   status: 503,
   main: html`<p>${unavailableText(error, request, reply)}</p>`,

@@ -11,7 +11,7 @@ import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from '.
 import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
-import type { Answer, Shown } from './parts/answer.ts';
+import type { Answer, PageContent } from './parts/answer.ts';
 import { listOpenedFrom } from './parts/back-link.ts';
 import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
@@ -82,10 +82,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
       return reply.redirect(answer.go, 303);
     }
     if (isTurnUsedUp()) await nextSlice();
-    const shown = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;
+    const content = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;
     const left = isRefresh(request) ? [] : cookies.takeFlash(request, reply, sessions.ownersOf(current));
-    const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(shown.flash ?? [])];
-    return renderer.render(request, reply, visit, { ...shown, flash }, live);
+    const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(content.flash ?? [])];
+    return renderer.render(request, reply, visit, { ...content, flash }, live);
   }
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply, current: CurrentSession): Promise<Visit> {
@@ -136,7 +136,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
 }
 
 /** Offers to switch to an account that has the page. */
-function switchPage(visit: Visit, accounts: readonly NamedAccount[], to: string): Shown {
+function switchPage(visit: Visit, accounts: readonly NamedAccount[], to: string): PageContent {
   const buttons = accounts.map(
     ({ account, name }) =>
       html`<button class="button${accounts.length > 1 && ' quiet'}"

@@ -4,7 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { html } from '../html/html.ts';
 import { page, sendPage } from '../html/layout.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
-import type { Shown } from './parts/answer.ts';
+import type { PageContent } from './parts/answer.ts';
 import { hasProblems } from './parts/forms.ts';
 import { contentOf, type NamedAccount, printedHead, rail } from './parts/frame.ts';
 import type { PageDeps } from './parts/routes.ts';
@@ -53,17 +53,21 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       { url }: FastifyRequest,
       reply: FastifyReply,
       visit: Visit,
-      shown: Shown,
+      content: PageContent,
       live: string | undefined,
     ): Promise<FastifyReply> {
       const { account, accountName, accountZone, now } = visit;
-      const status = shown.status ?? (hasProblems(shown.problems ?? {}) ? 422 : 200);
+      const status = content.status ?? (hasProblems(content.problems ?? {}) ? 422 : 200);
       const [others, pending] = await Promise.all([othersOf(visit), pendingOf(account)]);
       const navigation = rail(visit, { others, pending, path: url });
-      const titleWithCount = shown.isCounted && pending ? `(${pending}) ${shown.title}` : shown.title;
-      const title = status === 422 ? `Error: ${shown.title}` : titleWithCount;
-      const main = html`${printedHead(accountName, now, accountZone)}${contentOf(shown)}`;
-      return sendPage(reply, status, page({ title, main, rail: navigation, ...defined({ flash: shown.flash, live }) }));
+      const titleWithCount = content.isCounted && pending ? `(${pending}) ${content.title}` : content.title;
+      const title = status === 422 ? `Error: ${content.title}` : titleWithCount;
+      const main = html`${printedHead(accountName, now, accountZone)}${contentOf(content)}`;
+      return sendPage(
+        reply,
+        status,
+        page({ title, main, rail: navigation, ...defined({ flash: content.flash, live }) }),
+      );
     },
   };
 }

@@ -3,7 +3,7 @@ import { isRefusal } from '../../domain/decision.ts';
 import type { CommunityFacts } from '../../domain/events.ts';
 import { NAME } from '../../domain/limits.ts';
 import { html } from '../../html/html.ts';
-import { type Answer, done, missing, nothingToDo, type Shown } from '../parts/answer.ts';
+import { type Answer, done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { field, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
@@ -18,9 +18,9 @@ const CHANGED = 'It was changed by someone else in the meantime, and nothing was
 /** The name and the time zone of a community. */
 export function communityPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   community.get(COMMUNITY_PATH, async (visit) => {
-    const found = await queries.spaces.community(visit.account.id);
-    if (found === undefined) return missing('page');
-    return editPage(visit, found, visit.restored === undefined ? found : factsIn(visit.restored));
+    const current = await queries.spaces.community(visit.account.id);
+    if (current === undefined) return missing('page');
+    return editPage(visit, current, visit.restored === undefined ? current : factsIn(visit.restored));
   });
 
   community.post(COMMUNITY_PATH, async (visit): Promise<Answer> => {
@@ -31,11 +31,11 @@ export function communityPages({ community }: ConsoleRoutes, { commands, queries
       return outcome.events.length > 0
         ? done(SPACES, 'Saved. Bookings keep their date and hour.')
         : nothingToDo(SPACES, 'Nothing has changed.');
-    const found = await queries.spaces.community(communityId);
-    if (found === undefined) return missing('page');
-    const isOutdated = seen.name !== found.name || seen.timeZone !== found.timeZone;
-    if (isOutdated) return { ...editPage(visit, found, facts, { '': CHANGED }), status: 409 };
-    return editPage(visit, found, facts, problemOf(outcome, LABELS));
+    const current = await queries.spaces.community(communityId);
+    if (current === undefined) return missing('page');
+    const isOutdated = seen.name !== current.name || seen.timeZone !== current.timeZone;
+    if (isOutdated) return { ...editPage(visit, current, facts, { '': CHANGED }), status: 409 };
+    return editPage(visit, current, facts, problemOf(outcome, LABELS));
   });
 }
 
@@ -51,7 +51,7 @@ function seenIn(form: Form): CommunityFacts {
   }
 }
 
-function editPage(visit: Visit, seen: Community, typed: CommunityFacts, problems: Problems = {}): Shown {
+function editPage(visit: Visit, seen: Community, typed: CommunityFacts, problems: Problems = {}): PageContent {
   const control = (name: keyof typeof LABELS, hint: string, attributes: Readonly<Record<string, string | number>>) =>
     field({ name, label: LABELS[name], value: typed[name], required: true, hint, problems, attributes });
   const zone = 'Of all its spaces, such as Europe/Berlin. Bookings keep their date and hour, by the new clock.';

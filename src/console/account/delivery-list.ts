@@ -53,7 +53,7 @@ type Row = {
   readonly delivery: DeliveryDocument | undefined;
 };
 
-type Found = {
+type DeliveryPage = {
   readonly rows: readonly Row[];
   /** The cursor of the next page, as fields of its address. */
   readonly next?: Fields;
@@ -88,20 +88,20 @@ export async function deliveryList(
     q: wanted === 'unclear' ? UNCLEAR : undefined,
     webhook: isUnknown ? NO_SUCH_WEBHOOK : undefined,
   });
-  const found = wanted === 'unclear' || isUnknown ? { rows: [] } : await find(wanted);
+  const page = wanted === 'unclear' || isUnknown ? { rows: [] } : await find(wanted);
   return {
-    main: html`${searchForm(filter, registered, problems, path)}${results(visit, filter, registered, found, path, hasProblems(problems))}`,
+    main: html`${searchForm(filter, registered, problems, path)}${results(visit, filter, registered, page, path, hasProblems(problems))}`,
     problems,
     // The addresses name cursors by time, the filter by the order of the list, which is newest first.
     flash: noticeOf(visit.query, { before: filter.after, after: filter.before, skip: filter.skip }),
   };
 
-  async function find(wanted: Wanted | 'nothing'): Promise<Found> {
+  async function find(wanted: Wanted | 'nothing'): Promise<DeliveryPage> {
     if (wanted === 'nothing') return newest();
     return 'id' in wanted ? withId(wanted.id) : ofBooking(wanted.bookingId);
   }
 
-  async function newest(): Promise<Found> {
+  async function newest(): Promise<DeliveryPage> {
     const { event, state, after, before } = filter;
     const { deliveries, next, previous } = await webhooks.searchDeliveries({
       webhookIds: searched.map((webhook) => webhook.webhookId),
@@ -117,7 +117,7 @@ export async function deliveryList(
   }
 
   /** Finds nothing for a booking that the account may not see. */
-  async function ofBooking(bookingId: number): Promise<Found> {
+  async function ofBooking(bookingId: number): Promise<DeliveryPage> {
     const booking = await queries.bookings.get(visit.account, bookingId);
     if (booking === undefined) return { rows: [] };
     const all = await webhooks.deliveriesOfBooking(searched, booking);
@@ -138,10 +138,10 @@ export async function deliveryList(
     };
   }
 
-  async function withId(id: string): Promise<Found> {
+  async function withId(id: string): Promise<DeliveryPage> {
     const ids = searched.map((webhook) => `${id.split(':', 1)[0]}:${webhook.webhookId}`);
-    const found = await webhooks.deliveriesWithIds(id.includes(':') ? ids.filter((each) => each === id) : ids);
-    const rows = found.map(rowOf).filter((row) => matches(row, filter));
+    const deliveries = await webhooks.deliveriesWithIds(id.includes(':') ? ids.filter((each) => each === id) : ids);
+    const rows = deliveries.map(rowOf).filter((row) => matches(row, filter));
     return { rows: rows.slice(0, PER_PAGE) };
   }
 }
@@ -174,7 +174,7 @@ function results(
   visit: Visit,
   filter: Filter,
   registered: readonly WebhookDocument[],
-  { rows, next, previous, lookedBackTo }: Found,
+  { rows, next, previous, lookedBackTo }: DeliveryPage,
   path: string,
   isWrong: boolean,
 ): Html {

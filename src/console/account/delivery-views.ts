@@ -5,7 +5,7 @@ import type { Recorded } from '../../domain/events.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
-import type { Shown } from '../parts/answer.ts';
+import type { PageContent } from '../parts/answer.ts';
 import { backTo, withVia } from '../parts/back-link.ts';
 import { bareSecond, counted, fromNow, second } from '../parts/formats.ts';
 import { hiddenField, onceField, postForm } from '../parts/forms.ts';
@@ -85,7 +85,7 @@ export function deliveryPage(
   delivery: DeliveryDocument,
   webhook: WebhookDocument,
   headers: readonly RequestHeaders[],
-): Shown {
+): PageContent {
   const { attempts, event, eventAt, state, body, deliveryId } = delivery;
   const { shown, earlier, before } = attemptsShown(delivery, visit);
   const href = deliveryHref(delivery);
@@ -123,7 +123,7 @@ export function notSentPage(
   event: Recorded<DeliverableEvent>,
   webhook: WebhookDocument,
   isExpired: boolean,
-): Shown {
+): PageContent {
   const { bookingId } = event.data;
   const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId: `${event.id}:${webhook.webhookId}` });
   const fields = hiddenField('booking', bookingId);

@@ -199,8 +199,8 @@ function withDetails(sentence: Html, { event, before }: NamedChange, currency: s
   );
   const values = ({ from, to }: (typeof lines)[number][1], field: string) =>
     html`${
-      from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`
-    }${named(shown(field, to, currency, zone))}`;
+      from !== undefined && html`<span class="muted">${named(valueText(field, from, currency, zone))} → </span>`
+    }${named(valueText(field, to, currency, zone))}`;
   const [only, ...others] = lines;
   if (only === undefined) return sentence;
   const [field, change] = only;
@@ -214,7 +214,7 @@ function withDetails(sentence: Html, { event, before }: NamedChange, currency: s
 
 const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSION_LABELS, name);
 
-function shown(field: string, value: string | number, currency: string, zone: string): string {
+function valueText(field: string, value: string | number, currency: string, zone: string): string {
   if (field === 'scopes')
     return String(value)
       .split(' ')

@@ -1,5 +1,5 @@
 import { type Html, html, type Interpolated } from '../../html/html.ts';
-import type { Link, Shown } from '../parts/answer.ts';
+import type { Link, PageContent } from '../parts/answer.ts';
 import { copyButton } from '../parts/copy-button.ts';
 import { buttonLink } from '../parts/frame.ts';
 
@@ -14,7 +14,7 @@ type Secret = {
 };
 
 /** Shows a secret once: easy to select, with a copy button if JavaScript runs. */
-export const secretPage = ({ title, heading = title, back, secret, advice, more }: Secret): Shown => ({
+export const secretPage = ({ title, heading = title, back, secret, advice, more }: Secret): PageContent => ({
   title,
   heading,
   back,

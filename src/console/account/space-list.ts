@@ -4,7 +4,7 @@ import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
-import type { Shown } from '../parts/answer.ts';
+import type { PageContent } from '../parts/answer.ts';
 import { onlyZone, zoneNote } from '../parts/booking-views.ts';
 import { amount, clock, counted, duration, zoneName } from '../parts/formats.ts';
 import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
@@ -67,7 +67,7 @@ export const openOrClose = (
 const MAX_CARDS = 8;
 
 /** A community's spaces with their terms. */
-export function spaceList(visit: Visit, spaces: readonly Space[]): Shown {
+export function spaceList(visit: Visit, spaces: readonly Space[]): PageContent {
   const page = {
     title: 'Spaces',
     lead: 'What brands can book, and on what terms.',
@@ -86,31 +86,31 @@ ${buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
       main: html`${zoneNote(onlyZone(spaces))}<ul class="grid">${spaces.map((space) => card(visit, space))}</ul>`,
     };
 
-  const asked = visit.query.text('q');
-  const problems = hasLength(asked, SEARCH) ? {} : { q: `Search for at most ${SEARCH.max} characters.` };
-  const search = searchForm(asked, problems);
+  const text = visit.query.text('q');
+  const problems = hasLength(text, SEARCH) ? {} : { q: `Search for at most ${SEARCH.max} characters.` };
+  const search = searchForm(text, problems);
   return {
     ...page,
     problems,
-    main: html`${search}${!hasProblems(problems) && searchResults(asked, spaces, visit.settings)}`,
+    main: html`${search}${!hasProblems(problems) && searchResults(text, spaces, visit.settings)}`,
   };
 }
 
-const searchForm = (asked: string, problems: Problems): Html =>
+const searchForm = (text: string, problems: Problems): Html =>
   html`<form class="search short" method="get" action="${PATH}" role="search" aria-label="Spaces">
-${field({ name: 'q', label: 'Name contains', value: asked, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
+${field({ name: 'q', label: 'Name contains', value: text, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
 <button class="button">${icon('search')} Search</button>
 </form>`;
 
-function searchResults(asked: string, spaces: readonly Space[], settings: Settings): Html {
-  const words = wordsOf(asked);
-  const shown = asked === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
+function searchResults(text: string, spaces: readonly Space[], settings: Settings): Html {
+  const words = wordsOf(text);
+  const matching = text === '' ? spaces : spaces.filter(({ name }) => isCalled([folded(name)], words));
   const all = html`<a class="on-screen" href="${PATH}">Show all spaces</a>`;
-  if (shown.length === 0) return emptyState('search', 'Nothing found', html`No spaces match ‘${named(asked)}’.`, all);
-  const closed = shown.filter(({ active }) => !active).length;
-  const results = asked !== '' && html`Results for ‘${named(asked)}’: `;
-  const count = html`${results}${counted(shown.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;
-  return html`<p class="muted">${count} ${asked !== '' && all}</p>${spaceTable(shown, settings)}`;
+  if (matching.length === 0) return emptyState('search', 'Nothing found', html`No spaces match ‘${named(text)}’.`, all);
+  const closed = matching.filter(({ active }) => !active).length;
+  const results = text !== '' && html`Results for ‘${named(text)}’: `;
+  const count = html`${results}${counted(matching.length, 'space')}${closed > 0 && `, ${closed} of them closed`}.`;
+  return html`<p class="muted">${count} ${text !== '' && all}</p>${spaceTable(matching, settings)}`;
 }
 
 function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: Settings): Html {

@@ -9,7 +9,7 @@ import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
-import { type Answer, done, missing, nothingToDo, type Shown } from '../parts/answer.ts';
+import { type Answer, done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { momentIn } from '../parts/formats.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
@@ -98,7 +98,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   }
 }
 
-function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false): Shown {
+function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false): PageContent {
   const button = html`<div><button class="button">Add space</button></div>`;
   const content = html`${viaField(visit)}${onceField()}${fields(visit.settings, typed, problems)}${button}`;
   const main = postForm(visit, `${PATH}/new`, 'card fields narrow', content);
@@ -108,7 +108,13 @@ function newPage(visit: Visit, typed: Typed, problems: Problems, isFirst = false
 }
 
 /** @param seen the terms that the form was made from, if not the current ones */
-function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = {}, seen: SpaceTerms = space): Shown {
+function editPage(
+  visit: Visit,
+  space: Space,
+  typed: Typed,
+  problems: Problems = {},
+  seen: SpaceTerms = space,
+): PageContent {
   const { spaceId, active } = space;
   const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}
 <p class="muted small">Existing requests and bookings keep the terms on which they were made.</p>

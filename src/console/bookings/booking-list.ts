@@ -31,7 +31,7 @@ const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
 type When = keyof typeof WHEN;
 
 /** The filter in the address. */
-type Asked = {
+type ListFilter = {
   readonly when: When;
   readonly state: BookingState | undefined;
   /** The fields as they were typed, dates as YYYY-MM-DD where possible. Empty if not asked for. */
@@ -41,35 +41,35 @@ type Asked = {
 /** The list of an account's bookings, and its search. The address holds the whole filter. */
 export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async (visit) => {
-    const asked = askedIn(visit.query);
-    const problems = problemsIn(asked);
+    const filter = filterIn(visit.query);
+    const problems = problemsIn(filter);
     const heading = visit.account.kind === 'Community' ? 'Bookings' : 'My bookings';
     const isWrong = hasProblems(problems);
     return {
-      title: asked.typed.q === '' || isWrong ? heading : `${heading}: ${namedText(asked.typed.q)}`,
+      title: filter.typed.q === '' || isWrong ? heading : `${heading}: ${namedText(filter.typed.q)}`,
       heading,
       problems,
       flash: noticeOf(visit.query, cursorsOf(visit.query)),
-      main: html`${searchForm(visit, asked, problems)}
-${!isWrong && filterTabs(asked)}
+      main: html`${searchForm(visit, filter, problems)}
+${!isWrong && filterTabs(filter)}
 <div class="stack full" id="bookings" data-live-region>${
         isWrong
           ? emptyState('warning', 'No search yet', 'Fix the fields above, then search again.')
-          : await list(visit, asked)
+          : await list(visit, filter)
       }</div>`,
     };
   });
 
-  async function list({ account, accountZone, now, query }: Visit, asked: Asked): Promise<Html> {
-    const { when, state, typed } = asked;
+  async function list({ account, accountZone, now, query }: Visit, filter: ListFilter): Promise<Html> {
+    const { when, state, typed } = filter;
     // A brand's bookings are in several zones.
     const zone = account.kind === 'Community' ? accountZone : undefined;
     const part = {
       ...readRange(typed).dates,
       ...(when !== 'all' && { period: { is: when, now, ...defined({ zone }) } }),
       ...(state !== undefined && { list: listIn(state) }),
-      isCounted: isSearch(asked),
-      direction: isLatestFirst(asked) ? 'descending' : 'ascending',
+      isCounted: isSearch(filter),
+      direction: isLatestFirst(filter) ? 'descending' : 'ascending',
       limit: PER_PAGE,
       ...cursorsOf(query),
     } as const;
@@ -80,61 +80,62 @@ ${!isWrong && filterTabs(asked)}
     const { bookings, numbered, isName = true, count, ...beside } = page;
     // A booking whose number was searched for comes first.
     const first = numbered?.isAsked && beside.previous === undefined ? [numbered.booking] : [];
-    const shown = [...first, ...bookings];
-    if (shown.length === 0)
-      return isSearch(asked) ? nothingFound(account, asked, numbered?.booking, isName) : empty(account, asked);
-    const summary = isSearch(asked)
+    const rows = [...first, ...bookings];
+    if (rows.length === 0)
+      return isSearch(filter) ? nothingFound(account, filter, numbered?.booking, isName) : empty(account, filter);
+    const summary = isSearch(filter)
       ? html`<p class="muted">${
           count !== undefined && `${counted(count + (numbered?.isAsked ? 1 : 0), 'booking')}. `
-        }${resultsText(asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
-      : html`<p class="muted on-paper">${resultsText(asked)}</p>`;
-    const caption = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}, in each space’s local time`;
-    return html`${summary}${bookingTable(shown, account, caption)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
+        }${resultsText(filter)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
+      : html`<p class="muted on-paper">${resultsText(filter)}</p>`;
+    const caption = `${kindOf(filter)}${datesOf(filter)}, ${orderOf(filter)}, in each space’s local time`;
+    return html`${summary}${bookingTable(rows, account, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}`;
   }
 }
 
-const filterTabs = (asked: Asked): Html =>
+const filterTabs = (filter: ListFilter): Html =>
   html`<div class="row apart">${tabs(
     'Period',
     keysOf(WHEN).map((when) => ({
       label: WHEN[when],
-      href: address({ ...asked, when }),
-      current: when === asked.when,
+      href: address({ ...filter, when }),
+      current: when === filter.when,
     })),
   )}${tabs(
     'Status',
     [undefined, ...STATES].map((state) => ({
       label: state ?? 'Any status',
-      href: address({ ...asked, state }),
-      current: state === asked.state,
+      href: address({ ...filter, state }),
+      current: state === filter.state,
     })),
   )}</div>`;
 
-function askedIn(query: Form): Asked {
+function filterIn(query: Form): ListFilter {
   const { q, from, to } = query.texts(['q', 'from', 'to']);
   const typed = { q, from: asPlainDate(from), to: asPlainDate(to) };
-  const when = keysOf(WHEN).find((known) => known === query.text('when'));
-  const state = STATES.find((known) => known === query.text('status'));
+  const when = keysOf(WHEN).find((one) => one === query.text('when'));
+  const state = STATES.find((one) => one === query.text('status'));
   // A search without a period is a search of all bookings.
   return { typed, state, when: when ?? (isSearch({ typed }) ? 'all' : 'upcoming') };
 }
 
-const isSearch = ({ typed }: Pick<Asked, 'typed'>): boolean => Object.values(typed).some((text) => text !== '');
+const isSearch = ({ typed }: Pick<ListFilter, 'typed'>): boolean => Object.values(typed).some((text) => text !== '');
 
 /** With a first day the list is read forwards; without one, latest first. */
-const isLatestFirst = ({ when, typed }: Asked): boolean => when === 'past' || (when === 'all' && typed.from === '');
+const isLatestFirst = ({ when, typed }: ListFilter): boolean =>
+  when === 'past' || (when === 'all' && typed.from === '');
 
-const problemsIn = ({ typed }: Asked): Problems => ({
+const problemsIn = ({ typed }: ListFilter): Problems => ({
   ...defined({ q: hasLength(typed.q, SEARCH) ? undefined : `Search for at most ${SEARCH.max} characters.` }),
   ...readRange(typed).problems,
 });
 
 /** The fields of the address. */
-const fieldsOf = ({ when, state, typed }: Asked): Fields => ({ ...typed, when, status: state });
+const fieldsOf = ({ when, state, typed }: ListFilter): Fields => ({ ...typed, when, status: state });
 
-const address = (asked: Asked): string => addressOf(PATH, fieldsOf(asked));
+const address = (filter: ListFilter): string => addressOf(PATH, fieldsOf(filter));
 
-function searchForm(visit: Visit, { state, typed }: Asked, problems: Problems): Html {
+function searchForm(visit: Visit, { state, typed }: ListFilter, problems: Problems): Html {
   const others = visit.account.kind === 'Community' ? 'brand' : 'community';
   const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const when = visit.query.text('when');
@@ -154,40 +155,50 @@ ${Object.hasOwn(WHEN, when) && hiddenField('when', when)}${state && hiddenField(
 }
 
 /** `Upcoming pending bookings` */
-const kindOf = ({ when, state }: Asked): string =>
+const kindOf = ({ when, state }: ListFilter): string =>
   capitalised([when === 'all' ? undefined : when, state?.toLowerCase(), 'bookings'].filter(Boolean).join(' '));
 
-function datesOf({ typed: { from, to } }: Asked): string {
+function datesOf({ typed: { from, to } }: ListFilter): string {
   const [first, last] = [from && shortDate(from), to && shortDate(to)];
   if (first && last) return first === last ? ` on ${first}` : ` from ${first} to ${last}`;
   if (first) return ` from ${first} on`;
   return last ? ` until ${last}` : '';
 }
 
-const orderOf = (asked: Asked): string => (isLatestFirst(asked) ? 'latest first' : 'earliest first');
+const orderOf = (filter: ListFilter): string => (isLatestFirst(filter) ? 'latest first' : 'earliest first');
 
 /** The filter in words. */
-function resultsText(asked: Asked): Html {
-  const { q } = asked.typed;
-  const kind = `${kindOf(asked)}${datesOf(asked)}, ${orderOf(asked)}.`;
+function resultsText(filter: ListFilter): Html {
+  const { q } = filter.typed;
+  const kind = `${kindOf(filter)}${datesOf(filter)}, ${orderOf(filter)}.`;
   return q === '' ? html`${kind}` : html`Results for ‘${named(q)}’. ${kind}`;
 }
 
 /** Explains an empty list, and suggests what to try instead. */
-function nothingFound(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
-  const isNarrow = asked.when !== 'all' || asked.state !== undefined;
-  const all = address({ ...asked, when: 'all', state: undefined });
+function nothingFound(
+  account: Account,
+  filter: ListFilter,
+  numbered: ReadableBooking | undefined,
+  isName: boolean,
+): Html {
+  const isNarrow = filter.when !== 'all' || filter.state !== undefined;
+  const all = address({ ...filter, when: 'all', state: undefined });
   const next = numbered
     ? buttonLink(`${PATH}/${numbered.bookingId}`, `Open booking #${numbered.bookingId}`)
     : isNarrow && isName && buttonLink(all, 'Search all bookings', 'quiet');
   const clear = buttonLink(PATH, 'Clear the search', 'quiet');
-  const reason = whyNothing(account, asked, numbered, isName);
+  const reason = whyNothing(account, filter, numbered, isName);
   return emptyState('search', 'Nothing found', reason, html`<div class="row">${next}${clear}</div>`);
 }
 
-function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | undefined, isName: boolean): Html {
-  const { q } = asked.typed;
-  const kind = `${kindOf(asked).toLowerCase()}${datesOf(asked)}`;
+function whyNothing(
+  account: Account,
+  filter: ListFilter,
+  numbered: ReadableBooking | undefined,
+  isName: boolean,
+): Html {
+  const { q } = filter.typed;
+  const kind = `${kindOf(filter).toLowerCase()}${datesOf(filter)}`;
   if (numbered !== undefined) {
     const [state, date] = [stateOf(numbered).toLowerCase(), shortDate(numbered.date)];
     return html`Booking #${numbered.bookingId} is ${state} and takes place on ${date}: it is not among the ${kind}.`;
@@ -200,10 +211,10 @@ function whyNothing(account: Account, asked: Asked, numbered: ReadableBooking | 
   return html`${noNumber} No spaces or ${account.kind === 'Community' ? 'brands' : 'communities'} match ‘${named(q)}’.`;
 }
 
-function empty({ kind }: Account, asked: Asked): Html {
+function empty({ kind }: Account, filter: ListFilter): Html {
   const [text, href, label] =
     kind === 'Community'
       ? ['Bookings appear here as soon as a brand requests one of your spaces.', '/console/spaces', 'View your spaces']
       : ['Find a space, choose a date and a start time, and send a request.', '/console/find', 'Find a space'];
-  return emptyState('list', `No ${kindOf(asked).toLowerCase()}`, text, buttonLink(href, label));
+  return emptyState('list', `No ${kindOf(filter).toLowerCase()}`, text, buttonLink(href, label));
 }

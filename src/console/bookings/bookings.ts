@@ -49,11 +49,11 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     const { bookingId, communityId, status } = booking;
     const isCommunity = account.kind === 'Community';
     const asOf = momentOfInput(query.text('at'), booking.timeZone);
-    const history = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
+    const historyUntil = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
     const isAsked = isCommunity && status === 'Pending';
-    const [found, then, review, decision, reasons, community] = await Promise.all([
-      history({}),
-      asOf === undefined ? undefined : history({ asOf }),
+    const [history, then, review, decision, reasons, community] = await Promise.all([
+      historyUntil({}),
+      asOf === undefined ? undefined : historyUntil({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
       isAsked ? factsFor(booking) : undefined,
       isAsked ? recentReasons(queries, account) : [],
@@ -83,7 +83,7 @@ ${
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(account.kind, booking)}${charged(booking)}</section>
 <section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>
-${timeline(visit, found?.steps ?? [], booking, query.text('at'), then)}</section>
+${timeline(visit, history?.steps ?? [], booking, query.text('at'), then)}</section>
 </div></div>`,
     };
   }

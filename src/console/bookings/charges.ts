@@ -22,24 +22,24 @@ const BRANDS_ARE_CHARGED = 'Brands are charged when you approve.';
 const YOU_ARE_CHARGED = 'You are charged when a community approves.';
 
 /** A month on a basis, as the address has it. */
-type Asked = { readonly month: string; readonly by: ChargeBasis };
+type ChargesFilter = { readonly month: string; readonly by: ChargeBasis };
 
-const fieldsOf = ({ month, by }: Asked): Fields => ({ month, by: by === 'event' ? undefined : by });
+const fieldsOf = ({ month, by }: ChargesFilter): Fields => ({ month, by: by === 'event' ? undefined : by });
 
 /** The charges and refunds of a month, on either basis: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
   routes.get(PATH, async ({ account, query, accountZone, now, settings }) => {
     const isCommunity = account.kind === 'Community';
     const typed = query.text('month');
-    const asked: Asked = {
+    const filter: ChargesFilter = {
       month: isMonth(typed) ? typed : localMonth(now, accountZone),
       by: CHARGE_BASES.find((one) => one === query.text('by')) ?? 'event',
     };
-    const { month, by } = asked;
-    const [totals, list] = await (by === 'event' ? ofEvents(account, asked, query) : made(account, asked, query));
+    const { month, by } = filter;
+    const [totals, list] = await (by === 'event' ? ofEvents(account, filter, query) : made(account, filter, query));
     const heading = isCommunity ? 'Earnings' : 'Charges';
     const monthLink = (to: string) =>
-      isMonth(to) && { href: addressOf(PATH, fieldsOf({ ...asked, month: to })), label: monthName(to) };
+      isMonth(to) && { href: addressOf(PATH, fieldsOf({ ...filter, month: to })), label: monthName(to) };
     return {
       title: `${heading}, ${monthName(month)}`,
       heading,
@@ -67,18 +67,18 @@ ${list}`
 
   type Listed = Promise<readonly [totals: readonly ChargeTotals[], list: Html | undefined]>;
 
-  async function ofEvents(account: Account, asked: Asked, query: Form): Listed {
-    const { month } = asked;
+  async function ofEvents(account: Account, filter: ChargesFilter, query: Form): Listed {
+    const { month } = filter;
     const { totals, page } = queries.monthCharges.ofEvents;
     const part = { direction: 'ascending', limit: PER_PAGE, ...cursorsOf(query) } as const;
     const [sums, { bookings, ...pages }] = await Promise.all([totals(account, month), page(account, month, part)]);
     if (bookings.length === 0) return [sums, undefined];
     const caption = `Charges for the events of ${monthName(month)}, earliest event first`;
-    return [sums, html`${eventTable(bookings, account, caption)}${bookingPager(PATH, fieldsOf(asked), pages)}`];
+    return [sums, html`${eventTable(bookings, account, caption)}${bookingPager(PATH, fieldsOf(filter), pages)}`];
   }
 
-  async function made(account: Account, asked: Asked, query: Form): Listed {
-    const { month } = asked;
+  async function made(account: Account, filter: ChargesFilter, query: Form): Listed {
+    const { month } = filter;
     const { totals, page } = queries.monthCharges.made;
     const part = { limit: PER_PAGE, ...madeCursorsOf(query) };
     const [sums, { made: list, previous, next }] = await Promise.all([
@@ -88,7 +88,7 @@ ${list}`
     if (list.length === 0) return [sums, undefined];
     const pages = { previous: previous && madeCursorText(previous), next: next && madeCursorText(next) };
     const caption = `Charges and refunds made in ${monthName(month)}, oldest first`;
-    return [sums, html`${madeTable(list, account, caption)}${cursorPager(PATH, fieldsOf(asked), pages, 'after')}`];
+    return [sums, html`${madeTable(list, account, caption)}${cursorPager(PATH, fieldsOf(filter), pages, 'after')}`];
   }
 }
 
@@ -119,9 +119,9 @@ function empty(isCommunity: boolean, month: string): Html {
 
 function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {
   const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0) };
-  const shown = totals.length === 0 ? [nothing] : totals;
+  const rows = totals.length === 0 ? [nothing] : totals;
   const figure = (label: string, value: (of: ChargeTotals) => number) =>
-    html`<div><dt>${label}</dt>${shown.map((of) => html`<dd>${amount(value(of), of.currency)}</dd>`)}</div>`;
+    html`<div><dt>${label}</dt>${rows.map((of) => html`<dd>${amount(value(of), of.currency)}</dd>`)}</div>`;
   return html`<dl class="figures">${figure('Charged', ({ charged }) => charged)}${figure('Refunded', ({ refunded }) => refunded)}${
     isCommunity
       ? figure('Earnings', ({ earned }) => earned)

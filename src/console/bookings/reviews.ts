@@ -79,7 +79,7 @@ const NO_FILTER: ReturnType<typeof filterOf> = { filter: {}, problems: {} };
 
 function filterOf(query: Form, spaces: readonly Space[]): { readonly filter: Filter; readonly problems: Problems } {
   const id = idOf(query.text('space'));
-  const rating = RATINGS.find((known) => query.text('rating') === String(known));
+  const rating = RATINGS.find((one) => query.text('rating') === String(one));
   const spaceId = spaces.find((space) => space.spaceId === id)?.spaceId;
   const isKnown = query.text('space') === '' || spaceId !== undefined;
   return { filter: defined({ spaceId, rating }), problems: isKnown ? {} : { space: NO_SUCH_SPACE } };

@@ -30,8 +30,8 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
   community.get(PATH, async ({ account, accountZone: zone, query, now }) => {
     const spaces = await queries.spaces.list(account);
     const today = localDate(now, zone);
-    const asked = query.text('month');
-    const month = isMonth(asked) ? asked : today.slice(0, 7);
+    const typed = query.text('month');
+    const month = isMonth(typed) ? typed : today.slice(0, 7);
     const chosen = chosenOf(spaces, query);
     const spaceId = chosen.space?.spaceId;
     const days = daysOf(month).filter(isPlainDate);
@@ -62,7 +62,7 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
         monthLink('Next', monthsLater(month, 1)),
         buttonLink(`${href(today.slice(0, 7))}#today`, 'Today', 'quiet'),
       ),
-      problems: { ...chosen.problems, ...monthProblem(asked, month) },
+      problems: { ...chosen.problems, ...monthProblem(typed, month) },
       main: html`<div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>
 <div id="month" data-live-region>${
         hasProblems(chosen.problems) ? noSuchSpace(href(month)) : monthTable(month, today, byDay, chosen.space)
@@ -100,25 +100,25 @@ ${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, 
 
   /**
    * Reads a day of some spaces.
-   * @param asked the number of a group, from 1, or `all`
+   * @param group the number of a group, from 1, or `all`
    */
   async function dayOf(
     { id }: CommunityVisit['account'],
     date: PlainDate,
     spaces: readonly Space[],
-    asked: string,
-  ): Promise<{ readonly day: ShownDay | undefined; readonly counts: HeldCounts }> {
+    group: string,
+  ): Promise<{ readonly day: DayContent | undefined; readonly counts: HeldCounts }> {
     const bySpace = await queries.calendar.bySpace(id, date);
-    const groups = asked === 'all' ? [groupOf(spaces, bySpace)] : groupsOf(spaces, bySpace);
+    const groups = group === 'all' ? [groupOf(spaces, bySpace)] : groupsOf(spaces, bySpace);
     const counts = groupOf(spaces, bySpace).counts;
-    const current = asked === 'all' ? 0 : Math.min(idOf(asked) ?? 1, groups.length) - 1;
-    const shown = groups[current]?.spaces.map(({ spaceId }) => spaceId);
-    if (shown === undefined) return { day: undefined, counts };
-    const [held, cancelled] = await Promise.all([
-      queries.calendar.heldOn(id, date, shown),
-      queries.calendar.cancelledOn(id, date, shown, MOST_CANCELLED),
+    const current = group === 'all' ? 0 : Math.min(idOf(group) ?? 1, groups.length) - 1;
+    const spaceIds = groups[current]?.spaces.map(({ spaceId }) => spaceId);
+    if (spaceIds === undefined) return { day: undefined, counts };
+    const [bookings, cancelled] = await Promise.all([
+      queries.calendar.heldOn(id, date, spaceIds),
+      queries.calendar.cancelledOn(id, date, spaceIds, MOST_CANCELLED),
     ]);
-    return { day: { groups, current, held, cancelled }, counts };
+    return { day: { groups, current, bookings, cancelled }, counts };
   }
 }
 
@@ -133,10 +133,10 @@ function hourOn(date: string, now: number, zone: string): number | undefined {
 }
 
 /** The groups of spaces of a day, and the bookings of the one that is shown. Undefined without spaces. */
-type ShownDay = {
+type DayContent = {
   readonly groups: readonly Group[];
   readonly current: number;
-  readonly held: readonly BookingDocument[];
+  readonly bookings: readonly BookingDocument[];
   readonly cancelled: Awaited<ReturnType<Queries['calendar']['cancelledOn']>>;
 };
 
@@ -145,7 +145,7 @@ function schedule(
   date: string,
   spaces: readonly Space[],
   only: Space | undefined,
-  day: ShownDay | undefined,
+  day: DayContent | undefined,
   hourNow: number | undefined,
 ): Html {
   const group = day?.groups[day.current];
@@ -153,11 +153,11 @@ function schedule(
     const add = buttonLink('/console/spaces/new', 'Add a space');
     return emptyState('space', 'No spaces yet', 'Add your first space, and brands can find it right away.', add);
   }
-  const { groups, current, held, cancelled } = day;
+  const { groups, current, bookings, cancelled } = day;
   const href = (group: number | 'all') => addressOf(`${PATH}/${date}`, { group: String(group) });
   const spaceHref = only === undefined ? ({ spaceId }: Space) => `?space=${spaceId}` : undefined;
   return html`${groupTabs(groups, current, spaces.length, href)}
-${dayTable(group.spaces, held, date, hourNow, spaceHref)}
+${dayTable(group.spaces, bookings, date, hourNow, spaceHref)}
 ${groupPager(groups, current, href)}
 <div id="day-cancelled" data-live-region>${cancelledList(cancelled, date)}</div>`;
 }
@@ -187,17 +187,17 @@ function noSuchSpace(href: string): Html {
 
 /**
  * All spaces or one: tabs for a few, a list to choose from for more.
- * @param kept the other fields of the address
+ * @param fields the other ones of the address
  */
 function spaceChoice(
   spaces: readonly Space[],
   { space: chosen, problems }: Chosen,
   path: string,
-  kept: Readonly<Record<string, string>> = {},
+  fields: Readonly<Record<string, string>> = {},
 ): Html | undefined {
   if (spaces.length < 2) return undefined;
   if (!isList(spaces)) {
-    const href = (space: Fields) => addressOf(path, { ...kept, ...space });
+    const href = (space: Fields) => addressOf(path, { ...fields, ...space });
     return tabs('Space', [
       { label: 'All spaces', href: href({}), current: chosen === undefined && !hasProblems(problems) },
       ...spaces.map((space) => ({
@@ -207,7 +207,7 @@ function spaceChoice(
       })),
     ]);
   }
-  const hidden = Object.entries(kept).map(([name, value]) => hiddenField(name, value));
+  const hidden = Object.entries(fields).map(([name, value]) => hiddenField(name, value));
   const all = { value: '', label: `All ${spaces.length} spaces` };
   const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
   const choice = { name: 'space', label: 'Space', value: chosen?.spaceId ?? '', problems, options: [all, ...names] };

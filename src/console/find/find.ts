@@ -66,14 +66,14 @@ ${
 
   async function results(search: Search, spaces: readonly Space[]): Promise<Html> {
     const all = await openOn(search, spaces);
-    const found = all.filter(matching(search.filter)).sort(byPrice);
-    if (found.length === 0) return nothingFound(search, all);
-    const page = pageOf(found, search.filter.page);
+    const candidates = all.filter(matching(search.filter)).sort(byPrice);
+    if (candidates.length === 0) return nothingFound(search, all);
+    const page = pageOf(candidates, search.filter.page);
     const ratings = await queries.spaceRatings.list(
       search.account,
       page.shown.map(({ space }) => space),
     );
-    return resultList(found, page, ratings, search, currency);
+    return resultList(candidates, page, ratings, search, currency);
   }
 
   /** Adds to each space its price and the hours at which an event can start on the date. */
@@ -167,25 +167,25 @@ ${field({ ...control('name', 'Name contains'), attributes: { autocomplete: 'off'
 /** A page of the results. */
 type ResultPage = { readonly page: number; readonly last: number; readonly shown: readonly Candidate[] };
 
-function pageOf(found: readonly Candidate[], asked: number): ResultPage {
-  const last = Math.ceil(found.length / PER_PAGE);
-  const page = Math.min(asked, last);
-  return { page, last, shown: found.slice((page - 1) * PER_PAGE, page * PER_PAGE) };
+function pageOf(candidates: readonly Candidate[], wanted: number): ResultPage {
+  const last = Math.ceil(candidates.length / PER_PAGE);
+  const page = Math.min(wanted, last);
+  return { page, last, shown: candidates.slice((page - 1) * PER_PAGE, page * PER_PAGE) };
 }
 
 function resultList(
-  found: readonly Candidate[],
+  candidates: readonly Candidate[],
   { page, last, shown }: ResultPage,
   ratings: ReadonlyMap<number, Rating>,
   { filter, communities }: Search,
   currency: string,
 ): Html {
-  const free = found.filter(({ openHours }) => openHours.length > 0).length;
+  const free = candidates.filter(({ openHours }) => openHours.length > 0).length;
   const byId = new Map(communities.map((one) => [one.communityId, one]));
   const to = (wanted: number) => findPath({ ...filter, page: wanted });
   const pageZone = onlyZone(shown.map(({ space }) => space));
   const at = filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`;
-  return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${at}. Free ones first,
+  return html`<p class="muted">${counted(candidates.length, 'space')}, ${free} of them with a free time${at}. Free ones first,
 by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
 <ul class="finds">${shown.map((one) =>
     row(one, ratings.get(one.space.spaceId), byId.get(one.space.communityId), filter, { currency, pageZone }),
@@ -197,13 +197,13 @@ ${pager(
 }
 
 function row(
-  found: Candidate,
+  candidate: Candidate,
   rating: Rating | undefined,
   community: Community | undefined,
   filter: FindFilter,
   { currency, pageZone }: { readonly currency: string; readonly pageZone: string | undefined },
 ): Html {
-  const { space, total, openHours } = found;
+  const { space, total, openHours } = candidate;
   const to = (start: number | undefined) => spacePath(space.spaceId, { date: filter.date, start });
   return html`<li class="find${openHours.length === 0 && ' none'}">${initialOf(space)}
 <div class="what"><h2><a href="${to(filter.hour)}">${named(space.name)}</a></h2>
@@ -213,7 +213,7 @@ function row(
 ${
   openHours.length === 0
     ? html`<p class="muted small">${space.active ? 'No free time on this day.' : 'Not taking bookings at the moment.'}</p>`
-    : hourLinks(found, filter.hour, to)
+    : hourLinks(candidate, filter.hour, to)
 }</div>
 <p class="cost"><strong>${amount(total, currency)}</strong> <span class="muted small">for ${duration(space.durationHours)},
 fees included</span></p></li>`;

@@ -13,7 +13,7 @@ import { KEY_REUSED } from '../../domain/space-day.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { hoursTopic } from '../live/live.ts';
-import { done, type Shown } from '../parts/answer.ts';
+import { done, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField } from '../parts/back-link.ts';
 import { priceView } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, duration, longDate, zoneName } from '../parts/formats.ts';
@@ -32,7 +32,7 @@ const DAYS_AHEAD = 7;
 const LOOK_AHEAD_DAYS = 90;
 
 /** Fields that the links and the forms of the page carry. */
-type Kept = {
+type CarriedFields = {
   /** The start time that was chosen before. */
   readonly start?: number | undefined;
   /** The booking to make once more. */
@@ -41,11 +41,17 @@ type Kept = {
   readonly via?: string | undefined;
 };
 
-const fieldsOf = ({ start, again, via }: Kept): Fields => ({ start: start?.toString(), again: again?.toString(), via });
+const fieldsOf = ({ start, again, via }: CarriedFields): Fields => ({
+  start: start?.toString(),
+  again: again?.toString(),
+  via,
+});
 
 /** The page of a space, for a brand. */
-export const spacePath = (spaceId: number, { date, ...kept }: Kept & { readonly date?: PlainDate }): string =>
-  addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(kept) });
+export const spacePath = (
+  spaceId: number,
+  { date, ...carried }: CarriedFields & { readonly date?: PlainDate },
+): string => addressOf(`/console/find/${spaceId}`, { date, ...fieldsOf(carried) });
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -58,8 +64,8 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
       if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
       const before = await bookingToRepeat(queries, visit, space);
       const startHour = String(hourIn(query, 'start') ?? before?.startHour ?? '');
-      const asked = query.text('date');
-      const date = asked === '' && before ? await dayToRepeat(queries, visit, space, before) : asked;
+      const typed = query.text('date');
+      const date = typed === '' && before ? await dayToRepeat(queries, visit, space, before) : typed;
       return spacePage(queries, visit, space, date, new Form({ ...(before && typedIn(before)), startHour }));
     }),
   );
@@ -100,8 +106,8 @@ const priceIn = ({ settings: { serviceFeePercent, currency } }: BrandVisit, { ev
 async function bookingToRepeat({ bookings }: Queries, visit: BrandVisit, space: Space) {
   const { account, query, form, restored } = visit;
   const id = idOf((restored ?? form).text('again') || query.text('again'));
-  const found = id === undefined ? undefined : await bookings.get(account, id);
-  return found?.spaceId === space.spaceId ? found : undefined;
+  const booking = id === undefined ? undefined : await bookings.get(account, id);
+  return booking?.spaceId === space.spaceId ? booking : undefined;
 }
 
 /** The day to offer for a booking to repeat: the next of its weekday on which its hour is free, else of any weekday, else tomorrow. */
@@ -133,10 +139,10 @@ async function startTimes(
   { availability }: Queries,
   wanted: Parameters<Queries['availability']>[0],
 ): Promise<StartTimes> {
-  const found = await availability(wanted);
-  return isRefusal(found)
+  const result = await availability(wanted);
+  return isRefusal(result)
     ? { slots: [], closed: () => undefined }
-    : { slots: found.timeSlots(), closed: (hour) => found.closed(hour) };
+    : { slots: result.timeSlots(), closed: (hour) => result.closed(hour) };
 }
 
 /** The number of free start times on each of the days from a date on. */
@@ -154,7 +160,7 @@ async function spacePage(
   asked: string,
   typed: Form,
   problems: Problems = {},
-): Promise<Shown> {
+): Promise<PageContent> {
   const { account, now } = visit;
   const { spaceId } = space;
   const today = localDate(now, space.timeZone);
@@ -168,8 +174,8 @@ async function spacePage(
   ]);
   const community = communities.find(({ communityId }) => communityId === space.communityId);
   const start = hourIn(typed, 'startHour');
-  const kept: Kept = { start, again: before?.bookingId, via: visit.via };
-  const to = (day: PlainDate) => spacePath(spaceId, { ...kept, date: day });
+  const carried: CarriedFields = { start, again: before?.bookingId, via: visit.via };
+  const to = (day: PlainDate) => spacePath(spaceId, { ...carried, date: day });
   const isMissed = space.active && !problems.startHour && start !== undefined && !isFree(times, start);
   const next = isMissed
     ? await nextFreeDay(queries, { account, spaceIds: [spaceId], startHour: start }, date, LOOK_AHEAD_DAYS)
@@ -189,7 +195,7 @@ ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${
     problems: wrong,
     main: html`${before && repeatNotice(before)}
 <div class="split to-book"><div>
-${dayForm(space, kept, typedDate, today, wrong)}
+${dayForm(space, carried, typedDate, today, wrong)}
 <nav aria-label="Days"><ul class="days">${daysFrom(date).map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${missed}${
@@ -197,7 +203,7 @@ ${dayForm(space, kept, typedDate, today, wrong)}
         ? startTimeField(space, times, start, problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, space, kept, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
+${requestForm(visit, space, carried, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
 
@@ -256,8 +262,14 @@ const repeatNotice = ({ bookingId }: ReadableBooking): Html =>
 the rest, and send the request.</p></div>`;
 
 /** The form that shows another day. */
-function dayForm({ spaceId }: Space, kept: Kept, value: string, earliest: PlainDate, problems: Problems): Html {
-  const hidden = Object.entries(fieldsOf(kept)).map(([name, value]) => value && hiddenField(name, value));
+function dayForm(
+  { spaceId }: Space,
+  carried: CarriedFields,
+  value: string,
+  earliest: PlainDate,
+  problems: Problems,
+): Html {
+  const hidden = Object.entries(fieldsOf(carried)).map(([name, value]) => value && hiddenField(name, value));
   return html`<form class="card fields-row end" method="get" action="/console/find/${spaceId}">
 ${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, problems, earliest })}
 <div><button class="button quiet">Show this day</button></div></form>`;
@@ -266,7 +278,7 @@ ${hidden}${dateField({ name: 'date', label: 'Date', value, required: true, probl
 function requestForm(
   visit: BrandVisit,
   space: Space,
-  { again }: Kept,
+  { again }: CarriedFields,
   date: PlainDate,
   typed: Form,
   problems: Problems,

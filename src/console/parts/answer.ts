@@ -5,7 +5,7 @@ import type { Problems } from './typed-form.ts';
 export type Link = { readonly href: string; readonly label: Interpolated };
 
 /** A page. */
-export type Shown = {
+export type PageContent = {
   readonly title: string;
   /** Whether the browser's tab shows the number of pending requests before the title. */
   readonly isCounted?: boolean;
@@ -30,7 +30,7 @@ type Redirect = { readonly go: string; readonly flash?: Flash };
 /** Missing, or not visible to this user (404). */
 export type Missing = { readonly missing: string };
 
-export type Answer = Shown | Redirect | Missing;
+export type Answer = PageContent | Redirect | Missing;
 export const missing = (what: string): Missing => ({ missing: what });
 
 const goTo =

@@ -21,9 +21,9 @@ const LONGEST = 600;
 /** The list that a page was opened from. Undefined if it was not. @param restored the form that the page fills in again */
 export function listOpenedFrom(request: FastifyRequest, publicUrl: string, restored?: Form): string | undefined {
   const form = restored ?? new Form(request.body);
-  const asked = new Form(request.query).text(FIELD) || form.text(FIELD);
+  const given = new Form(request.query).text(FIELD) || form.text(FIELD);
   const { referer = '' } = request.headers;
-  const path = asked || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
+  const path = given || (referer.startsWith(`${publicUrl}/`) ? referer.slice(publicUrl.length) : '');
   return path.length <= LONGEST && LISTS.test(path) ? path : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { type Account, accountKey } from '../../domain/account.ts';
 import { type Html, html, type Interpolated, named } from '../../html/html.ts';
 import { type IconName, icon, mark } from '../../html/layout.ts';
-import type { Link, Shown } from './answer.ts';
+import type { Link, PageContent } from './answer.ts';
 import { counted, momentIn, zoneName } from './formats.ts';
 import { postForm } from './forms.ts';
 import { linkItem } from './links.ts';
@@ -112,7 +112,7 @@ const backLink = ({ href, label }: Link): Html =>
   html`<p class="back"><a href="${href}">${icon('back')} ${label}</a></p>`;
 
 /** The content below the messages of a page. */
-export const contentOf = ({ title, heading = title, lead, back, actions, problems = {}, main }: Shown): Html =>
+export const contentOf = ({ title, heading = title, lead, back, actions, problems = {}, main }: PageContent): Html =>
   html`${back && backLink(back)}<div class="head" id="head" data-live-region><div><h1>${heading}</h1>
 ${lead && html`<p class="lead">${lead}</p>`}</div>${actions}</div>
 ${problemSummary(problems)}${main}`;

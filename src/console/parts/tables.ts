@@ -20,7 +20,7 @@ export function dataTable<T>(
   columns: readonly (Column<NoInfer<T>> | false)[],
   classes = '',
 ): Html {
-  const shown = columns.filter((column) => column !== false);
+  const visible = columns.filter((column) => column !== false);
   const label = ({ label, isHidden }: Column<T>) =>
     isHidden ? html`<span class="visually-hidden">${label}</span>` : label;
   const cell = (column: Column<T>, row: T) => {
@@ -32,9 +32,9 @@ export function dataTable<T>(
       : html`<td${attributes}>${content}</td>`;
   };
   return html`<div class="table-box"><table class="table ${classes}"><caption class="visually-hidden">${caption}</caption>
-<thead><tr>${shown.map(
+<thead><tr>${visible.map(
     (column) =>
       html`<th scope="col"${column.classes?.includes('number') && html` class="number"`}>${label(column)}</th>`,
   )}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${shown.map((column) => cell(column, row))}</tr>`)}</tbody></table></div>`;
+<tbody>${rows.map((row) => html`<tr>${visible.map((column) => cell(column, row))}</tr>`)}</tbody></table></div>`;
 }

@@ -26,10 +26,10 @@ const WITH_SLASHES = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/;
  * The problem of the month in an address, if it is invalid.
  * @param shown the month that is shown
  */
-export const monthProblem = (asked: string, shown: string): Readonly<Record<string, string>> =>
-  asked === '' || isMonth(asked)
+export const monthProblem = (typed: string, month: string): Readonly<Record<string, string>> =>
+  typed === '' || isMonth(typed)
     ? {}
-    : { '': `“${asked}” is not a month such as 2026-11. This is ${monthName(shown)}.` };
+    : { '': `“${typed}” is not a month such as 2026-11. This is ${monthName(month)}.` };
 
 /** The parsed value, or its problem. */
 type Parsed<T> =

@@ -5,7 +5,7 @@ import { REASON, wrongText } from '../../domain/limits.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import { isUnavailable } from '../../runtime/unavailable.ts';
-import { type Answer, nothingToDo, type Shown } from '../parts/answer.ts';
+import { type Answer, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
 import { hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
@@ -189,7 +189,7 @@ the others afterwards.</p>`
 }
 
 /** Asks for confirmation when some of the selected requests are above the amount of the setting, or on other pages of the list. */
-function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocument[]): Shown {
+function confirmAll(visit: Visit, picked: Picked, above: readonly BookingDocument[]): PageContent {
   const { selected, list } = picked;
   const others = selected.filter((one) => !above.includes(one));
   const back = { href: inboxPath(list, list), label: 'Requests' };
@@ -218,7 +218,7 @@ function aboveLimit({ settings }: Visit, above: readonly BookingDocument[]): Htm
 }
 
 /** Asks for the reason that all of the selected requests are declined for. */
-function declineAll(visit: Visit, picked: Picked, problems: Problems, reasons: readonly string[]): Shown {
+function declineAll(visit: Visit, picked: Picked, problems: Problems, reasons: readonly string[]): PageContent {
   const { selected, list } = picked;
   const back = { href: inboxPath(list, list), label: 'Requests' };
   const what = counted(selected.length, 'request');

@@ -8,7 +8,7 @@ import { counter, type Field, hiddenField, postForm, textArea } from '../parts/f
 import type { Form } from '../parts/typed-form.ts';
 import type { Settings, Visit } from '../parts/visit.ts';
 
-type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
+type PendingRequest = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
   Parameters<typeof expiryOf>[0];
 
 /** The parts of a visit that the forms need. */
@@ -34,13 +34,13 @@ export const needsConfirmation = (
 ): boolean => approveConfirmAbove !== undefined && totalPrice > approveConfirmAbove;
 
 /** Distinguishes the controls of each row for screen readers and voice control. The row is named after the brand. */
-export const requestName = ({ bookingId }: Pick<Asked, 'bookingId'>): string => `request #${bookingId}`;
+export const requestName = ({ bookingId }: Pick<PendingRequest, 'bookingId'>): string => `request #${bookingId}`;
 
 /**
  * The forms to approve a request (until its deadline) and to decline it with a reason. A form opens below the buttons, without JavaScript:
  * the buttons are summaries, whose state shows the form after them (`requests.css`).
  */
-export const decisionForms = (visit: DecisionVisit, request: Asked, formPage: FormPage): Html => {
+export const decisionForms = (visit: DecisionVisit, request: PendingRequest, formPage: FormPage): Html => {
   const approve =
     expiryOf(request) > visit.now
       ? approveForm(visit, request, formPage)
@@ -52,10 +52,10 @@ export const decisionForms = (visit: DecisionVisit, request: Asked, formPage: Fo
 /** A button in a row, and the form that it opens. */
 type Opener = { readonly button: Html; readonly ask: Html };
 
-const nameOf = (word: string, request: Asked, { list }: FormPage): Html =>
+const nameOf = (word: string, request: PendingRequest, { list }: FormPage): Html =>
   list === undefined ? EMPTY : html` aria-label="${word} ${requestName(request)}"`;
 
-function approveForm(visit: DecisionVisit, request: Asked, formPage: FormPage): Opener {
+function approveForm(visit: DecisionVisit, request: PendingRequest, formPage: FormPage): Opener {
   const { list, fields } = formPage;
   const action = `/console/bookings/${request.bookingId}/approve`;
   const price = amount(request.totalPrice, request.currency);
@@ -79,7 +79,7 @@ function approveForm(visit: DecisionVisit, request: Asked, formPage: FormPage): 
   };
 }
 
-function declineForm(visit: Pick<Visit, 'csrf'>, request: Asked, formPage: FormPage): Opener {
+function declineForm(visit: Pick<Visit, 'csrf'>, request: PendingRequest, formPage: FormPage): Opener {
   const { list, fields } = formPage;
   const id = `reason-${request.bookingId}`;
   const content = html`${listField(list)}${fields}<label for="${id}">Reason</label><input id="${id}" name="reason" required

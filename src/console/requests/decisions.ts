@@ -5,7 +5,7 @@ import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import type { Answer, Shown } from '../parts/answer.ts';
+import type { Answer, PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
@@ -126,7 +126,7 @@ export const canEnd = (booking: BookingDocument, now: number): boolean =>
   (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
 
 /** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
-function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): Shown {
+function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): PageContent {
   const { account, form } = visit;
   const { bookingId, status, brandName, spaceName } = booking;
   const isCommunity = account.kind === 'Community';
@@ -155,7 +155,10 @@ ${reason}
 }
 
 /** Asks for confirmation before approving a request whose total is above the amount of the setting. */
-function confirmApproval(visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'>, request: BookingDocument): Shown {
+function confirmApproval(
+  visit: Pick<Visit, 'csrf' | 'form' | 'via' | 'settings'>,
+  request: BookingDocument,
+): PageContent {
   const { bookingId, totalPrice, currency } = request;
   const price = amount(totalPrice, currency);
   const path = `/console/bookings/${bookingId}`;

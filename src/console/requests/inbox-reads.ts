@@ -48,9 +48,9 @@ export const following = async (queries: Requests, account: Community, list: Req
 
 /** The page of a list that its cursor names. */
 export async function pageOf(queries: Requests, account: Community, list: RequestList): Promise<ListPage> {
-  const found = await requestsAfter(queries, account, list, list.after, PER_PAGE + 1);
-  const rows = found.slice(0, PER_PAGE);
-  const [first, last, onNext] = [rows[0], rows.at(-1), found[PER_PAGE]];
+  const requests = await requestsAfter(queries, account, list, list.after, PER_PAGE + 1);
+  const rows = requests.slice(0, PER_PAGE);
+  const [first, last, onNext] = [rows[0], rows.at(-1), requests[PER_PAGE]];
   return {
     rows,
     previous: list.after && first && (await pageBefore(queries, account, list, first)),
@@ -79,23 +79,23 @@ async function pageBefore(
 /** Requests that are new to an open page: how many, and the first ones. */
 export type Added = { readonly count: number; readonly first: readonly BookingDocument[] };
 
-/** The requests of a list that have arrived since an open page was made. @param shown the rows of the page */
+/** The requests of a list that have arrived since an open page was made. @param rows of the page */
 export async function addedTo(
   { requests }: Requests,
   { id }: Community,
   { filter, sort, since }: RequestList,
-  shown: readonly BookingDocument[],
+  rows: readonly BookingDocument[],
 ): Promise<Added> {
   if (since === undefined) return { count: 0, first: [] };
   const arrived = { ...filter, madeSince: toTimestamp(since - LAG_MS) };
   // Enough for all of them, or for more than the page has room for.
-  const limit = MAX_SHOWN + shown.length + 1;
-  const found = await requests.pending(id, arrived, { order: sort, limit });
-  const isNew = ({ bookingId }: BookingDocument) => !shown.some((row) => row.bookingId === bookingId);
-  const first = found.filter(isNew);
-  if (found.length < limit) return { count: first.length, first };
-  const known = shown.filter(({ status, createdAt }) => status === 'Pending' && createdAt >= arrived.madeSince);
-  return { count: (await requests.count(id, arrived)) - known.length, first };
+  const limit = MAX_SHOWN + rows.length + 1;
+  const matching = await requests.pending(id, arrived, { order: sort, limit });
+  const isNew = ({ bookingId }: BookingDocument) => !rows.some((row) => row.bookingId === bookingId);
+  const first = matching.filter(isNew);
+  if (matching.length < limit) return { count: first.length, first };
+  const counted = rows.filter(({ status, createdAt }) => status === 'Pending' && createdAt >= arrived.madeSince);
+  return { count: (await requests.count(id, arrived)) - counted.length, first };
 }
 
 /** The latest short reasons that the community gave when it declined or cancelled, each once. */

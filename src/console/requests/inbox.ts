@@ -64,18 +64,18 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     const spaces = await queries.spaces.list(visit.account);
     const list = requestList(visit.query);
     const problems = problemsAmong(list, spaces);
-    const shown = hasProblems(problems)
+    const content = hasProblems(problems)
       ? { main: html`<p>Fix the fields to see the requests.</p>`, isEmpty: false }
       : await requestsPage(visit, list, spaces.length > 0);
     // Every request of this page has been answered.
-    if (shown === undefined) return { go: inboxPath({ ...list, after: undefined }) };
+    if (content === undefined) return { go: inboxPath({ ...list, after: undefined }) };
     return {
       title: 'Requests',
       isCounted: true,
       lead: 'Approve or decline requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
-      main: html`${(!shown.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${shown.main}`,
+      main: html`${(!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${content.main}`,
     };
   });
 
@@ -115,8 +115,11 @@ ${bar(visit, list, rows, { added, count })}${
     return { main, isEmpty: count === 0 && rows.length === 0 };
   }
 
-  async function rowsOf(visit: Visit, found: readonly BookingDocument[]): Promise<Row[]> {
-    const [requests, besides] = await Promise.all([queries.requests.readable(found), queries.requests.beside(found)]);
+  async function rowsOf(visit: Visit, bookings: readonly BookingDocument[]): Promise<Row[]> {
+    const [requests, besides] = await Promise.all([
+      queries.requests.readable(bookings),
+      queries.requests.beside(bookings),
+    ]);
     return Promise.all(
       requests.map(async (request, index) => ({
         request,
@@ -139,10 +142,10 @@ function bar(
   rows: readonly Row[],
   { added, count }: { readonly added: Added; readonly count: number },
 ): Html {
-  const shown = rows.map(({ request }) => request.bookingId);
+  const rowIds = rows.map(({ request }) => request.bookingId);
   const [first] = added.first;
-  const ids = [...shown, ...added.first.map(({ bookingId }) => bookingId)];
-  const href = hasRoomFor(shown, added.count)
+  const ids = [...rowIds, ...added.first.map(({ bookingId }) => bookingId)];
+  const href = hasRoomFor(rowIds, added.count)
     ? inboxPath(list, { shown: ids })
     : inboxPath({ ...list, after: first && cursorBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;

@@ -79,9 +79,9 @@ export async function createSessions(deps: {
     async current(id: string | undefined): Promise<CurrentSession | undefined> {
       if (id === undefined) return undefined;
       const hash = digest(id);
-      const found = await find(hash);
-      if (found === undefined) return undefined;
-      const { stored, user } = found;
+      const current = await find(hash);
+      if (current === undefined) return undefined;
+      const { stored, user } = current;
       const session = stored.document;
       if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
         const expiresAt = expiryOf(session.startedAt);
@@ -103,8 +103,8 @@ export async function createSessions(deps: {
 
     /** Whether a session, given its digest, is still valid for the account. Long-lived connections ask periodically. */
     async isActive(hash: string, account: Account): Promise<boolean> {
-      const found = await find(hash);
-      return found !== undefined && accountKey(found.stored.document.account) === accountKey(account);
+      const current = await find(hash);
+      return current !== undefined && accountKey(current.stored.document.account) === accountKey(account);
     },
 
     /**
