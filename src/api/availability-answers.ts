@@ -19,10 +19,10 @@ const MAX_ANSWERS = 2_000;
 const stringify = serializerOf(AvailabilityResponse);
 
 /** Makes answers, and caches them until an input changes. */
-export function createAvailabilityAnswers(): (found: Availability) => Answer {
+export function createAvailabilityAnswers(): (availability: Availability) => Answer {
   const answers = createLruCache<string, Answer>(MAX_ANSWERS);
-  return (found) => {
-    const { space, date, taken, time } = found;
+  return (availability) => {
+    const { space, date, taken, time } = availability;
     const key = `${space.spaceId} ${date}`;
     const cached = answers.get(key);
     // Documents are immutable, and an engine that caches them returns the same objects.
@@ -30,7 +30,7 @@ export function createAvailabilityAnswers(): (found: Availability) => Answer {
     // Only the hours: the answer does not show the holders of hours or their status, so its tag must not either.
     const hours = digestOf(taken.map(({ start, until }) => [start, until]));
     const version = `${digestOf(space)}.${hours}.${time}`;
-    const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(found));
+    const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(availability));
     const answer = { space, taken, time, version, text };
     answers.set(key, answer);
     return answer;

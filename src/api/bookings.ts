@@ -88,9 +88,9 @@ export const bookingRoutes =
       taggedRoute('ReadBookings', 'getBooking', { params: BookingParams }, BookingDto, 404),
       async (request, reply) => {
         const { id } = request.params;
-        const found = await queries.bookings.get(request.caller.account, id);
-        if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
-        const booking = toBookingDto(found);
+        const readable = await queries.bookings.get(request.caller.account, id);
+        if (readable === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
+        const booking = toBookingDto(readable);
         return sendTagged(request, reply, bookingTagOf(request, digestOf(booking)), booking);
       },
     );
@@ -107,9 +107,9 @@ export const bookingRoutes =
       async (request, reply) => {
         const { id } = request.params;
         const asOf = request.query.asOf === undefined ? undefined : momentOf(request.query.asOf);
-        const found = await queries.bookingHistory.ofBooking(request.caller.account, id, defined({ asOf }));
-        if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
-        const entries = historyEntries(found.steps);
+        const history = await queries.bookingHistory.ofBooking(request.caller.account, id, defined({ asOf }));
+        if (history === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
+        const entries = historyEntries(history.steps);
         // Hash the answer itself: it contains names, which change without an event of the booking.
         const entityTag = historyTagOf(request, digestOf(entries));
         return sendTagged(request, reply, entityTag, entries);

@@ -23,8 +23,8 @@ const digests = new WeakMap<object, string>();
 
 /** Identifies the content of a stored document, or of part of one. Documents are immutable, so the digest is computed once. */
 export function digestOf(content: object): string {
-  const known = digests.get(content);
-  if (known !== undefined) return known;
+  const cached = digests.get(content);
+  if (cached !== undefined) return cached;
   const made = digest(JSON.stringify(content));
   digests.set(content, made);
   return made;

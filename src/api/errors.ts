@@ -56,8 +56,8 @@ export function handleError(error: Thrown, request: FastifyRequest, reply: Fasti
   if (unreadable !== undefined) return sendError(reply, 'ValidationError', unreadable);
   // Even if the body is malformed, because no route matches.
   if (request.is404) return sendNotFound(request, reply);
-  const known = REQUEST_PROBLEMS[error.code ?? ''];
-  if (known !== undefined) return sendError(reply, 'ValidationError', known);
+  const problem = REQUEST_PROBLEMS[error.code ?? ''];
+  if (problem !== undefined) return sendError(reply, 'ValidationError', problem);
   if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return sendError(reply, 'ValidationError', error.message);

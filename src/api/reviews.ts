@@ -22,12 +22,12 @@ export const reviewRoutes =
       '/communities/:communityId/reviews',
       taggedRoute('ReadReviews', 'listReviews', { params: CommunityParams }, Reviews, 404),
       async (request, reply) => {
-        const found = await queries.reviews.list(request.caller.account, request.params.communityId);
-        if (isRefusal(found)) return sendRefusal(reply, found);
+        const pages = await queries.reviews.list(request.caller.account, request.params.communityId);
+        if (isRefusal(pages)) return sendRefusal(reply, pages);
         const version = await queries.reviews.versionOf(request.params.communityId);
         return sendList(request, reply, {
           entityTag: entityTagOf(request, digest(version)),
-          pages: found,
+          pages,
           textsOf: (review) => [stringifyReview(toReviewDto(review))],
         });
       },

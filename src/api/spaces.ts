@@ -37,9 +37,9 @@ export const spaceRoutes =
 
     app.get('/spaces', taggedRoute('ReadAvailability', 'listSpaces', {}, Spaces), async (request, reply) => {
       const { account } = request.caller;
-      const found = await queries.spaces.listNamed(account);
+      const spaces = await queries.spaces.listNamed(account);
       // A community also sees its spaces that take no bookings at the moment.
-      const listed = account.kind === 'Community' ? found : found.filter(({ space }) => space.active);
+      const listed = account.kind === 'Community' ? spaces : spaces.filter(({ space }) => space.active);
       return sendList(request, reply, {
         entityTag: listTagOf(request, digest(listed.map(versionOf).join())),
         pages: listed,
@@ -52,10 +52,10 @@ export const spaceRoutes =
       taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDto, 404),
       async (request, reply) => {
         const { spaceId } = request.params;
-        const found = await queries.spaces.getNamed(request.caller.account, spaceId);
-        if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
-        const entityTag = spaceTagOf(request, digest(versionOf(found)));
-        return sendTagged(request, reply, entityTag, toSpaceDto(found, settings));
+        const space = await queries.spaces.getNamed(request.caller.account, spaceId);
+        if (space === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
+        const entityTag = spaceTagOf(request, digest(versionOf(space)));
+        return sendTagged(request, reply, entityTag, toSpaceDto(space, settings));
       },
     );
 
@@ -70,9 +70,9 @@ export const spaceRoutes =
       ),
       async (request, reply) => {
         const { account } = request.caller;
-        const found = await queries.availability({ account, ...request.params, ...request.query });
-        if (isRefusal(found)) return sendRefusal(reply, found);
-        const { version, text } = answerOf(found);
+        const availability = await queries.availability({ account, ...request.params, ...request.query });
+        if (isRefusal(availability)) return sendRefusal(reply, availability);
+        const { version, text } = answerOf(availability);
         reply.type('application/json; charset=utf-8');
         return sendTagged(request, reply, availabilityTagOf(request, version), text);
       },

@@ -42,8 +42,8 @@ export const webhookRoutes =
         },
       },
       async (request, reply) => {
-        const found = await queries.webhooks.listOwned(ownerOf(request.caller));
-        return reply.send(found.map(toWebhookDto));
+        const owned = await queries.webhooks.listOwned(ownerOf(request.caller));
+        return reply.send(owned.map(toWebhookDto));
       },
     );
 

@@ -38,10 +38,10 @@ export async function openAttemptCounts(deps: {
       let waitMs = 0;
       await counts.update(keyOf(of), (counted) => {
         const now = clock();
-        const known = counted && isOpen(counted, now, windowMs) ? counted : undefined;
-        waitMs = known !== undefined && known.count >= max ? Date.parse(known.until) - now : 0;
+        const current = counted && isOpen(counted, now, windowMs) ? counted : undefined;
+        waitMs = current !== undefined && current.count >= max ? Date.parse(current.until) - now : 0;
         if (waitMs > 0) return undefined;
-        return { count: (known?.count ?? 0) + 1, until: known?.until ?? toTimestamp(now + windowMs) };
+        return { count: (current?.count ?? 0) + 1, until: current?.until ?? toTimestamp(now + windowMs) };
       });
       return waitMs;
     },

@@ -128,10 +128,10 @@ export async function createClients(deps: {
 
   /** Removes a client; with an account, only one that belongs to it. @returns false if there was none */
   async function remove(id: string, context: ChangeContext, account?: Account): Promise<boolean> {
-    const found = (await get(id))?.document;
-    if (found !== undefined && account !== undefined && found.account !== accountKey(account)) return false;
-    const owner = accountOfKey(found?.account ?? '');
-    if (found !== undefined && owner === undefined) {
+    const client = (await get(id))?.document;
+    if (client !== undefined && account !== undefined && client.account !== accountKey(account)) return false;
+    const owner = accountOfKey(client?.account ?? '');
+    if (client !== undefined && owner === undefined) {
       const isDeleted = await clients.delete(id);
       await revocation.endAllOfClient(id, context);
       return isDeleted;
@@ -208,13 +208,13 @@ export async function createClients(deps: {
 
     /** The confidential clients of an account, or of all accounts. */
     async listClients(account?: Account): Promise<ConfidentialClient[]> {
-      const found: ConfidentialClient[] = [];
+      const confidential: ConfidentialClient[] = [];
       const wanted = account === undefined ? everyDocument<ClientDocument>() : ofAccount(accountKey(account));
       for await (const { key, document } of clients.find(wanted)) {
         const { name, account: owner, createdAt } = document;
-        if (owner !== undefined) found.push({ clientId: key, name, account: owner, createdAt });
+        if (owner !== undefined) confidential.push({ clientId: key, name, account: owner, createdAt });
       }
-      return found.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
+      return confidential.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
     },
 
     removeClient: remove,
@@ -230,8 +230,8 @@ export async function createClients(deps: {
     async keep(clientId: string): Promise<void> {
       await clients.update(clientId, (document) => {
         if (document?.expiresAt === undefined || !isThere(document)) return undefined;
-        const { expiresAt: _, ...kept } = document;
-        return kept;
+        const { expiresAt: _, ...client } = document;
+        return client;
       });
     },
 

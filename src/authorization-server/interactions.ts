@@ -103,7 +103,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
   onForm('consent', 'consent', async (interaction, request, reply) => {
     const user = await deps.users.get(interaction.session?.accountId ?? '');
     const chosen = formFields(request).get('account');
-    const account = user?.accounts.find((held) => accountKey(held) === chosen);
+    const account = user?.accounts.find((own) => accountKey(own) === chosen);
     if (user === undefined || account === undefined)
       return send(
         reply,

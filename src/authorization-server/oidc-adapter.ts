@@ -177,13 +177,13 @@ export async function createOidcAdapter(deps: {
     /** Oldest first. */
     async grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]> {
       const query = 'account' in owner ? withField('account', owner.account) : withField('userId', owner.userId);
-      const found: StoredGrant[] = [];
+      const grants: StoredGrant[] = [];
       for await (const stored of records.find(query)) {
         const { model, grantId, createdAt, expiresAt } = stored.document;
         if (model !== 'Grant' || grantId === undefined || Date.parse(expiresAt) <= clock()) continue;
-        found.push({ id: grantId, createdAt, payload: open(stored.key, stored.document) });
+        grants.push({ id: grantId, createdAt, payload: open(stored.key, stored.document) });
       }
-      return found.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
+      return grants.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
     },
   };
 }

@@ -191,7 +191,7 @@ async function findAccount(users: Users, sub: string, grantId?: string): Promise
   if (user === undefined) return undefined;
   const account = grantId === undefined ? undefined : accountOfGrant(grantId);
   // When a user leaves an account, the apps that user connected to it lose access.
-  if (account !== undefined && !user.accounts.some((held) => accountKey(held) === account)) return undefined;
+  if (account !== undefined && !user.accounts.some((own) => accountKey(own) === account)) return undefined;
   const claims = {
     sub: user.id,
     // Users give no name besides their address.

@@ -24,9 +24,9 @@ export function reduceMetadata(requested: Readonly<Record<string, unknown>>): Re
   const metadata = Object.fromEntries(Object.entries(requested).filter(([, value]) => !isEmpty(value)));
   for (const [field, supported] of Object.entries(SUPPORTED)) {
     const value = metadata[field];
-    const kept = listOf(value).filter((name) => supported.includes(name));
+    const usable = listOf(value).filter((name) => supported.includes(name));
     if (typeof value === 'string' && !supported.includes(value)) delete metadata[field];
-    if (kept.length > 0) metadata[field] = kept;
+    if (usable.length > 0) metadata[field] = usable;
     else if (Array.isArray(value) && !REFUSED_WITHOUT.has(field)) delete metadata[field];
   }
   if (typeof metadata.scope === 'string') {

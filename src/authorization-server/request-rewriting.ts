@@ -43,8 +43,8 @@ export function createRequestRewriting(deps: {
 
   function completeTokenRequest(parameters: URLSearchParams) {
     const scopes = parameters.get('scope')?.split(' ') ?? [];
-    const known = scopes.filter((scope) => isKnownScope(scope));
-    if (known.length > 0) parameters.set('scope', known.join(' '));
+    const supported = scopes.filter((scope) => isKnownScope(scope));
+    if (supported.length > 0) parameters.set('scope', supported.join(' '));
     if (parameters.get('grant_type') !== 'client_credentials' || parameters.has('scope')) return;
     const resource = resources.named(parameters.get('resource') ?? '');
     if (resource !== undefined) parameters.set('scope', AUDIENCE_SCOPES[resource.audience].join(' '));
@@ -153,11 +153,11 @@ function split(url: string): [path: string, query?: string] {
 }
 
 function withoutForwarding(headers: Incoming['headers']): NodeJS.Dict<string> {
-  const kept: NodeJS.Dict<string> = {};
+  const rest: NodeJS.Dict<string> = {};
   for (const [name, value] of Object.entries(headers))
     if (name !== 'forwarded' && !name.startsWith('x-forwarded-') && value !== undefined)
-      kept[name] = Array.isArray(value) ? value.join(', ') : value;
-  return kept;
+      rest[name] = Array.isArray(value) ? value.join(', ') : value;
+  return rest;
 }
 
 /** Builds a new message, because the body of the original has already been read. Its socket is not connected. */

@@ -40,11 +40,11 @@ export async function createRevocation(deps: {
     },
   });
 
-  const found = (field: 'grantId' | 'userId' | 'clientId' | 'account', value: string) =>
+  const recordsOf = (field: 'grantId' | 'userId' | 'clientId' | 'account', value: string) =>
     Array.fromAsync(records.find(withField(field, value)));
 
   async function deleteAllOf(grantId: string): Promise<void> {
-    for (const { key } of await found('grantId', grantId)) await records.delete(key);
+    for (const { key } of await recordsOf('grantId', grantId)) await records.delete(key);
   }
 
   /** Ends a grant and everything issued under it. @returns false if there was none */
@@ -68,7 +68,7 @@ export async function createRevocation(deps: {
 
   /** Ends the grants of a user or client, and deletes everything issued under them. */
   async function endAllOf(field: 'userId' | 'clientId', value: string, context: ChangeContext): Promise<void> {
-    for (const { key, document } of await found(field, value)) {
+    for (const { key, document } of await recordsOf(field, value)) {
       const { model, grantId } = document;
       await (model === 'Grant' && grantId !== undefined ? endGrant(grantId, context) : records.delete(key));
     }
@@ -81,7 +81,7 @@ export async function createRevocation(deps: {
       endAllOf('clientId', clientId, context),
     /** Deletes the records of one model that were issued under a grant. The grant stays. */
     async deleteIssued(grantId: string, model: string): Promise<void> {
-      for (const { key, document } of await found('grantId', grantId))
+      for (const { key, document } of await recordsOf('grantId', grantId))
         if (document.model === model) await records.delete(key);
     },
     /** Appends the unlogged changes of a grant to the log. */
@@ -90,12 +90,12 @@ export async function createRevocation(deps: {
     finishChanges: recorder.finishAll,
     /** See `UserRevocation` in `auth/users.ts`. */
     async endSessionsOf(userId: string): Promise<void> {
-      for (const { key, document } of await found('userId', userId))
+      for (const { key, document } of await recordsOf('userId', userId))
         if (document.model === 'Session') await records.delete(key);
     },
     endAllOfUser: (userId: string, context: ChangeContext): Promise<void> => endAllOf('userId', userId, context),
     async endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void> {
-      for (const { document } of await found('account', account))
+      for (const { document } of await recordsOf('account', account))
         if (document.userId === userId && document.grantId !== undefined) await endGrant(document.grantId, context);
     },
   };

@@ -54,8 +54,8 @@ export async function createApiKeyCommands(deps: {
       return key && !key.revoked;
     },
     async known(account) {
-      const found = await Array.fromAsync(readModels.collection(apiKeys).find(ofAccount(account)));
-      return found.flatMap(({ document: { apiKeyId: id, revokedAt } }) =>
+      const stored = await Array.fromAsync(readModels.collection(apiKeys).find(ofAccount(account)));
+      return stored.flatMap(({ document: { apiKeyId: id, revokedAt } }) =>
         revokedAt === undefined ? { apiKeyId: id } : [],
       );
     },

@@ -73,9 +73,9 @@ export function createBookingCommands(deps: {
     context: CommandContext,
     decide: (day: SpaceDay, bookingId: BookingId) => Decision<BookingEvent>,
   ): Outcome {
-    const found = await readModels.collection(bookings).get(String(id));
-    if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-    const { spaceId, date, timeZone } = found.document;
+    const stored = await readModels.collection(bookings).get(String(id));
+    if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+    const { spaceId, date, timeZone } = stored.document;
     const zone = (await readModels.collection(spaces).get(String(spaceId)))?.document.timeZone ?? timeZone;
     const stream = streamOf.spaceDay(spaceId, date);
     return handler.execute(stream, spaceDay, context, (day) => decide(byClockOf(day, zone), bookingId(id)));

@@ -71,8 +71,8 @@ export async function createCatalogueCommands(deps: {
     exists: async (id) => ((await handler.load(streamOf.space(Number(id)), space)) === undefined ? undefined : true),
     async known(account) {
       const owner = communityId(accountOfKey(account)?.id ?? 0);
-      const found = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(owner)));
-      return found.map(({ document: { spaceId: id } }) => ({ spaceId: id }));
+      const stored = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(owner)));
+      return stored.map(({ document: { spaceId: id } }) => ({ spaceId: id }));
     },
     clock,
   });
@@ -113,14 +113,14 @@ export async function createCatalogueCommands(deps: {
     },
 
     async addSpace({ communityId: owner, ...terms }, context) {
-      const found = await readModels.collection(communities).get(String(owner));
-      if (found === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
+      const stored = await readModels.collection(communities).get(String(owner));
+      if (stored === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
       const wrong = wrongSpace(terms);
       if (wrong !== undefined) return wrong;
-      const account = accountKey({ kind: 'Community', id: found.document.communityId });
+      const account = accountKey({ kind: 'Community', id: stored.document.communityId });
       const taken = await quota.take(account, async () => ({ spaceId: spaceId(await ids.spaces.next()) }), oneMore);
       if (isRefusal(taken)) return taken;
-      const { communityId: community, timeZone } = found.document;
+      const { communityId: community, timeZone } = stored.document;
       const added = { ...terms, ...taken, communityId: community, timeZone };
       const stream = streamOf.space(added.spaceId);
       const outcome = await handler.execute(stream, space, context, (existing) => addSpace(existing, added));

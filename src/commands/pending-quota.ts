@@ -69,8 +69,8 @@ export function bookingStatuses(deps: {
   const documents = deps.readModels.collection(bookings);
   return {
     async shown(ids) {
-      const found = await documents.getMany(ids.map(String));
-      return new Map(found.map(({ document: { bookingId, status } }) => [bookingId, status]));
+      const stored = await documents.getMany(ids.map(String));
+      return new Map(stored.map(({ document: { bookingId, status } }) => [bookingId, status]));
     },
     async inLog(bookingId, stream) {
       return findBooking(await deps.handler.load(stream, spaceDay), bookingId)?.status;
@@ -103,8 +103,8 @@ export async function openPendingQuota(deps: {
   const compared = createLruCache<BrandId, true>(CACHED);
   const missingSince = createLruCache<BookingId, number>(CACHED);
 
-  async function isUnanswered({ bookingId, stream }: Pending, shown: BookingStatus | undefined): Promise<boolean> {
-    if (shown !== undefined) return shown === 'Pending';
+  async function isUnanswered({ bookingId, stream }: Pending, status: BookingStatus | undefined): Promise<boolean> {
+    if (status !== undefined) return status === 'Pending';
     const since = missingSince.get(bookingId) ?? monotonic();
     missingSince.set(bookingId, since);
     return monotonic() - since < UNFINISHED_MS || (await statuses.inLog(bookingId, stream)) === 'Pending';
@@ -112,14 +112,14 @@ export async function openPendingQuota(deps: {
 
   /** The entries that are unanswered, or may still be appended. */
   async function unanswered(counted: readonly Counted[]): Promise<Counted[]> {
-    const shown = await statuses.shown(counted.flatMap((each) => each.bookings));
-    const kept: Counted[] = [];
+    const byId = await statuses.shown(counted.flatMap((each) => each.bookings));
+    const pending: Counted[] = [];
     for (const each of counted) {
       const { stream } = each;
-      const stillPending = each.bookings.map((bookingId) => isUnanswered({ bookingId, stream }, shown.get(bookingId)));
-      if ((await Promise.all(stillPending)).includes(true)) kept.push(each);
+      const stillPending = each.bookings.map((bookingId) => isUnanswered({ bookingId, stream }, byId.get(bookingId)));
+      if ((await Promise.all(stillPending)).includes(true)) pending.push(each);
     }
-    return kept;
+    return pending;
   }
 
   async function uncounted(id: BrandId, counted: readonly Counted[]): Promise<Counted[]> {

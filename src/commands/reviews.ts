@@ -33,9 +33,9 @@ export function createReviewCommands(deps: {
   const { handler, readModels, ids } = deps;
   return {
     async post(command, context) {
-      const found = await readModels.collection(bookings).get(String(command.bookingId));
-      if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
-      const day = await handler.load(streamOf.spaceDay(found.document.spaceId, found.document.date), spaceDay);
+      const stored = await readModels.collection(bookings).get(String(command.bookingId));
+      if (stored === undefined) return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
+      const day = await handler.load(streamOf.spaceDay(stored.document.spaceId, stored.document.date), spaceDay);
       const id = bookingId(command.bookingId);
       const posted = { ...command, bookingId: id, reviewId: reviewId(await ids.next()) };
       const outcome = await handler.execute(streamOf.review(id), review, context, (existing) =>

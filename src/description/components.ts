@@ -28,9 +28,9 @@ export function createComponents(): Components {
     const { title, ...rest } = schema;
     if (typeof title !== 'string') return written(rest);
     const source = JSON.stringify(rest);
-    const known = sources.get(title);
-    if (known !== undefined && known !== source) throw new Error(`Two different schemas are called ${title}`);
-    if (known === undefined) {
+    const other = sources.get(title);
+    if (other !== undefined && other !== source) throw new Error(`Two different schemas are called ${title}`);
+    if (other === undefined) {
       sources.set(title, source);
       schemas[title] = written(rest);
     }

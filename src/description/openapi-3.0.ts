@@ -43,6 +43,6 @@ function usedBy(
     }
   };
   follow(paths);
-  const kept = Object.entries(schemas).filter(([name]) => used.has(name));
-  return Object.fromEntries(kept.map(([name, schema]) => [name, inTermsOf30(schema)]));
+  const entries = Object.entries(schemas).filter(([name]) => used.has(name));
+  return Object.fromEntries(entries.map(([name, schema]) => [name, inTermsOf30(schema)]));
 }

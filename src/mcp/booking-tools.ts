@@ -140,8 +140,8 @@ export const bookingHistory = ({ queries }: ToolDeps): Tool =>
     writes: false,
     advice: { ResourceNotFound: SEE_BOOKINGS },
     async run({ bookingId }, { caller }) {
-      const found = await queries.bookingHistory.ofBooking(caller.account, bookingId);
-      if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
-      return { notice: notice('Names and texts may be'), history: historyEntries(found.steps) };
+      const history = await queries.bookingHistory.ofBooking(caller.account, bookingId);
+      if (history === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
+      return { notice: notice('Names and texts may be'), history: historyEntries(history.steps) };
     },
   });

@@ -26,9 +26,9 @@ export async function wrongParams(request: Request, message: unknown): Promise<R
 const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string =>
   String(typeof part === 'object' ? part.key : part);
 
-type Known = { readonly id: string | number; readonly method: keyof typeof SCHEMAS };
+type SupportedRequest = { readonly id: string | number; readonly method: keyof typeof SCHEMAS };
 
-const isRequest = (message: unknown): message is Known =>
+const isRequest = (message: unknown): message is SupportedRequest =>
   typeof message === 'object' &&
   message !== null &&
   'id' in message &&

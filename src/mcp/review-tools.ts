@@ -19,14 +19,14 @@ export const listReviews = ({ queries }: ToolDeps): Tool =>
     writes: false,
     async run({ communityId, limit = REVIEWS.default, cursor }, { caller }) {
       if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) return wrongCursor();
-      const found = await queries.reviews.page(caller.account, {
+      const page = await queries.reviews.page(caller.account, {
         communityId,
         limit,
         ...(cursor !== undefined && { before: Number(cursor) }),
       });
-      if (isRefusal(found)) return found;
-      const reviews = found.reviews.map(toReviewDto);
-      const last = found.more ? reviews.at(-1) : undefined;
+      if (isRefusal(page)) return page;
+      const reviews = page.reviews.map(toReviewDto);
+      const last = page.more ? reviews.at(-1) : undefined;
       return {
         notice: notice('Titles and contents are'),
         reviews,

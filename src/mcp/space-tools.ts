@@ -84,10 +84,10 @@ export const checkAvailability = ({ queries }: ToolDeps): Tool =>
     writes: false,
     advice: { ResourceNotFound: SEE_SPACES, ValidationError: 'Choose a later date.' },
     async run({ spaceId, date }, { caller }) {
-      const found = await queries.availability({ account: caller.account, spaceId, date });
-      if (isRefusal(found)) return found;
-      const why = whyNoHours(found);
-      return { ...toAvailabilityResponse(found), ...(why && { reason: NO_DAYS[why] }) };
+      const availability = await queries.availability({ account: caller.account, spaceId, date });
+      if (isRefusal(availability)) return availability;
+      const why = whyNoHours(availability);
+      return { ...toAvailabilityResponse(availability), ...(why && { reason: NO_DAYS[why] }) };
     },
   });
 
@@ -146,7 +146,7 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
       const days = daysIn(from, to);
       if (days > MAX_RANGE_DAYS)
         return refuse('ValidationError', `The range must have at most ${MAX_RANGE_DAYS} days, not ${days}.`);
-      const found = await queries.openDays({
+      const result = await queries.openDays({
         account: caller.account,
         from,
         to,
@@ -155,18 +155,18 @@ export const findOpenDays = ({ queries, clock }: ToolDeps): Tool =>
         ...filter,
         ...(after && { after }),
       });
-      if (isRefusal(found)) return found;
+      if (isRefusal(result)) return result;
       return {
-        days: found.days.map(({ space, date, weekday, openHours }) => ({
+        days: result.days.map(({ space, date, weekday, openHours }) => ({
           date,
           weekday,
           spaceId: space.spaceId,
           spaceName: space.name,
           openHours: [...openHours],
         })),
-        ...(found.why && { reason: NO_DAYS[found.why] }),
-        ...(found.next && {
-          next: cursorOf(`${found.next.date}:${found.next.spaceId}`, { ...filter, startDate: from, endDate: to }),
+        ...(result.why && { reason: NO_DAYS[result.why] }),
+        ...(result.next && {
+          next: cursorOf(`${result.next.date}:${result.next.spaceId}`, { ...filter, startDate: from, endDate: to }),
         }),
       };
     },

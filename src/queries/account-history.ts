@@ -81,11 +81,11 @@ const changeAt = declareQuery(
 const BATCH = 200;
 const PROGRESS_EVERY = 50_000;
 
-type Found = AccountChange & { readonly event: Recorded; readonly before?: Space | Community };
+type RecordedChange = AccountChange & { readonly event: Recorded; readonly before?: Space | Community };
 
 /** The changes of an account (docs/decisions/accounts.md). */
 export function createAccountHistory({ events, readModels, personalData, names }: QueryDeps) {
-  async function subjectNameOf({ of, event, before }: Found): Promise<string | undefined> {
+  async function subjectNameOf({ of, event, before }: RecordedChange): Promise<string | undefined> {
     switch (of.kind) {
       case 'user':
         return names.user(of.id);
@@ -107,14 +107,14 @@ export function createAccountHistory({ events, readModels, personalData, names }
   }
 
   /** Resolves the names and opens the texts of changes. */
-  function naming(viewer: Viewer): (found: readonly Found[]) => Promise<NamedChange[]> {
+  function naming(viewer: Viewer): (changes: readonly RecordedChange[]) => Promise<NamedChange[]> {
     const nameOf = names.for(viewer);
     const subjectNames = new Map<string, Promise<string | undefined>>();
-    return async (found) => {
+    return async (changes) => {
       const texts = await personalData.openTexts(
-        found.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) })),
+        changes.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) })),
       );
-      const named = found.map(async (each, index): Promise<NamedChange> => {
+      const named = changes.map(async (each, index): Promise<NamedChange> => {
         const key = `${each.of.kind}:${each.of.id}`;
         // Not cached for spaces, which can be renamed: each change shows the name of its time.
         const subjectName =
@@ -145,20 +145,20 @@ export function createAccountHistory({ events, readModels, personalData, names }
         const { before: _, ...newest } = first;
         return this.page(account, { ...newest, limit });
       }
-      const shown = rows.slice(0, limit);
-      if (after !== undefined) shown.reverse();
+      const page = rows.slice(0, limit);
+      if (after !== undefined) page.reverse();
       const streams = new Map(
         await Promise.all(
-          [...new Set(shown.map(({ stream }) => stream))].map(
+          [...new Set(page.map(({ stream }) => stream))].map(
             async (stream) => [stream, await withStates(events.readStream(stream))] as const,
           ),
         ),
       );
-      const found = shown.flatMap(({ stream, revision }) => streams.get(stream)?.get(revision) ?? []);
+      const changes = page.flatMap(({ stream, revision }) => streams.get(stream)?.get(revision) ?? []);
       return {
-        changes: await naming(account)(found),
-        next: more || after !== undefined ? shown.at(-1)?.position : undefined,
-        previous: query.before !== undefined || after !== undefined ? shown[0]?.position : undefined,
+        changes: await naming(account)(changes),
+        next: more || after !== undefined ? page.at(-1)?.position : undefined,
+        previous: query.before !== undefined || after !== undefined ? page[0]?.position : undefined,
       };
     },
 
@@ -173,8 +173,8 @@ export function createAccountHistory({ events, readModels, personalData, names }
       report: AuditReport = {},
     ): AsyncGenerator<NamedChange> {
       const named = naming('operator');
-      for await (const found of inPages(auditedChanges(events, account, filter, report), BATCH))
-        for (const change of await named(found)) if (isBy(change.by, filter.actor)) yield change;
+      for await (const batch of inPages(auditedChanges(events, account, filter, report), BATCH))
+        for (const change of await named(batch)) if (isBy(change.by, filter.actor)) yield change;
     },
   };
 }
@@ -187,7 +187,7 @@ async function* auditedChanges(
   account: Account | undefined,
   filter: AuditFilter,
   report: AuditReport,
-): AsyncGenerator<Found> {
+): AsyncGenerator<RecordedChange> {
   const states = createStates();
   let read = 0;
   for await (const stored of events.readAll()) {
@@ -207,17 +207,19 @@ async function* auditedChanges(
 }
 
 /** The events of a stream by revision; events of a space or a community with its previous state. */
-async function withStates(stream: AsyncIterable<Parameters<typeof upcast>[0]>): Promise<ReadonlyMap<number, Found>> {
+async function withStates(
+  stream: AsyncIterable<Parameters<typeof upcast>[0]>,
+): Promise<ReadonlyMap<number, RecordedChange>> {
   const states = createStates();
-  const found = new Map<number, Found>();
+  const changes = new Map<number, RecordedChange>();
   for await (const stored of stream) {
     if (!isKnown(stored)) continue;
     const event = upcast(stored);
     const change = accountChange(event);
     const before = states.next(event);
-    if (change !== undefined) found.set(event.revision, { ...change, event, ...defined({ before }) });
+    if (change !== undefined) changes.set(event.revision, { ...change, event, ...defined({ before }) });
   }
-  return found;
+  return changes;
 }
 
 /** Folds the events of spaces and communities. */

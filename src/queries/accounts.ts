@@ -13,11 +13,11 @@ export function createAccountQueries({ readModels }: { readonly readModels: Read
     /** @returns undefined when there is no such account */
     async name({ kind, id }: Account): Promise<string | undefined> {
       const key = String(id);
-      const found =
+      const stored =
         kind === 'Brand'
           ? await readModels.collection(brands).get(key)
           : await readModels.collection(communities).get(key);
-      return found?.document.name;
+      return stored?.document.name;
     },
   };
 }

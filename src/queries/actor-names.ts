@@ -58,13 +58,13 @@ export function createActorNames(deps: {
   return {
     /** Resolves the names of actors for a viewer. Looks each up once, so create one per answer. */
     for(viewer: Viewer): (actor: Actor) => Promise<NamedActor> {
-      const known = new Map<string, Promise<string | undefined>>();
+      const names = new Map<string, Promise<string | undefined>>();
       return async (actor) => {
-        const shown = shownActor(actor, viewer);
-        const key = JSON.stringify(shown);
-        const name = known.get(key) ?? nameOf(shown);
-        known.set(key, name);
-        return { ...shown, ...defined({ name: await name }) };
+        const visible = shownActor(actor, viewer);
+        const key = JSON.stringify(visible);
+        const name = names.get(key) ?? nameOf(visible);
+        names.set(key, name);
+        return { ...visible, ...defined({ name: await name }) };
       };
     },
 

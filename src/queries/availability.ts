@@ -46,10 +46,10 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
   const days = readModels.collection(availability);
 
   return async ({ account, spaceId, date }: AvailabilityQuery): Promise<Availability | Refusal> => {
-    const [found, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
-    if (found === undefined || !isVisibleSpace(account, found.document))
+    const [stored, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
+    if (stored === undefined || !isVisibleSpace(account, stored.document))
       return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
-    const space = found.document;
+    const space = stored.document;
     const now = clock();
     const today = localDate(now, space.timeZone);
     if (date < today)

@@ -22,11 +22,11 @@ type SpaceDate = { readonly spaceId: number; readonly date: PlainDate };
 export function createBookingHistory({ events, readModels, personalData, names }: QueryDeps) {
   /** The booking events of a space on a day, or only those of one booking. Keeps no others, because a day may have thousands. */
   async function ofStream(day: SpaceDate, to: Until, bookingId?: BookingId): Promise<Recorded<BookingEvent>[]> {
-    const found: Recorded<BookingEvent>[] = [];
+    const history: Recorded<BookingEvent>[] = [];
     const stream = upcasted(events.readStream(streamOf.spaceDay(day.spaceId, day.date)));
     for await (const event of until(stream, to))
-      if (isBookingEvent(event) && (bookingId === undefined || event.data.bookingId === bookingId)) found.push(event);
-    return found;
+      if (isBookingEvent(event) && (bookingId === undefined || event.data.bookingId === bookingId)) history.push(event);
+    return history;
   }
 
   async function named(steps: readonly HistoryStep[], viewer: Viewer): Promise<NamedStep[]> {
@@ -37,9 +37,10 @@ export function createBookingHistory({ events, readModels, personalData, names }
   return {
     /** The history of a booking, or undefined if the viewer may not see it. */
     async ofBooking(viewer: Viewer, id: number, to: Until = {}): Promise<BookingHistory | undefined> {
-      const found = await readModels.collection(bookings).get(String(id));
-      if (found === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, found.document))) return undefined;
-      const ownEvents = await ofStream(found.document, to, found.document.bookingId);
+      const stored = await readModels.collection(bookings).get(String(id));
+      if (stored === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, stored.document)))
+        return undefined;
+      const ownEvents = await ofStream(stored.document, to, stored.document.bookingId);
       const [booking] = await personalData.openBookings(folded(ownEvents));
       return { steps: await named(historySteps(await personalData.openEvents(ownEvents)), viewer), booking };
     },

@@ -149,10 +149,10 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     if (cursor === undefined) return undefined;
     const { date } = cursor;
     const bookingId = toBookingId(cursor.bookingId);
-    const found = (await documents.get(String(bookingId)))?.document;
+    const booking = (await documents.get(String(bookingId)))?.document;
     // A made-up cursor gets hour 0, so that it does not reveal the hour of a booking that the account may not see.
-    const isVisible = found !== undefined && found.date === date && isVisibleBooking(account, found);
-    return { date, startHour: isVisible ? found.startHour : 0, bookingId };
+    const isVisible = booking !== undefined && booking.date === date && isVisibleBooking(account, booking);
+    return { date, startHour: isVisible ? booking.startHour : 0, bookingId };
   }
 
   /** The bookings of one list in one segment, in order. Reads as many at a time as a page shows. */
@@ -164,10 +164,10 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
   ): AsyncGenerator<BookingDocument> {
     for (let after = begin; ; ) {
       const query = inOrder(account, list, segment, { direction, limit, ...defined({ after }) });
-      const found = await documentsOf(documents.find(query));
-      yield* found;
-      if (found.length < limit) return;
-      after = found.at(-1);
+      const page = await documentsOf(documents.find(query));
+      yield* page;
+      if (page.length < limit) return;
+      after = page.at(-1);
     }
   }
 
@@ -180,10 +180,10 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     const segments = segmentsOf(query);
     const { inCurrentZone } = currentZones({ readModels });
     for (const segment of direction === 'ascending' ? segments : segments.toReversed()) {
-      const found = listsOf(query).map((list) =>
+      const lists = listsOf(query).map((list) =>
         ofSegment(account, list, segment, { direction, limit, ...defined({ after }) }),
       );
-      for await (const stored of merged(found, (a, b) => compare(a, b, direction))) {
+      for await (const stored of merged(lists, (a, b) => compare(a, b, direction))) {
         const booking = await inCurrentZone(stored);
         if (booking.bookingId !== query.except && isIn(query.period, booking)) yield booking;
       }
@@ -193,10 +193,10 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
   async function count(account: Account, query: PartQuery): Promise<number> {
     const counts = segmentsOf(query).flatMap((segment) =>
       listsOf(query).map(async (list) => {
-        const asked = inOrder(account, list, segment, { direction: query.direction });
-        if (!segment.isChecked) return documents.count(asked);
-        const found = await currentZones({ readModels }).allInCurrentZone(await documentsOf(documents.find(asked)));
-        return found.filter((booking) => isIn(query.period, booking)).length;
+        const find = inOrder(account, list, segment, { direction: query.direction });
+        if (!segment.isChecked) return documents.count(find);
+        const current = await currentZones({ readModels }).allInCurrentZone(await documentsOf(documents.find(find)));
+        return current.filter((booking) => isIn(query.period, booking)).length;
       }),
     );
     return (await Promise.all(counts)).reduce((sum, one) => sum + one, 0);
@@ -207,27 +207,27 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     const backwards = before !== undefined;
     const direction = backwards ? opposite(query.direction) : query.direction;
     const start = await sortKeyOf(account, before ?? after);
-    const found: BookingDocument[] = [];
+    const collected: BookingDocument[] = [];
     if (start === undefined || isWithin(start.date, query))
       for await (const booking of bookingsAfter(account, query, {
         direction,
         limit: limit + 1,
         ...defined({ after: start }),
       })) {
-        found.push(booking);
-        if (found.length > limit) break;
+        collected.push(booking);
+        if (collected.length > limit) break;
       }
-    const more = found.length > limit;
+    const more = collected.length > limit;
     // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
-    if (backwards ? !more : after !== undefined && found.length === 0) {
+    if (backwards ? !more : after !== undefined && collected.length === 0) {
       const { before: _, after: __, ...first } = query;
       return page(account, first);
     }
-    const shown = found.slice(0, limit);
-    if (backwards) shown.reverse();
-    const [top, last] = [shown[0], shown.at(-1)];
+    const onPage = collected.slice(0, limit);
+    if (backwards) onPage.reverse();
+    const [top, last] = [onPage[0], onPage.at(-1)];
     return {
-      bookings: shown,
+      bookings: onPage,
       previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
       next: last && (backwards || more) ? cursorAt(last) : undefined,
       ...(isCounted && { count: await count(account, query) }),
@@ -251,8 +251,8 @@ const TOLERANCE = 2;
 
 /** The segments of a query in order of their dates. Those around the present are checked one by one ({@link isIn}). */
 function segmentsOf({ startDate, endDate, period }: PartQuery): Segment[] {
-  const asked = defined({ startDate, endDate });
-  if (period === undefined) return [asked];
+  const range = defined({ startDate, endDate });
+  if (period === undefined) return [range];
   const { is, now, zone } = period;
   // In zones east and west of each other it is today on up to three dates.
   const [first, last] = [localDate(now, zone ?? LAST_ZONE), localDate(now, zone ?? FIRST_ZONE)];
@@ -260,7 +260,7 @@ function segmentsOf({ startDate, endDate, period }: PartQuery): Segment[] {
   const freeFrom = zone === undefined ? undefined : freeFromIn(is, hoursBegun(wallDay(first, zone), now));
   const today: Segment = { startDate: first, endDate: last, isChecked: true, ...defined({ freeFrom }) };
   const others: Segment = isUpcoming ? { startDate: daysLater(last, 1) } : { endDate: daysLater(first, -1) };
-  return (isUpcoming ? [today, others] : [others, today]).flatMap((segment) => clipped(segment, asked) ?? []);
+  return (isUpcoming ? [today, others] : [others, today]).flatMap((segment) => clipped(segment, range) ?? []);
 }
 
 const freeFromIn = (is: Period, hour: number): Segment['freeFrom'] =>

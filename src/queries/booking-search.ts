@@ -56,25 +56,29 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   /** The names of the spaces that the account's bookings may be in. */
   async function spaceNames(account: Account): Promise<Names> {
     const own = account.kind === 'Community' ? account.id : undefined;
-    const found = await documentsOf(readModels.collection(spaces).find(spacesById(own)));
-    return new Map(found.map(({ spaceId, name, formerNames = [] }) => [spaceId, [name, ...formerNames].map(folded)]));
+    const documents = await documentsOf(readModels.collection(spaces).find(spacesById(own)));
+    return new Map(
+      documents.map(({ spaceId, name, formerNames = [] }) => [spaceId, [name, ...formerNames].map(folded)]),
+    );
   }
 
   /** The names of the other parties that the account's bookings may have. */
   async function partyNames(account: Account): Promise<Names> {
     if (account.kind === 'Community') {
-      const found = await documentsOf(readModels.collection(brands).find(brandsById()));
-      return new Map(found.map(({ brandId, name }) => [brandId, [folded(name)]]));
+      const documents = await documentsOf(readModels.collection(brands).find(brandsById()));
+      return new Map(documents.map(({ brandId, name }) => [brandId, [folded(name)]]));
     }
-    const found = await documentsOf(readModels.collection(communities).find(communitiesById()));
-    return new Map(found.map(({ communityId, name }) => [communityId, [folded(name)]]));
+    const documents = await documentsOf(readModels.collection(communities).find(communitiesById()));
+    return new Map(documents.map(({ communityId, name }) => [communityId, [folded(name)]]));
   }
 
   async function byNumber(account: Account, text: string): Promise<BookingDocument | undefined> {
     const number = numberIn(text);
     if (number === undefined) return undefined;
-    const found = (await readModels.collection(bookings).get(number.digits))?.document;
-    return found && isVisibleBooking(account, found) ? currentZones({ readModels }).inCurrentZone(found) : undefined;
+    const booking = (await readModels.collection(bookings).get(number.digits))?.document;
+    return booking && isVisibleBooking(account, booking)
+      ? currentZones({ readModels }).inCurrentZone(booking)
+      : undefined;
   }
 
   return {

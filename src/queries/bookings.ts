@@ -94,10 +94,10 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** The booking, or undefined if the account may not see it. */
     async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
-      const found = await readModels.collection(bookings).get(String(bookingId));
-      if (found === undefined || !isVisibleBooking(account, found.document)) return undefined;
+      const stored = await readModels.collection(bookings).get(String(bookingId));
+      if (stored === undefined || !isVisibleBooking(account, stored.document)) return undefined;
       const [booking] = await personalData.openBookings([
-        await currentZones({ readModels }).inCurrentZone(found.document),
+        await currentZones({ readModels }).inCurrentZone(stored.document),
       ]);
       return booking;
     },
@@ -111,8 +111,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
 
     /** The same with texts sealed, for callers that show none. */
     async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
-      const found = readModels.collection(bookings).find(byDate(account, filter));
-      for await (const { document } of found) yield document;
+      const matching = readModels.collection(bookings).find(byDate(account, filter));
+      for await (const { document } of matching) yield document;
     },
 
     /** The same in pages, for long answers (docs/decisions/rest-api.md). */
@@ -121,8 +121,8 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
 
     /** One page of the bookings the account may see, in the order of lists, with their texts opened. */
     async page(account: Account, { list = {}, ...query }: PageQuery): Promise<BookingPage> {
-      const found = await parts.page(account, { ...query, lists: [list] });
-      return { ...found, bookings: await personalData.openBookings(found.bookings) };
+      const part = await parts.page(account, { ...query, lists: [list] });
+      return { ...part, bookings: await personalData.openBookings(part.bookings) };
     },
 
     /**

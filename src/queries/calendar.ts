@@ -60,16 +60,16 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     query: ReturnType<typeof heldBetween>,
     field: F,
   ): Promise<ReadonlyMap<BookingDocument[F], HeldCounts>> {
-    const found = new Map<BookingDocument[F], HeldCounts>();
+    const totals = new Map<BookingDocument[F], HeldCounts>();
     for (const { values, count } of await documents.groups<F | 'status'>(query, [field, 'status'])) {
-      const { pending, booked } = found.get(values[field]) ?? NOTHING_HELD;
+      const { pending, booked } = totals.get(values[field]) ?? NOTHING_HELD;
       const isPending = values.status === 'Pending';
-      found.set(values[field], {
+      totals.set(values[field], {
         pending: pending + (isPending ? count : 0),
         booked: booked + (isPending ? 0 : count),
       });
     }
-    return found;
+    return totals;
   }
 
   return {
@@ -90,11 +90,11 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       const spaces = spaceId && [spaceId];
       const find = (statuses: readonly BookingStatus[], most: number) =>
         most <= 0 ? [] : documentsOf(documents.find(ofDay(community, date, statuses, spaces, most)));
-      const found = await Promise.all([
+      const pages = await Promise.all([
         find(['Pending'], Math.min(limit, pending)),
         find(BOOKED, Math.min(limit - pending, booked)),
       ]);
-      return found.flat();
+      return pages.flat();
     },
 
     /** The bookings of some spaces on a day, by start hour. */

@@ -22,7 +22,7 @@ export function currentZones({ readModels }: Pick<QueryDeps, 'readModels'>) {
   return {
     inCurrentZone,
     allInCurrentZone: <B extends Pick<BookingDocument, 'communityId' | 'status' | 'timeZone'>>(
-      found: readonly B[],
-    ): Promise<B[]> => Promise.all(found.map((each) => inCurrentZone(each))),
+      documents: readonly B[],
+    ): Promise<B[]> => Promise.all(documents.map((each) => inCurrentZone(each))),
   };
 }

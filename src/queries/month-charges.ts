@@ -133,10 +133,10 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
   async function zonesOf(account: Account, month: string): Promise<string[]> {
     const { from } = momentsOf(month, FIRST_ZONE);
     const { below } = momentsOf(month, LAST_ZONE);
-    const found = await Promise.all(
+    const groups = await Promise.all(
       [chargesMade, refundsMade].map((made) => documents.groups(made(account, { from, below }), ['timeZone'])),
     );
-    return [...new Set(found.flat().map(({ values }) => values.timeZone))];
+    return [...new Set(groups.flat().map(({ values }) => values.timeZone))];
   }
 
   /** The charges or refunds made in a zone, in order. Reads as many at a time as a page shows. */
@@ -149,14 +149,14 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     const query = kind === 'charge' ? chargesMade : refundsMade;
     for (let after = position.after && placeBeside(position.after, kind, direction); ; ) {
       const place = { direction, limit, ...defined({ after }) };
-      const found = await documentsOf(documents.find(query(account, momentsOf(month, zone), zone, place)));
-      for (const booking of found) {
+      const page = await documentsOf(documents.find(query(account, momentsOf(month, zone), zone, place)));
+      for (const booking of page) {
         const at = kind === 'charge' ? booking.approvedAt : booking.changedAt;
         if (at === undefined) continue;
         after = [at, booking.bookingId];
         yield { kind, at, booking };
       }
-      if (found.length < limit) return;
+      if (page.length < limit) return;
     }
   }
 
@@ -166,18 +166,18 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     const direction = backwards ? 'descending' : 'ascending';
     const position = { direction, limit: limit + 1, ...defined({ after: before ?? after }) } as const;
     const zones = await zonesOf(account, month);
-    const found: Made[] = [];
+    const collected: Made[] = [];
     const streams = zones.flatMap((zone) =>
       (['charge', 'refund'] as const).map((kind) => madeIn(account, kind, { zone, month }, position)),
     );
     for await (const made of merged(streams, (a, b) => compare(cursorAt(a), cursorAt(b), direction))) {
-      found.push(made);
-      if (found.length > limit) break;
+      collected.push(made);
+      if (collected.length > limit) break;
     }
-    const more = found.length > limit;
+    const more = collected.length > limit;
     // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
-    if (backwards ? !more : after !== undefined && found.length === 0) return madePage(account, month, { limit });
-    const made = found.slice(0, limit);
+    if (backwards ? !more : after !== undefined && collected.length === 0) return madePage(account, month, { limit });
+    const made = collected.slice(0, limit);
     if (backwards) made.reverse();
     const [top, last] = [made[0], made.at(-1)];
     return {

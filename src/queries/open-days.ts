@@ -80,8 +80,8 @@ export function createOpenDaysQuery(deps: QueryDeps) {
       const all = await documentsOf(readModels.collection(spaces).find(spacesById(owner)));
       return all.filter((space) => communityId === undefined || space.communityId === communityId);
     }
-    const found = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));
-    const seen = found.map(({ document }) => document).filter((space) => isVisibleSpace(account, space));
+    const stored = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));
+    const seen = stored.map(({ document }) => document).filter((space) => isVisibleSpace(account, space));
     const missing = spaceIds.filter((id) => !seen.some(({ spaceId }) => spaceId === id));
     if (missing.length > 0) return refuse('ResourceNotFound', `There is no space ${missing.join(', ')}.`);
     const others = seen.filter((space) => communityId !== undefined && space.communityId !== communityId);
@@ -93,15 +93,15 @@ export function createOpenDaysQuery(deps: QueryDeps) {
   }
 
   return async (query: OpenDaysQuery): Promise<OpenDaysPage | Refusal> => {
-    const found = await spacesOf(query);
-    if ('refused' in found) return found;
+    const spacesToSearch = await spacesOf(query);
+    if ('refused' in spacesToSearch) return spacesToSearch;
     const { from, to, weekdays, startHour, after, limit } = query;
     const now = clock();
-    const why = whyNone(found, query, now);
+    const why = whyNone(spacesToSearch, query, now);
     if (why !== undefined) return { days: [], next: undefined, why };
     const days: OpenDay[] = [];
     const candidates = candidatesOf(
-      found.filter(({ active }) => active),
+      spacesToSearch.filter(({ active }) => active),
       { from, to, weekdays, after, now },
     );
     const nextSlice = startSlices();
@@ -128,9 +128,13 @@ export function createOpenDaysQuery(deps: QueryDeps) {
   };
 }
 
-function whyNone(found: readonly Space[], { from, to, startHour }: OpenDaysQuery, now: number): NoDays | undefined {
-  if (found.length === 0) return 'NoSpaces';
-  const active = found.filter((space) => space.active);
+function whyNone(
+  spacesToSearch: readonly Space[],
+  { from, to, startHour }: OpenDaysQuery,
+  now: number,
+): NoDays | undefined {
+  if (spacesToSearch.length === 0) return 'NoSpaces';
+  const active = spacesToSearch.filter((space) => space.active);
   if (active.length === 0) return 'Inactive';
   if (active.every(({ timeZone }) => to < localDate(now, timeZone))) return 'Past';
   if (active.every(({ timeZone }) => isTooFar({ date: from, zone: timeZone }, now))) return 'TooFar';
@@ -146,13 +150,13 @@ type Range = Pick<OpenDaysQuery, 'from' | 'to'> & {
 
 /** The days of spaces to search, by date and space. */
 function* candidatesOf(
-  found: readonly Space[],
+  spacesToSearch: readonly Space[],
   { from, to, weekdays, after, now }: Range,
 ): Generator<{ readonly space: Space; readonly date: PlainDate }> {
   for (const date of datesBetween(after?.date ?? from, to)) {
     if (weekdays !== undefined && !weekdays.includes(weekdayOf(date))) continue;
     const skipped = date === after?.date ? after.spaceId : 0;
-    for (const space of found)
+    for (const space of spacesToSearch)
       if (space.spaceId > skipped && date >= localDate(now, space.timeZone)) yield { space, date };
   }
 }

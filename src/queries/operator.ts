@@ -51,16 +51,16 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
 
     /** The streams with the events of a booking, or undefined if there is no such booking. */
     async streamsOf(bookingId: number): Promise<readonly string[] | undefined> {
-      const found = await readModels.collection(bookings).get(String(bookingId));
-      if (found === undefined) return undefined;
-      const { spaceId, date } = found.document;
+      const stored = await readModels.collection(bookings).get(String(bookingId));
+      if (stored === undefined) return undefined;
+      const { spaceId, date } = stored.document;
       return [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)];
     },
 
     async booking(bookingId: number): Promise<ReadableBooking | undefined> {
-      const found = await readModels.collection(bookings).get(String(bookingId));
+      const stored = await readModels.collection(bookings).get(String(bookingId));
       const [booking] = await personalData.openBookings(
-        found === undefined ? [] : [await currentZones({ readModels }).inCurrentZone(found.document)],
+        stored === undefined ? [] : [await currentZones({ readModels }).inCurrentZone(stored.document)],
       );
       return booking;
     },

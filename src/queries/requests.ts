@@ -129,8 +129,8 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     /** The bookings with these ids that the account may see, in this order. */
     async some(account: Account, ids: readonly number[]): Promise<BookingDocument[]> {
       if (ids.length === 0) return [];
-      const found = await documents.getMany(ids.map(String));
-      const current = await currentZones({ readModels }).allInCurrentZone(found.map(({ document }) => document));
+      const stored = await documents.getMany(ids.map(String));
+      const current = await currentZones({ readModels }).allInCurrentZone(stored.map(({ document }) => document));
       const byKey = new Map(current.map((booking) => [String(booking.bookingId), booking]));
       return ids.flatMap((id) => {
         const booking = byKey.get(String(id));
@@ -139,7 +139,7 @@ export function createRequestQueries({ readModels, personalData }: QueryDeps) {
     },
 
     /** Opens the texts of bookings. */
-    readable: (found: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(found),
+    readable: (requests: readonly BookingDocument[]): Promise<ReadableBooking[]> => personalData.openBookings(requests),
 
     /** What is beside each of these requests, in their order. */
     beside: (requests: readonly BookingDocument[]): Promise<Beside[]> => Promise.all(requests.map(beside)),

@@ -119,8 +119,8 @@ export async function mayReadReviews(
 }
 
 export function createReviewQueries({ readModels, personalData }: QueryDeps) {
-  async function* readable(found: AsyncIterable<Stored<ReviewDocument>>): AsyncGenerator<ReadableReview> {
-    for await (const page of inPages(found, OPENED_TOGETHER))
+  async function* readable(stored: AsyncIterable<Stored<ReviewDocument>>): AsyncGenerator<ReadableReview> {
+    for await (const page of inPages(stored, OPENED_TOGETHER))
       yield* await personalData.openReviews(page.map(({ document }) => document));
   }
 
@@ -159,20 +159,20 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;
       const query = newestOfCommunity(toCommunityId(communityId), before, limit + 1);
-      const found = await documentsOf(readModels.collection(reviews).find(query));
-      return { reviews: await personalData.openReviews(found.slice(0, limit)), more: found.length > limit };
+      const matching = await documentsOf(readModels.collection(reviews).find(query));
+      return { reviews: await personalData.openReviews(matching.slice(0, limit)), more: matching.length > limit };
     },
 
     /** A page of the reviews of a community's spaces, or of those a brand wrote. */
     async pageOf(account: Account, query: ListQuery): Promise<ReviewList> {
       const { before, after, limit, ...filter } = query;
       const position = { ...defined({ before, after }), limit: limit + 1 };
-      const found = await documentsOf(readModels.collection(reviews).find(listed(account, filter, position)));
-      const more = found.length > limit;
+      const matching = await documentsOf(readModels.collection(reviews).find(listed(account, filter, position)));
+      const more = matching.length > limit;
       // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
-      if (after === undefined ? before !== undefined && found.length === 0 : !more)
+      if (after === undefined ? before !== undefined && matching.length === 0 : !more)
         return this.pageOf(account, { ...filter, limit });
-      const page = found.slice(0, limit);
+      const page = matching.slice(0, limit);
       if (after !== undefined) page.reverse();
       return {
         reviews: await personalData.openReviews(page),
@@ -190,14 +190,14 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
 
     /** Which of these bookings have been reviewed. */
     async reviewedAmong(bookingIds: readonly BookingId[]): Promise<ReadonlySet<BookingId>> {
-      const found = await documentsOf(readModels.collection(reviews).find(ofBookings(bookingIds)));
-      return new Set(found.map(({ bookingId }) => bookingId));
+      const documents = await documentsOf(readModels.collection(reviews).find(ofBookings(bookingIds)));
+      return new Set(documents.map(({ bookingId }) => bookingId));
     },
 
     /** The review of a booking, which the caller has found visible. */
     async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReadableReview | undefined> {
-      const found = readModels.collection(reviews).find(ofBooking(booking.bookingId));
-      for await (const review of readable(found)) return review;
+      const stored = readModels.collection(reviews).find(ofBooking(booking.bookingId));
+      for await (const review of readable(stored)) return review;
       return undefined;
     },
   };

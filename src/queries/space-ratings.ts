@@ -19,8 +19,8 @@ export function createSpaceRatingQueries({ readModels, personalData }: QueryDeps
     );
     const readable = new Set(communities.filter((_, index) => mayRead[index]));
     const rated = spaces.filter(({ communityId }) => readable.has(communityId));
-    const found = await readModels.collection(spaceRatings).getMany(rated.map(({ spaceId }) => String(spaceId)));
-    return new Map(found.map(({ document }) => [document.spaceId, ratingOf(document)]));
+    const stored = await readModels.collection(spaceRatings).getMany(rated.map(({ spaceId }) => String(spaceId)));
+    return new Map(stored.map(({ document }) => [document.spaceId, ratingOf(document)]));
   }
 
   /** The rating and the latest reviews of a space. Undefined if it has none that the account may read. */

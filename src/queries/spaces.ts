@@ -33,8 +33,8 @@ export const communitiesById = declareQuery(
 export function createSpaceQueries({ readModels }: QueryDeps) {
   /** The space, or undefined if the account may not see it. */
   async function get(account: Account, spaceId: number): Promise<Space | undefined> {
-    const found = await readModels.collection(spaces).get(String(spaceId));
-    return found && isVisibleSpace(account, found.document) ? found.document : undefined;
+    const stored = await readModels.collection(spaces).get(String(spaceId));
+    return stored && isVisibleSpace(account, stored.document) ? stored.document : undefined;
   }
 
   /** Every space that the account may see, by id. */
@@ -74,9 +74,9 @@ export function createSpaceQueries({ readModels }: QueryDeps) {
 
     /** The same as `list`, with the names of the communities. */
     async listNamed(account: Account): Promise<NamedSpace[]> {
-      const [found, owners] = await Promise.all([list(account), allCommunities()]);
+      const [visible, owners] = await Promise.all([list(account), allCommunities()]);
       const names = new Map(owners.map(({ communityId, name }) => [communityId, name]));
-      return found.map((space) => ({ space, communityName: names.get(space.communityId) ?? '' }));
+      return visible.map((space) => ({ space, communityName: names.get(space.communityId) ?? '' }));
     },
   };
 }

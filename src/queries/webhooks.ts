@@ -34,8 +34,8 @@ export function createWebhookQueries({ readModels }: QueryDeps) {
 
     /** A registration of the account, or undefined if it has no such registration. */
     async get(account: Account, webhookId: string): Promise<WebhookDocument | undefined> {
-      const found = await readModels.collection(webhooks).get(webhookId);
-      return found?.document.account === accountKey(account) ? found.document : undefined;
+      const stored = await readModels.collection(webhooks).get(webhookId);
+      return stored?.document.account === accountKey(account) ? stored.document : undefined;
     },
 
     /** Every registration of an account, across its credentials, oldest first. For the console. */
