@@ -27,8 +27,8 @@ export const availability = projection<AvailabilityDocument, BookingRequested | 
     BookingApproved: (document, { data }) =>
       document && {
         ...document,
-        taken: document.taken.map((held) =>
-          held.bookingId === data.bookingId ? { ...held, status: 'Approved' as const } : held,
+        taken: document.taken.map((hours) =>
+          hours.bookingId === data.bookingId ? { ...hours, status: 'Approved' as const } : hours,
         ),
       },
     BookingCancelled: (document, { data }) =>

@@ -83,8 +83,8 @@ const todays = new Map<string, WallDay>();
 /** The day `date` in `zone`. It has 24 hours, except when the clocks change. */
 export function wallDay(date: PlainDate, zone: string): WallDay {
   const key = `${date} ${zone}`;
-  const known = days.get(key);
-  if (known !== undefined) return known;
+  const cached = days.get(key);
+  if (cached !== undefined) return cached;
   const plain = Temporal.PlainDate.from(date);
   const start = plain.toZonedDateTime(zone).epochMilliseconds;
   const end = plain.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds;

@@ -12,7 +12,7 @@ export type Defined<T extends object> = {
  */
 export function defined<T extends object>(fields: T): Defined<T>;
 export function defined(fields: { readonly [field: string]: unknown }): object {
-  const kept: { [field: string]: unknown } = {};
-  for (const field of Object.keys(fields)) if (fields[field] !== undefined) kept[field] = fields[field];
-  return kept;
+  const result: { [field: string]: unknown } = {};
+  for (const field of Object.keys(fields)) if (fields[field] !== undefined) result[field] = fields[field];
+  return result;
 }

@@ -52,10 +52,10 @@ export const PAYMENT_EVENTS = ['BookingApproved', 'BookingCancelled'] as const s
 /** The payment of an event. Undefined for the cancellation of an uncharged booking. */
 export function paymentOf(event: Recorded<BookingApproved | BookingCancelled>): Payment | undefined {
   const { data: booking, metadata, id: eventId } = event;
-  const known = { at: metadata.at, booking, eventId };
+  const common = { at: metadata.at, booking, eventId };
   // A free event has a charge of zero.
-  if (event.type === 'BookingApproved') return { kind: 'charge', amount: event.data.charge, ...known };
-  return event.data.refund > 0 ? { kind: 'refund', amount: event.data.refund, ...known } : undefined;
+  if (event.type === 'BookingApproved') return { kind: 'charge', amount: event.data.charge, ...common };
+  return event.data.refund > 0 ? { kind: 'refund', amount: event.data.refund, ...common } : undefined;
 }
 
 /** Charges and refunds in one currency. Amounts of different currencies are never added. */

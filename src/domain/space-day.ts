@@ -69,9 +69,9 @@ export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay 
     const answered = key === undefined ? day.answered : day.answered.with(answerKey(brandId, key), bookingId);
     return { ...day, open, answered };
   }
-  const held = day.open.get(bookingId);
-  if (held === undefined) return day;
-  const after = { ...held, status: statusAfter(event) };
+  const booking = day.open.get(bookingId);
+  if (booking === undefined) return day;
+  const after = { ...booking, status: statusAfter(event) };
   const open = new Map(day.open);
   if (isOpen(after)) return { ...day, open: open.set(bookingId, after) };
   open.delete(bookingId);
@@ -84,7 +84,10 @@ export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay 
  */
 export function byClockOf(day: SpaceDay, timeZone: string): SpaceDay {
   if (Array.from(day.open.values()).every(({ request }) => request.timeZone === timeZone)) return day;
-  const open = Array.from(day.open, ([id, held]) => [id, { ...held, request: { ...held.request, timeZone } }] as const);
+  const open = Array.from(
+    day.open,
+    ([id, booking]) => [id, { ...booking, request: { ...booking.request, timeZone } }] as const,
+  );
   return { ...day, open: new Map(open) };
 }
 
@@ -241,17 +244,18 @@ export function approveBooking(
   command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
   context: { readonly now: number },
 ): Decision<BookingApproved> {
-  const held = findBooking(day, command.bookingId);
-  if (held === undefined || held.request.communityId !== command.communityId) return unknownBooking(command.bookingId);
-  if (held.status !== 'Pending') return wrongStatus(held, 'approved');
-  if (hasStarted(held, context.now)) return started(held, 'approved');
-  const expiry = expiryOf(held.request);
+  const booking = findBooking(day, command.bookingId);
+  if (booking === undefined || booking.request.communityId !== command.communityId)
+    return unknownBooking(command.bookingId);
+  if (booking.status !== 'Pending') return wrongStatus(booking, 'approved');
+  if (hasStarted(booking, context.now)) return started(booking, 'approved');
+  const expiry = expiryOf(booking.request);
   if (expiry <= context.now)
     return refuse(
       'BookingNotAllowed',
       `Booking ${command.bookingId} was to be answered by ${toTimestamp(expiry)} and cannot be approved any more.`,
     );
-  return [{ type: 'BookingApproved', data: { ...factsOf(held.request), charge: held.request.totalPrice } }];
+  return [{ type: 'BookingApproved', data: { ...factsOf(booking.request), charge: booking.request.totalPrice } }];
 }
 
 /** A cancellation by one of the parties. */
@@ -274,20 +278,20 @@ export function cancelBooking(
   command: CancelBooking,
   context: { readonly now: number },
 ): Decision<BookingCancelled> {
-  const held = findBooking(day, command.bookingId);
-  if (held === undefined) return unknownBooking(command.bookingId);
-  const owner = command.by.kind === 'Brand' ? held.request.brandId : held.request.communityId;
+  const booking = findBooking(day, command.bookingId);
+  if (booking === undefined) return unknownBooking(command.bookingId);
+  const owner = command.by.kind === 'Brand' ? booking.request.brandId : booking.request.communityId;
   if (owner !== command.by.id) return unknownBooking(command.bookingId);
   const wrongReason = wrongText('reason', command.reason, REASON);
   if (wrongReason !== undefined) return wrongReason;
-  if (!isOpen(held)) return wrongStatus(held, 'cancelled');
-  if (command.expected !== undefined && held.status !== command.expected)
+  if (!isOpen(booking)) return wrongStatus(booking, 'cancelled');
+  if (command.expected !== undefined && booking.status !== command.expected)
     return refuse(
       'BookingNotAllowed',
-      `Booking ${command.bookingId} is ${held.status}, no longer ${command.expected}.`,
+      `Booking ${command.bookingId} is ${booking.status}, no longer ${command.expected}.`,
     );
-  if (hasStarted(held, context.now)) return started(held, 'cancelled');
-  return [cancelled(held, command.by.kind, command.reason)];
+  if (hasStarted(booking, context.now)) return started(booking, 'cancelled');
+  return [cancelled(booking, command.by.kind, command.reason)];
 }
 
 /** Cancels a request that was not answered in time (docs/decisions/bookings.md). No event if it is not due. */
@@ -296,9 +300,9 @@ export function expireBooking(
   command: { readonly bookingId: BookingId },
   context: { readonly now: number },
 ): Decision<BookingCancelled> {
-  const held = findBooking(day, command.bookingId);
-  if (held?.status !== 'Pending' || expiryOf(held.request) > context.now) return [];
-  return [cancelled(held, 'System', 'The community did not answer in time.')];
+  const booking = findBooking(day, command.bookingId);
+  if (booking?.status !== 'Pending' || expiryOf(booking.request) > context.now) return [];
+  return [cancelled(booking, 'System', 'The community did not answer in time.')];
 }
 
 /**
@@ -309,9 +313,9 @@ export function completeBooking(
   command: { readonly bookingId: BookingId },
   context: { readonly now: number },
 ): Decision<BookingCompleted> {
-  const held = findBooking(day, command.bookingId);
-  if (held?.status !== 'Approved' || endOf(held.request) > context.now) return [];
-  return [{ type: 'BookingCompleted', data: factsOf(held.request) }];
+  const booking = findBooking(day, command.bookingId);
+  if (booking?.status !== 'Approved' || endOf(booking.request) > context.now) return [];
+  return [{ type: 'BookingCompleted', data: factsOf(booking.request) }];
 }
 
 /** The facts besides the details. Exhaustive: a new one does not compile without its line. */
@@ -333,17 +337,17 @@ const FACTS: readonly (keyof BookingFacts)[] = [...REPEATED_DETAILS, ...keysOf(O
 /** What every booking event repeats from the request. */
 export const factsOf = (request: BookingFacts): BookingFacts => picked(request, FACTS);
 
-function cancelled(held: BookingState, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
-  const refund = held.status === 'Approved' ? held.request.totalPrice : cents(0);
-  return { type: 'BookingCancelled', data: defined({ ...factsOf(held.request), cancelledBy, reason, refund }) };
+function cancelled(booking: BookingState, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
+  const refund = booking.status === 'Approved' ? booking.request.totalPrice : cents(0);
+  return { type: 'BookingCancelled', data: defined({ ...factsOf(booking.request), cancelledBy, reason, refund }) };
 }
 
-const hasStarted = (held: BookingState, now: number) => startOf(held.request) <= now;
+const hasStarted = (booking: BookingState, now: number) => startOf(booking.request) <= now;
 
 const unknownBooking = (id: BookingId): Refusal => refuse('ResourceNotFound', `There is no booking ${id}.`);
 
-const wrongStatus = (held: BookingState, verb: string): Refusal =>
-  refuse('BookingNotAllowed', `Booking ${held.request.bookingId} is ${held.status} and cannot be ${verb}.`);
+const wrongStatus = (booking: BookingState, verb: string): Refusal =>
+  refuse('BookingNotAllowed', `Booking ${booking.request.bookingId} is ${booking.status} and cannot be ${verb}.`);
 
-const started = (held: BookingState, verb: string): Refusal =>
-  refuse('BookingNotAllowed', `Booking ${held.request.bookingId} has already started and cannot be ${verb}.`);
+const started = (booking: BookingState, verb: string): Refusal =>
+  refuse('BookingNotAllowed', `Booking ${booking.request.bookingId} has already started and cannot be ${verb}.`);

@@ -73,7 +73,7 @@ export function whyClosed<T extends Interval>(
   if (!hourExistsOn(day, hour)) return { why: 'Skipped' };
   if (taken.length === 0) return undefined;
   const use = { start: hour, until: usageEnd(space, hour) };
-  const by = taken.filter((held) => overlaps(held, use));
+  const by = taken.filter((booking) => overlaps(booking, use));
   return by.length === 0 ? undefined : { why: 'Taken', by };
 }
 

@@ -27,14 +27,14 @@ export function textProblem(value: unknown, field: string): string | undefined {
   // Not recursive: the caller decides how deep the value is, and could overflow the stack.
   const pending: [field: string, value: unknown][] = [[field, value]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const [name, held] = next;
-    const broken = typeof held === 'string' ? outsideTextRule(held) : undefined;
+    const [name, inner] = next;
+    const broken = typeof inner === 'string' ? outsideTextRule(inner) : undefined;
     if (broken !== undefined) return `${name} ${broken}`;
-    if (typeof held !== 'object' || held === null) continue;
-    for (const [key, inside] of Object.entries(held)) {
+    if (typeof inner !== 'object' || inner === null) continue;
+    for (const [key, inside] of Object.entries(inner)) {
       const brokenName = outsideTextRule(key);
       if (brokenName !== undefined) return `A name in ${name} ${brokenName}`;
-      pending.push([Array.isArray(held) ? name : key, inside]);
+      pending.push([Array.isArray(inner) ? name : key, inside]);
     }
   }
   return undefined;
