@@ -21,7 +21,7 @@ async function slowStores(takesMs: number) {
   let isCreated = false;
   const mongo = await startProxyTo(ownDatabase(), (passing, chunk) => {
     const { name, collection = '' } = (passing === 'request' && commandIn(chunk)) || {};
-    if (isCreated || name !== 'createIndexes' || !collection.startsWith('communities@')) return false;
+    if (isCreated || name !== 'createIndexes' || !collection.endsWith('.communities')) return false;
     isCreated = true;
     return takesMs;
   });
