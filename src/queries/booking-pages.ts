@@ -108,8 +108,8 @@ const inOrder = declareQuery(
   [BRAND, { charge: { exists: true } }, RANGE, { direction: 'descending' }],
 );
 
-export type BookingPart = {
-  readonly bookings: readonly BookingDocument[];
+/** Where a page stands in its list. */
+export type PagePlace = {
   /** Pass as `before` to get the previous page. Undefined on the first page. */
   readonly previous: BookingCursor | undefined;
   /** Pass as `after` to get the next page. Undefined on the last page. */
@@ -118,9 +118,9 @@ export type BookingPart = {
   readonly count?: number;
 };
 
-export type PartQuery = DateRange & {
-  /** Lists that have no booking in common, and are shown as one. Default: all bookings of the account. */
-  readonly lists?: readonly BookingList[];
+export type BookingPart = PagePlace & { readonly bookings: readonly BookingDocument[] };
+
+export type PageRange = DateRange & {
   readonly direction: Direction;
   readonly limit: number;
   readonly after?: BookingCursor;
@@ -134,6 +134,11 @@ export type PartQuery = DateRange & {
     readonly zone?: string;
   };
   readonly isCounted?: boolean;
+};
+
+export type PartQuery = PageRange & {
+  /** Lists that have no booking in common, and are shown as one. Default: all bookings of the account. */
+  readonly lists?: readonly BookingList[];
   /** A booking that is shown elsewhere. */
   readonly except?: BookingId | undefined;
 };

@@ -7,11 +7,11 @@ import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
 import { brandsById } from './accounts.ts';
 import {
   type BookingList,
-  type BookingPart,
   createBookingPages,
   isListed,
   isSearched,
   isVisibleBooking,
+  type PagePlace,
 } from './booking-pages.ts';
 import type { PageQuery } from './bookings.ts';
 import { currentZones } from './current-zones.ts';
@@ -24,7 +24,7 @@ export type SearchQuery = PageQuery & {
   readonly text: string;
 };
 
-export type SearchedPage = Omit<BookingPart, 'bookings'> & {
+export type SearchedPage = PagePlace & {
   /** The results, except the booking with that number. */
   readonly bookings: readonly ReadableBooking[];
   /** The booking with that number, and whether it is in the list that was asked for, and in its dates and period. */
@@ -97,11 +97,11 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
       // It is shown by itself.
       const isCountedTwice = isAsked && lists.some((one) => isListed(one, numbered));
       const [first, ...rest] = await personalData.openBookings([...(numbered ? [numbered] : []), ...part.bookings]);
-      const shown = numbered || first === undefined ? rest : [first, ...rest];
+      const listed = numbered || first === undefined ? rest : [first, ...rest];
       return {
         ...part,
         ...(part.count !== undefined && { count: part.count - (isCountedTwice ? 1 : 0) }),
-        bookings: shown,
+        bookings: listed,
         numbered: numbered && first && { booking: first, isAsked },
         isName,
       };

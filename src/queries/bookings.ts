@@ -11,11 +11,11 @@ import type { Page } from '../read-models/reader.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
   type BookingList,
-  type BookingPart,
   createBookingPages,
   isVisibleBooking,
   ownedBy,
-  type PartQuery,
+  type PagePlace,
+  type PageRange,
   rangeOf,
 } from './booking-pages.ts';
 import { currentZones } from './current-zones.ts';
@@ -27,9 +27,9 @@ export type BookingFilter = DateRange & { readonly status?: BookingStatus; reado
 export type BookingRows = Page<BookingDocument>;
 
 /** `list`: default all bookings of the account. */
-export type PageQuery = Omit<PartQuery, 'lists' | 'except'> & { readonly list?: BookingList };
+export type PageQuery = PageRange & { readonly list?: BookingList };
 
-export type BookingPage = Omit<BookingPart, 'bookings'> & { readonly bookings: readonly ReadableBooking[] };
+export type BookingPage = PagePlace & { readonly bookings: readonly ReadableBooking[] };
 
 /** A brand's bookings at a community, counted by outcome. Pending ones are not counted. */
 export type BrandRecord = {

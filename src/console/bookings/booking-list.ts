@@ -6,6 +6,7 @@ import { hasLength, SEARCH } from '../../domain/limits.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
+import type { BookingPage } from '../../queries/bookings.ts';
 import {
   type BookingState,
   bookingPager,
@@ -73,7 +74,7 @@ ${!isWrong && filterTabs(filter)}
       limit: PER_PAGE,
       ...cursorsOf(query),
     } as const;
-    const page: Omit<SearchedPage, 'numbered' | 'isName'> & Partial<Pick<SearchedPage, 'numbered' | 'isName'>> =
+    const page: BookingPage & Partial<Pick<SearchedPage, 'numbered' | 'isName'>> =
       typed.q === ''
         ? await queries.bookings.page(account, part)
         : await queries.bookingSearch.page(account, { ...part, text: typed.q });
