@@ -1,13 +1,13 @@
 import type { BookingApproved, BookingCancelled, BookingRequested } from '../src/domain/events.ts';
 import type { BookingId, PlainDate, SpaceId } from '../src/domain/ids.ts';
-import type { HeldHours } from '../src/domain/time-slots.ts';
+import type { TakenHours } from '../src/domain/time-slots.ts';
 import { projection } from './projection.ts';
 
 export type AvailabilityDocument = {
   readonly spaceId: SpaceId;
   readonly date: PlainDate;
   /** Hours held by Pending and Approved bookings. */
-  readonly taken: readonly (HeldHours & { readonly bookingId: BookingId })[];
+  readonly taken: readonly (TakenHours & { readonly bookingId: BookingId })[];
 };
 
 export const availabilityKey = (spaceId: number, date: string): string => `${spaceId}:${date}`;

@@ -11,9 +11,9 @@ export const PREFLIGHT_KEPT_S = 3_600;
 
 /** Answers the preflight of a document that anyone may read. */
 export function sendPreflight({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const asked = headers['access-control-request-headers'];
-  if (asked !== undefined)
-    reply.header('access-control-allow-headers', asked).header('vary', 'Access-Control-Request-Headers');
+  const requested = headers['access-control-request-headers'];
+  if (requested !== undefined)
+    reply.header('access-control-allow-headers', requested).header('vary', 'Access-Control-Request-Headers');
   reply.header('access-control-allow-methods', 'GET, HEAD').header('access-control-max-age', PREFLIGHT_KEPT_S);
   return reply.code(204).headers(CROSS_ORIGIN).send();
 }

@@ -34,8 +34,8 @@ const URL_PROBLEMS: Readonly<Record<string, string>> = {
 /** For an unknown path, or a method that the path does not support. */
 export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const [path = ''] = request.url.split('?', 1);
-  const asked = path.length > REPEATED_PATH ? 'such path' : `${request.method} ${path}`;
-  return sendError(reply, 'ResourceNotFound', `There is no ${asked}.`);
+  const route = path.length > REPEATED_PATH ? 'such path' : `${request.method} ${path}`;
+  return sendError(reply, 'ResourceNotFound', `There is no ${route}.`);
 }
 
 /** `/bookings//history` is another path than `/bookings/{id}/history`, not one with a malformed id. */

@@ -44,7 +44,7 @@ export type RepeatedField = { [F in Field]: (typeof RULES)[F]['repeated'] extend
 export type PersonalField = { [F in Field]: (typeof RULES)[F]['personal'] extends true ? F : never }[Field];
 
 /** The details as events and documents hold them. */
-export type HeldDetails<T extends PersonalText = PersonalText> = Omit<BookingDetails, PersonalField> & {
+export type StoredDetails<T extends PersonalText = PersonalText> = Omit<BookingDetails, PersonalField> & {
   readonly [F in PersonalField]?: T;
 };
 
@@ -63,7 +63,7 @@ export const PERSONAL_DETAILS = BOOKING_DETAILS.filter((field): field is Persona
 export const detailsOf = (source: BookingDetails): BookingDetails => picked(source, BOOKING_DETAILS);
 
 /** Whether the details have personal text. */
-export const arePersonal = (details: HeldDetails): boolean =>
+export const arePersonal = (details: StoredDetails): boolean =>
   PERSONAL_DETAILS.some((field) => details[field] !== undefined);
 
 /** Refuses details that break their rules (`ValidationError`). */
@@ -80,7 +80,7 @@ const ORIGINAL_FIELDS = ['spaceId', 'date', 'startHour', 'message'] as const sat
  * Equal for equal requests, in every version of the service: a field added later counts only if it is present
  * (docs/decisions/event-log.md).
  */
-export function fingerprintOf(details: HeldDetails): string {
+export function fingerprintOf(details: StoredDetails): string {
   const original: readonly Field[] = ORIGINAL_FIELDS;
   const added = BOOKING_DETAILS.filter((field) => !original.includes(field) && details[field] !== undefined);
   return JSON.stringify([

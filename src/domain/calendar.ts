@@ -152,8 +152,8 @@ export function hoursBegun(day: WallDay, now: number): number {
 export function hourExistsOn(day: WallDay, hour: number): boolean {
   if (hasEveryHourOnce(day)) return true;
   const start = momentOn(day, hour);
-  const shown = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(day.zone);
-  const begins = shown.hour + shown.minute / 60 === hour && shown.toPlainDate().toString() === day.date;
+  const clock = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(day.zone);
+  const begins = clock.hour + clock.minute / 60 === hour && clock.toPlainDate().toString() === day.date;
   return begins && momentOn(day, hour + 1) - start >= HOUR_MS;
 }
 

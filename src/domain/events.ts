@@ -1,5 +1,5 @@
 import type { Account, Actor } from './account.ts';
-import type { BookingDetails, HeldDetails, RepeatedField } from './booking-details.ts';
+import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
 import type {
   ApiKeyId,
   BookingId,
@@ -48,7 +48,7 @@ export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
 
 export type BookingRequested = Event<
   'BookingRequested',
-  HeldDetails &
+  StoredDetails &
     BookingFacts & {
       readonly eventFee: Cents;
       readonly serviceFee: Cents;

@@ -82,7 +82,7 @@ export const isTooFar = ({ date, zone }: Pick<WallDay, 'date' | 'zone'>, now: nu
   isYearsLater(date, localDate(now, zone), MAX_YEARS_AHEAD);
 
 /** Hours that a booking holds, and its status. */
-export type HeldHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
+export type TakenHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
 
 /** Why an hour is closed, as shown to a brand: whether a booking or a request holds it, but not which. */
 export type ClosedKind = Exclude<Closed['why'], 'Taken'> | 'Booked' | 'Requested' | 'BookedByYou' | 'RequestedByYou';
@@ -91,7 +91,7 @@ export type ClosedKind = Exclude<Closed['why'], 'Taken'> | 'Booked' | 'Requested
  * What closes an hour, for an account. An approved booking takes precedence over a request, which may still be declined; among equals,
  * the account's own, because it can cancel that.
  */
-export function closedKind(closed: Closed<HeldHours>, viewer: Account): ClosedKind {
+export function closedKind(closed: Closed<TakenHours>, viewer: Account): ClosedKind {
   if (closed.why !== 'Taken') return closed.why;
   const approved = closed.by.filter(({ status }) => status === 'Approved');
   const firmest = approved.length > 0 ? approved : closed.by;

@@ -49,8 +49,8 @@ export function mcpRoutes(deps: {
   });
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
-    const asked = reply.request.routeOptions.url === path ? resources.mcp : withSlash(resources.mcp);
-    const challenge = challengeOf(asked, MCP_SCOPE);
+    const resource = reply.request.routeOptions.url === path ? resources.mcp : withSlash(resources.mcp);
+    const challenge = challengeOf(resource, MCP_SCOPE);
     return reply
       .code(status)
       .header('www-authenticate', error === undefined ? challenge : `${challenge}, error="${error}"`)

@@ -9,14 +9,14 @@ type Json = { readonly [key: string]: unknown };
  */
 export function publishedInput({ properties, ...rest }: TObject): Json {
   const required: readonly string[] = rest.required ?? [];
-  const shown = Object.entries(properties).map(([name, property]) => {
+  const published = Object.entries(properties).map(([name, property]) => {
     const { description, ...type } = publishedSchema(property);
     return [
       name,
       required.includes(name) ? { description, ...type } : { description, anyOf: [type, { type: 'null' }] },
     ];
   });
-  return { ...publishedSchema(rest), properties: Object.fromEntries(shown) };
+  return { ...publishedSchema(rest), properties: Object.fromEntries(published) };
 }
 
 /** A schema without the keywords that some models' converters refuse. Serialising drops TypeBox's own properties. */

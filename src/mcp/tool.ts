@@ -105,8 +105,11 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
               const { advice = definition.advice?.[outcome.refused] }: Advised = outcome;
               return failed(outcome, advice);
             }
-            const shown = visible(outcome);
-            return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
+            const structuredContent = visible(outcome);
+            return {
+              content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
+              structuredContent: { ...structuredContent },
+            };
           } catch (error) {
             // A tool error, not a protocol error, because a model may repeat a call that ended in one.
             if (isUnavailable(error)) return notAvailable(error);

@@ -8,9 +8,9 @@ import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
 /** How many bookings of a day or space wait for an answer, and how many are approved or completed. */
-export type HeldCounts = { readonly pending: number; readonly booked: number };
+export type BookingCounts = { readonly pending: number; readonly booked: number };
 
-export const NOTHING_HELD: HeldCounts = { pending: 0, booked: 0 };
+export const NO_BOOKINGS: BookingCounts = { pending: 0, booked: 0 };
 
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
@@ -59,10 +59,10 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
   async function counts<F extends 'date' | 'spaceId'>(
     query: ReturnType<typeof heldBetween>,
     field: F,
-  ): Promise<ReadonlyMap<BookingDocument[F], HeldCounts>> {
-    const totals = new Map<BookingDocument[F], HeldCounts>();
+  ): Promise<ReadonlyMap<BookingDocument[F], BookingCounts>> {
+    const totals = new Map<BookingDocument[F], BookingCounts>();
     for (const { values, count } of await documents.groups<F | 'status'>(query, [field, 'status'])) {
-      const { pending, booked } = totals.get(values[field]) ?? NOTHING_HELD;
+      const { pending, booked } = totals.get(values[field]) ?? NO_BOOKINGS;
       const isPending = values.status === 'Pending';
       totals.set(values[field], {
         pending: pending + (isPending ? count : 0),
@@ -84,7 +84,7 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     async firstOn(
       community: CommunityId,
       date: PlainDate,
-      { pending, booked }: HeldCounts,
+      { pending, booked }: BookingCounts,
       { limit, spaceId }: { readonly limit: number; readonly spaceId?: SpaceId | undefined },
     ): Promise<BookingDocument[]> {
       const spaces = spaceId && [spaceId];

@@ -192,13 +192,13 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
       /** By currency. */
       async totals(account: Account, month: string): Promise<ChargeTotals[]> {
         const dates = daysOfMonth(month);
-        const [all, kept] = await Promise.all([
+        const [all, earning] = await Promise.all([
           documents.groups(charged(account, dates), ['currency'], ['charge', 'refund']),
           documents.groups(charged(account, dates, 'kept'), ['currency'], ['eventFee']),
         ]);
         return totalsOf([
           ...all.map(({ values, sums }) => ({ ...values, charged: sums.get('charge'), refunded: sums.get('refund') })),
-          ...kept.map(({ values, sums }) => ({ ...values, earned: sums.get('eventFee') })),
+          ...earning.map(({ values, sums }) => ({ ...values, earned: sums.get('eventFee') })),
         ]);
       },
 

@@ -6,7 +6,7 @@ import type { BookingEvent } from '../../src/domain/events.ts';
 import { bookingId, brandId, communityId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
-import { closedKind, type HeldHours, timeSlots, whyClosed } from '../../src/domain/time-slots.ts';
+import { closedKind, type TakenHours, timeSlots, whyClosed } from '../../src/domain/time-slots.ts';
 import { acme, approved, at, context, day, hall, other, requestCommand, requested } from './bookings.fixture.ts';
 
 const now = at('2026-12-01T11:00:00Z');
@@ -74,13 +74,13 @@ describe('why an hour is closed', () => {
     expect(why(hall, 10, at('2028-02-29T12:00:00Z'), day('2033-03-01'))).toBe('TooFar');
   });
 
-  const held = (start: number, brand: typeof acme, status: HeldHours['status']): HeldHours => ({
+  const held = (start: number, brand: typeof acme, status: TakenHours['status']): TakenHours => ({
     start,
     until: start + 4,
     brandId: brand.brandId,
     status,
   });
-  const kind = (taken: readonly HeldHours[], hour: number, viewer = acme) => {
+  const kind = (taken: readonly TakenHours[], hour: number, viewer = acme) => {
     const closed = whyClosed(hall, wallDay(date, hall.timeZone), hour, taken, now);
     return closed && closedKind(closed, { kind: 'Brand', id: viewer.brandId });
   };

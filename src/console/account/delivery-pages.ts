@@ -10,7 +10,7 @@ import { handlersFor, type PageDeps, type Routes } from '../parts/routes.ts';
 import { type Form, idOf } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { deliveryList } from './delivery-list.ts';
-import { attemptsShown, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
+import { attemptsOnPage, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
 import { DELIVERIES, WEBHOOKS } from './webhooks.ts';
 
 /** The log of the deliveries to all webhooks of an account, and each delivery. */
@@ -36,8 +36,8 @@ for 30 days after it has ended.`,
     withWebhook(async (visit, webhook) => {
       const delivery = await deliveryOf(visit, webhook);
       if (delivery === undefined) return notSent(visit, webhook);
-      const { shown } = attemptsShown(delivery, visit);
-      const headers = await webhooks.requestHeaders(delivery.deliveryId, shown);
+      const { attempts } = attemptsOnPage(delivery, visit);
+      const headers = await webhooks.requestHeaders(delivery.deliveryId, attempts);
       return deliveryPage(visit, delivery, webhook, headers);
     }),
   );

@@ -61,11 +61,11 @@ export function attemptsOf(visit: Pick<Visit, 'now' | 'zone'>, delivery: Deliver
 const ATTEMPTS_SHOWN = 6;
 
 /** A page of the attempts of a delivery, newest first. */
-export function attemptsShown(
+export function attemptsOnPage(
   { attempts }: DeliveryDocument,
   { query }: Pick<Visit, 'query'>,
 ): {
-  readonly shown: readonly Attempt[];
+  readonly attempts: readonly Attempt[];
   readonly earlier: number;
   /** The cursor of the page: it begins before this attempt. */
   readonly before: Attempt | undefined;
@@ -73,7 +73,7 @@ export function attemptsShown(
   const index = attempts.findIndex(({ at }) => at === query.text('before'));
   const until = index < 0 ? attempts : attempts.slice(0, index);
   return {
-    shown: until.slice(-ATTEMPTS_SHOWN).reverse(),
+    attempts: until.slice(-ATTEMPTS_SHOWN).reverse(),
     earlier: Math.max(0, until.length - ATTEMPTS_SHOWN),
     before: attempts[index],
   };
@@ -87,7 +87,7 @@ export function deliveryPage(
   headers: readonly RequestHeaders[],
 ): PageContent {
   const { attempts, event, eventAt, state, body, deliveryId } = delivery;
-  const { shown, earlier, before } = attemptsShown(delivery, visit);
+  const { attempts: page, earlier, before } = attemptsOnPage(delivery, visit);
   const href = deliveryHref(delivery);
   return {
     ...eventHead(visit, webhook, event, bookingOf(delivery), eventAt),
@@ -97,17 +97,17 @@ export function deliveryPage(
     main: html`<div id="delivery-state" class="row" role="status" data-live-region>${stateOf(visit, delivery)}</div>
 ${state === 'Pending' && html`<noscript><p class="small"><a href="${withVia(visit, href)}">Look again</a></p></noscript>`}
 <section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(attempts.length, 'attempt')}</h2>${
-      shown.length === 0
+      page.length === 0
         ? html`<p class="muted">${
             attempts.length === 0
               ? 'None yet. The first one will be made as soon as the endpoint can take it.'
               : 'There are no earlier ones.'
           }</p>`
-        : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
+        : html`<ol class="attempts">${page.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${pager(
       {
         first: before && withVia(visit, href),
-        next: earlier > 0 ? addressOf(href, { before: shown.at(-1)?.at, via: visit.via }) : undefined,
+        next: earlier > 0 ? addressOf(href, { before: page.at(-1)?.at, via: visit.via }) : undefined,
       },
       { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },
     )}</section>

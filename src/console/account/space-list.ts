@@ -152,14 +152,14 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
 
 function card(visit: Visit, space: Space): Html {
   const { currency, serviceFeePercent } = visit.settings;
-  const shown = shownTerms(space, currency);
+  const terms = shownTerms(space, currency);
   const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
   return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
 ${openBadge(space)}</div>
-<dl class="facts"><dt>Opening hours</dt><dd>${shown.windowStart} to ${shown.windowEnd}</dd>
-<dt>${LABELS.durationHours}</dt><dd>${shown.durationHours}</dd>
-<dt>You earn</dt><dd>${shown.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
-<dt>${LABELS.answerHours}</dt><dd>${shown.answerHours}</dd></dl>
+<dl class="facts"><dt>Opening hours</dt><dd>${terms.windowStart} to ${terms.windowEnd}</dd>
+<dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
+<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
+<dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd></dl>
 <div class="row">
 ${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}
 ${openOrClose(visit, space)}</div></li>`;

@@ -140,7 +140,7 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
   const before = typedOf({ ...space, ...seen });
   const now = typedOf(space);
   const both = keysOf(LABELS).filter((term) => typed[term] !== now[term] && typed[term] !== before[term]);
-  const shown = shownTerms(space, visit.settings.currency);
+  const terms = shownTerms(space, visit.settings.currency);
   const who = [...new Set(changed.map(({ by }) => actorOrYou(visit, by)))].join(' and ');
   const problems: Record<string, string> = {
     '': `This space was changed by ${who} in the meantime. Your changes weren't saved. Review and save again.`,
@@ -148,7 +148,7 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
   for (const { term, by, at } of changed) {
     const field = both.includes(term) ? 'Your value is still in the field.' : 'The field has the new value.';
     problems[term] =
-      `“${LABELS[term]}” is now ${shown[term]}, changed by ${actorOrYou(visit, by)} on ${momentIn(space.timeZone, at)}. ${field}`;
+      `“${LABELS[term]}” is now ${terms[term]}, changed by ${actorOrYou(visit, by)} on ${momentIn(space.timeZone, at)}. ${field}`;
   }
   return { ...editPage(visit, space, { ...now, ...picked(typed, both) }, problems), status: 409 };
 }
@@ -156,9 +156,9 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
 /** Answers a form that lacks the terms it was made from. */
 function outdatedFormPage(visit: Visit, typed: Typed, space: Space): Answer {
   const now = typedOf(space);
-  const shown = shownTerms(space, visit.settings.currency);
+  const terms = shownTerms(space, visit.settings.currency);
   const different = keysOf(LABELS).filter((term) => typed[term] !== now[term]);
-  const problems = Object.fromEntries(different.map((term) => [term, `“${LABELS[term]}” is now ${shown[term]}.`]));
+  const problems = Object.fromEntries(different.map((term) => [term, `“${LABELS[term]}” is now ${terms[term]}.`]));
   return { ...editPage(visit, space, typed, { '': FORM_OUTDATED, ...problems }), status: 409 };
 }
 

@@ -3,7 +3,7 @@ import { maxOf, minOf } from '../../domain/extremes.ts';
 import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { type HeldCounts, NOTHING_HELD } from '../../queries/calendar.ts';
+import { type BookingCounts, NO_BOOKINGS } from '../../queries/calendar.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock, hours, longDate } from '../parts/formats.ts';
 import { pager, tabs } from '../parts/links.ts';
@@ -13,13 +13,13 @@ import { entry } from './calendar-month.ts';
 const AT_ONCE = 150;
 
 /** Spaces that are shown together, and the number of their bookings. */
-export type Group = { readonly spaces: readonly Space[]; readonly counts: HeldCounts };
+export type Group = { readonly spaces: readonly Space[]; readonly counts: BookingCounts };
 
-type BySpace = ReadonlyMap<SpaceId, HeldCounts>;
+type BySpace = ReadonlyMap<SpaceId, BookingCounts>;
 
 export const groupOf = (spaces: readonly Space[], bySpace: BySpace): Group => {
-  const counts = spaces.map(({ spaceId }) => bySpace.get(spaceId) ?? NOTHING_HELD);
-  const sum = (field: keyof HeldCounts) => counts.reduce((total, one) => total + one[field], 0);
+  const counts = spaces.map(({ spaceId }) => bySpace.get(spaceId) ?? NO_BOOKINGS);
+  const sum = (field: keyof BookingCounts) => counts.reduce((total, one) => total + one[field], 0);
   return { spaces, counts: { pending: sum('pending'), booked: sum('booked') } };
 };
 

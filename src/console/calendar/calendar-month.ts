@@ -3,16 +3,16 @@ import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { type HeldCounts, NOTHING_HELD } from '../../queries/calendar.ts';
+import { type BookingCounts, NO_BOOKINGS } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
 import { clock, dayAndMonth, longDate, monthName } from '../parts/formats.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
 /** The bookings of a day: how many, and the first of them. For days of the neighbouring months only counts are shown. */
-export type DayOfMonth = { readonly counts: HeldCounts; readonly first: readonly BookingDocument[] };
+export type DayOfMonth = { readonly counts: BookingCounts; readonly first: readonly BookingDocument[] };
 
-const NOTHING: DayOfMonth = { counts: NOTHING_HELD, first: [] };
+const NOTHING: DayOfMonth = { counts: NO_BOOKINGS, first: [] };
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
@@ -85,7 +85,7 @@ export const entry = (booking: BookingDocument, withSpace: boolean): Html =>
   }</span></a>`;
 
 /** `9 booked · 2 pending`; undefined if there are no bookings. */
-export function countsText({ pending, booked }: HeldCounts): Html | undefined {
+export function countsText({ pending, booked }: BookingCounts): Html | undefined {
   if (pending + booked === 0) return undefined;
   return html`${booked > 0 && `${booked} booked`}${booked > 0 && pending > 0 && ' · '}${
     pending > 0 && html`<span class="waiting">${pending} pending</span>`

@@ -3,7 +3,7 @@ import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../d
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import type { HeldCounts } from '../../queries/calendar.ts';
+import type { BookingCounts } from '../../queries/calendar.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
@@ -107,7 +107,7 @@ ${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, 
     date: PlainDate,
     spaces: readonly Space[],
     group: string,
-  ): Promise<{ readonly day: DayContent | undefined; readonly counts: HeldCounts }> {
+  ): Promise<{ readonly day: DayContent | undefined; readonly counts: BookingCounts }> {
     const bySpace = await queries.calendar.bySpace(id, date);
     const groups = group === 'all' ? [groupOf(spaces, bySpace)] : groupsOf(spaces, bySpace);
     const counts = groupOf(spaces, bySpace).counts;
@@ -166,9 +166,9 @@ ${groupPager(groups, current, href)}
 type Chosen = { readonly space: Space | undefined; readonly problems: Problems };
 
 function chosenOf(spaces: readonly Space[], query: Form): Chosen {
-  const asked = query.text('space');
-  const space = spaces.find(({ spaceId }) => String(spaceId) === asked);
-  const isThere = asked === '' || space !== undefined;
+  const typed = query.text('space');
+  const space = spaces.find(({ spaceId }) => String(spaceId) === typed);
+  const isThere = typed === '' || space !== undefined;
   return { space, problems: isThere ? {} : { [isList(spaces) ? 'space' : '']: NO_SUCH_SPACE } };
 }
 

@@ -71,7 +71,7 @@ ${
     const page = pageOf(candidates, search.filter.page);
     const ratings = await queries.spaceRatings.list(
       search.account,
-      page.shown.map(({ space }) => space),
+      page.onPage.map(({ space }) => space),
     );
     return resultList(candidates, page, ratings, search, currency);
   }
@@ -165,17 +165,17 @@ ${field({ ...control('name', 'Name contains'), attributes: { autocomplete: 'off'
 }
 
 /** A page of the results. */
-type ResultPage = { readonly page: number; readonly last: number; readonly shown: readonly Candidate[] };
+type ResultPage = { readonly page: number; readonly last: number; readonly onPage: readonly Candidate[] };
 
 function pageOf(candidates: readonly Candidate[], wanted: number): ResultPage {
   const last = Math.ceil(candidates.length / PER_PAGE);
   const page = Math.min(wanted, last);
-  return { page, last, shown: candidates.slice((page - 1) * PER_PAGE, page * PER_PAGE) };
+  return { page, last, onPage: candidates.slice((page - 1) * PER_PAGE, page * PER_PAGE) };
 }
 
 function resultList(
   candidates: readonly Candidate[],
-  { page, last, shown }: ResultPage,
+  { page, last, onPage }: ResultPage,
   ratings: ReadonlyMap<number, Rating>,
   { filter, communities }: Search,
   currency: string,
@@ -183,11 +183,11 @@ function resultList(
   const free = candidates.filter(({ openHours }) => openHours.length > 0).length;
   const byId = new Map(communities.map((one) => [one.communityId, one]));
   const to = (wanted: number) => findPath({ ...filter, page: wanted });
-  const pageZone = onlyZone(shown.map(({ space }) => space));
+  const pageZone = onlyZone(onPage.map(({ space }) => space));
   const at = filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`;
   return html`<p class="muted">${counted(candidates.length, 'space')}, ${free} of them with a free time${at}. Free ones first,
 by price.${pageZone && ` All times are ${zoneName(pageZone)}.`}</p>
-<ul class="finds">${shown.map((one) =>
+<ul class="finds">${onPage.map((one) =>
     row(one, ratings.get(one.space.spaceId), byId.get(one.space.communityId), filter, { currency, pageZone }),
   )}</ul>
 ${pager(

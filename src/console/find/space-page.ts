@@ -157,14 +157,14 @@ async function spacePage(
   queries: Queries,
   visit: BrandVisit,
   space: Space,
-  asked: string,
+  typedText: string,
   typed: Form,
   problems: Problems = {},
 ): Promise<PageContent> {
   const { account, now } = visit;
   const { spaceId } = space;
   const today = localDate(now, space.timeZone);
-  const { date, problem } = shownDate(asked, today);
+  const { date, problem } = shownDate(typedText, today);
   const [times, communities, before, free, rated] = await Promise.all([
     startTimes(queries, { account, spaceId, date }),
     queries.spaces.communities(),
@@ -181,7 +181,7 @@ async function spacePage(
     ? await nextFreeDay(queries, { account, spaceIds: [spaceId], startHour: start }, date, LOOK_AHEAD_DAYS)
     : undefined;
   const wrong = problem === undefined ? problems : { ...problems, date: problem };
-  const typedDate = problem === undefined ? date : asked;
+  const typedDate = problem === undefined ? date : typedText;
   const missed = isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) });
   return {
     title: namedText(space.name),
@@ -237,8 +237,8 @@ function readRequest(visit: BrandVisit, space: Space): ReadRequest {
       },
     };
   }
-  const shown = form.text('price');
-  if (shown !== '' && shown !== String(priceIn(visit, space).totalPrice))
+  const shownPrice = form.text('price');
+  if (shownPrice !== '' && shownPrice !== String(priceIn(visit, space).totalPrice))
     return {
       problems: { '': 'The price has changed in the meantime. Check the new price, then send your request again.' },
     };
@@ -246,9 +246,9 @@ function readRequest(visit: BrandVisit, space: Space): ReadRequest {
 }
 
 /** The date that the page shows: the one asked for, or today if that is no date or in the past. */
-function shownDate(asked: string, today: PlainDate): { readonly date: PlainDate; readonly problem?: string } {
-  if (asked === '') return { date: today };
-  const { date, problem } = readDate(asked);
+function shownDate(typed: string, today: PlainDate): { readonly date: PlainDate; readonly problem?: string } {
+  if (typed === '') return { date: today };
+  const { date, problem } = readDate(typed);
   if (date === undefined) return { date: today, problem };
   return date >= today ? { date } : { date: today, problem: `Choose ${dayAndMonth(today)} or a later date.` };
 }

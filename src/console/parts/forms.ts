@@ -34,7 +34,7 @@ export function problemOf(
 
 const withLabels = (details: string, labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels).reduce(
-    (text, [name, shown]) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), `“${shown}”`),
+    (text, [name, label]) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), `“${label}”`),
     details,
   );
 
@@ -85,12 +85,12 @@ export const momentField = (field: DateField): Html => pickable(field, 'moment',
 function pickable(
   { value = '', required = false, earliest, ...rest }: DateField,
   calendar: 'date' | 'moment',
-  shown: (typed: string) => string,
+  textOf: (typed: string) => string,
 ): Html {
   return labelled(
     rest,
     (ariaAttributes) =>
-      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}"
+      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${textOf(String(value))}"
 autocomplete="off" spellcheck="false" data-calendar="${calendar}"
 ${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${ariaAttributes}><button
 type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose from a calendar">${icon('calendar')}</button></span>`,

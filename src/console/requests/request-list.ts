@@ -129,4 +129,4 @@ function cursorIn(text: string, sort: RequestOrder): Cursor | undefined {
 }
 
 /** Whether an open page has room for more rows. */
-export const hasRoomFor = (shown: readonly number[], more: number): boolean => shown.length + more <= MAX_SHOWN;
+export const hasRoomFor = (rowIds: readonly number[], more: number): boolean => rowIds.length + more <= MAX_SHOWN;
