@@ -76,10 +76,11 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
   };
   const seed: Seed = { commands, users: deps.users, today, setDay };
   setDay(-30);
-  // Independent commands run side by side, because each one waits for the disk and the read models.
+  // Independent commands run side by side, because each one waits for the disk and the read models. Those of one kind run in order, so that
+  // every first start gives communities, spaces and brands the same numbers.
   const [communities, brands] = await Promise.all([
-    Promise.all(COMMUNITIES.map((community) => addCommunity(seed, community))),
-    Promise.all(BRANDS.map((brand) => addBrand(seed, brand))),
+    Array.fromAsync(COMMUNITIES, (community) => addCommunity(seed, community)),
+    Array.fromAsync(BRANDS, (brand) => addBrand(seed, brand)),
   ]);
   await addBookings(seed, communities, brands);
   return {
@@ -100,7 +101,7 @@ async function addCommunity(seed: Seed, { name, timeZone, email, spaces }: (type
     if (space.name === INACTIVE) done(await catalogue.closeSpace(id, CONTEXT));
     return { id, name: space.name, active: space.name !== INACTIVE };
   };
-  const [apiKey, listed] = await Promise.all([keyFor(seed, account), Promise.all(spaces.map(addSpace))]);
+  const [apiKey, listed] = await Promise.all([keyFor(seed, account), Array.fromAsync(spaces, addSpace)]);
   return { id: communityId, name, timeZone, apiKey, user: addMember(seed, account, email), spaces: listed };
 }
 

@@ -5,8 +5,15 @@ const SLICE_MS = 1;
 
 const waiting: (() => void)[] = [];
 
+/** Whether a waiting computation has been resumed in this turn of the event loop. */
+let hasResumed = false;
+
 /** Resumes one waiting computation per turn of the event loop, so that many hold it no longer than one. */
 function resumeNext(): void {
+  hasResumed = true;
+  setImmediate(() => {
+    hasResumed = false;
+  });
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(resumeNext);
 }
@@ -30,7 +37,7 @@ let turnBegan = 0;
 export function isTurnUsedUp(): boolean {
   const now = performance.now();
   if (turn !== loopTurn()) [turn, turnBegan] = [loopTurn(), now];
-  return now - turnBegan >= TURN_MS;
+  return hasResumed || now - turnBegan >= TURN_MS;
 }
 
 /**

@@ -85,15 +85,17 @@ export class GenerationFiles {
    * @returns the names of those generations
    */
   async closeRemoved(): Promise<string[]> {
-    const removed = [...this.#open].filter(([generation]) => !this.has(generation));
-    for (const [generation, opening] of removed) {
+    const closed: string[] = [];
+    for (const [generation, opening] of [...this.#open]) {
+      if (this.has(generation)) continue;
       const file = await opening.catch(() => undefined);
-      // Skip a file that is being created.
+      // It was being created.
       if (this.has(generation)) continue;
       this.#open.delete(generation);
       await file?.close();
+      closed.push(generation);
     }
-    return removed.map(([generation]) => generation);
+    return closed;
   }
 
   async close(): Promise<void> {

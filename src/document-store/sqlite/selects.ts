@@ -51,11 +51,11 @@ export function createSelects<D extends object>(
       let ranges = firstRanges(query, order);
       let remaining = limit;
       let untilYield = pageSize;
+      if (isTurnUsedUp()) await nextSlice();
       while (remaining > 0) {
         const [range, ...later] = ranges;
         if (range === undefined) return;
         const size = Math.min(untilYield, remaining);
-        if (isTurnUsedUp()) await nextSlice();
         const rows = run(selectRange(table(), where, order, range, size));
         yield { rows, isAll: range.prefix.length === 0 && range.after === undefined && rows.length < size };
         const last = rows.at(-1);
