@@ -6,7 +6,7 @@ import { page, sendPage } from '../html/layout.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import type { PageContent } from './parts/answer.ts';
 import { hasProblems } from './parts/forms.ts';
-import { contentOf, type NamedAccount, printedHead, rail } from './parts/frame.ts';
+import { contentOf, MOST_PENDING, type NamedAccount, pendingText, printedHead, rail } from './parts/frame.ts';
 import type { PageDeps } from './parts/routes.ts';
 import type { Visit } from './parts/visit.ts';
 
@@ -37,7 +37,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   async function pendingOf(account: Account): Promise<number | undefined> {
     if (account.kind !== 'Community') return 0;
     try {
-      return await queries.bookings.count(account, 'Pending');
+      return await queries.bookings.count(account, 'Pending', MOST_PENDING + 1);
     } catch (error) {
       if (isUnavailable(error)) return undefined;
       throw error;
@@ -60,7 +60,8 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       const status = content.status ?? (hasProblems(content.problems ?? {}) ? 422 : 200);
       const [others, pending] = await Promise.all([othersOf(visit), pendingOf(account)]);
       const navigation = rail(visit, { others, pending, path: url });
-      const titleWithCount = content.isCounted && pending ? `(${pending}) ${content.title}` : content.title;
+      const titleWithCount =
+        content.isCounted && pending ? `(${pendingText(pending)}) ${content.title}` : content.title;
       const title = status === 422 ? `Error: ${content.title}` : titleWithCount;
       const main = html`${printedHead(accountName, now, accountZone)}${contentOf(content)}`;
       return sendPage(

@@ -148,8 +148,8 @@ export type Documents<D extends object> = {
   find(query: Query<D>): AsyncIterable<Stored<D>>;
   /** {@link find} in pages, for long lists, without work per document. */
   pages(query: Query<D>): AsyncIterable<readonly Unread<D>[]>;
-  /** The number of matching documents; ignores sort, `after` and limit. */
-  count(query: Query<D>): Promise<number>;
+  /** The number of matching documents, or `atMost` if there are more; ignores sort, `after` and limit. */
+  count(query: Query<D>, atMost?: number): Promise<number>;
   /**
    * The matching documents in groups, unordered; ignores sort, `after` and limit. An absent field adds nothing to a sum.
    * @param by strings and numbers that every matching document has

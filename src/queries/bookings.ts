@@ -133,9 +133,9 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
       return Array.fromAsync(this.list(account, { startDate, endDate, ...defined({ spaceId }) }));
     },
 
-    /** How many of the bookings the account may see are in this state. */
-    count: (account: Account, status: BookingStatus): Promise<number> =>
-      readModels.collection(bookings).count(inState(account, status)),
+    /** How many of the bookings the account may see are in this state, or `atMost` if there are more. */
+    count: (account: Account, status: BookingStatus, atMost: number): Promise<number> =>
+      readModels.collection(bookings).count(inState(account, status), atMost),
 
     /** A brand's record at a community. */
     record: (of: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> =>

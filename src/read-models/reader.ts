@@ -125,7 +125,7 @@ export function createReader(deps: {
   return <D extends object>(projection: Projection<D>): ReadModel<D> => ({
     get: (key) => once(projection, (from) => from.get(key)),
     getMany: (keys) => once(projection, (from) => from.getMany(keys)),
-    count: (query) => once(projection, (from) => from.count(query)),
+    count: (query, atMost) => once(projection, (from) => from.count(query, atMost)),
     groups: (query, by, sums) => once(projection, (from) => from.groups(query, by, sums)),
     async *find(query) {
       for await (const { rows } of pagesOf(projection, (from) => inPages(from.find(query), PAGE))) yield* rows;

@@ -226,6 +226,10 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
 
     it('counts all matching documents', async () => {
       expect(await documents.count(ask())).toBe(5);
+      expect(await documents.count(ask(), 3)).toBe(3);
+      expect(await documents.count(ask({ where: { kind: 'cat' } }), 9)).toBe(
+        (await keysOf({ where: { kind: 'cat' } })).length,
+      );
     });
 
     it.each<[Find<Pet>, string]>([

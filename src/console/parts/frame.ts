@@ -58,7 +58,7 @@ export type NamedAccount = { readonly account: Account; readonly name: string };
 export type Frame = {
   /** The user's other accounts. */
   readonly others: readonly NamedAccount[];
-  /** How many requests are pending; undefined while that cannot be read. */
+  /** How many requests are pending, at most one more than {@link MOST_PENDING}; undefined while that cannot be read. */
   readonly pending: number | undefined;
   /** The address of the page, whose entry in the menu is marked. */
   readonly path: string;
@@ -104,8 +104,14 @@ const menu = (entries: readonly Entry[], { path, pending }: Frame): Html =>
     );
   })}</ul>`;
 
+/** Every page shows how many requests are pending. Counting all of them on every page would take long where thousands are. */
+export const MOST_PENDING = 999;
+export const pendingText = (pending: number | undefined): string =>
+  pending !== undefined && pending > MOST_PENDING ? `${MOST_PENDING}+` : String(pending ?? '?');
+
 const pendingCount = (pending: number | undefined): Html | false =>
-  pending !== 0 && html`<span class="count">${pending ?? '?'}<span class="visually-hidden"> pending</span></span>`;
+  pending !== 0 &&
+  html`<span class="count">${pendingText(pending)}<span class="visually-hidden"> pending</span></span>`;
 
 /** The link to the page that a page belongs to. */
 const backLink = ({ href, label }: Link): Html =>

@@ -79,7 +79,8 @@ export function mongoDocuments<D extends object>(
         yield page.map(({ key, version, document }): Unread<D> => ({ key, version, read: () => document }));
     },
 
-    count: (query) => retry(() => collection.countDocuments(filterOf(query.where))),
+    count: (query, atMost) =>
+      retry(() => collection.countDocuments(filterOf(query.where), atMost === undefined ? {} : { limit: atMost })),
 
     async groups<B extends keyof D & string, S extends keyof D & string>(
       query: Find<D>,

@@ -191,9 +191,9 @@ export async function openSqliteDocuments<D extends object>(
       for await (const { rows } of rowsOf(query, UNREAD_PAGE)) yield rows.map((row) => new UnreadRow<D>(row));
     },
 
-    async count(query) {
+    async count(query, atMost) {
       if (isTurnUsedUp()) await nextSlice();
-      return count(query.where);
+      return count(query.where, atMost);
     },
 
     async groups<B extends keyof D & string, S extends keyof D & string>(

@@ -131,16 +131,16 @@ export function selectCount<D extends object>(
   source: Source,
   where: Find<D>['where'],
   indexes: readonly Index<D>[],
+  atMost?: number,
 ): Sql {
   const conditions = conditionsOf(where);
   const { predicates, values } = conditionsSql(source, conditions);
   const best = bestIndex(conditions, indexes)?.index;
   // Without statistics or an order, the planner prefers an index with two equality fields to a smaller partial one.
   const by = best?.where === undefined ? '' : ` INDEXED BY ${indexNameOf(source.name, best)}`;
-  return {
-    text: `SELECT count(*) AS count FROM ${source.name}${by} WHERE ${presentAnd(predicates).join(' AND ')}`,
-    values,
-  };
+  const matching = `FROM ${source.name}${by} WHERE ${presentAnd(predicates).join(' AND ')}`;
+  if (atMost === undefined) return { text: `SELECT count(*) AS count ${matching}`, values };
+  return { text: `SELECT count(*) AS count FROM (SELECT 1 ${matching} LIMIT ?)`, values: [...values, atMost] };
 }
 
 /** One row per group: its values as JSON, its number of documents, and its sums as JSON. For fields that have a column. */

@@ -74,7 +74,8 @@ export function createSelects<D extends object>(
       }
     },
 
-    count: (where: Find<D>['where']): number => Number(run(selectCount(table(), where, indexes))[0]?.[0]),
+    count: (where: Find<D>['where'], atMost?: number): number =>
+      Number(run(selectCount(table(), where, indexes, atMost))[0]?.[0]),
 
     /** The groups of a query. Undefined if a field has no column. */
     groups(where: Find<D>['where'], by: readonly string[], sums: readonly string[]): Row[] | undefined {
