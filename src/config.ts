@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { OPERATOR } from './domain/account.ts';
@@ -78,6 +78,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const DEFAULT_DATA_DIR = './data';
 const SECRET_KEY_FILE = 'secret.key';
 
+const EVENTSTORE_PROTOCOLS = ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:'];
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
@@ -92,8 +93,8 @@ export function readConfig(env: Environment): Config {
   };
   const port = count(value, 'PORT', 'a port, 1 to 65535', 65_535) ?? 3000;
   const dataDir = value('DATA_DIR') ?? DEFAULT_DATA_DIR;
-  const eventStoreUrl = url(value, 'EVENTSTORE_URL', ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']);
-  const mongoUrl = url(value, 'MONGODB_URL', ['mongodb:', 'mongodb+srv:']);
+  const eventStoreUrl = url(secret(value, 'EVENTSTORE_URL'), EVENTSTORE_PROTOCOLS);
+  const mongoUrl = url(secret(value, 'MONGODB_URL'), ['mongodb:', 'mongodb+srv:']);
   const embedded = eventStoreUrl === undefined && mongoUrl === undefined;
   const percentage = (text: string) => upTo(decimal(text), 100);
 
@@ -112,7 +113,7 @@ export function readConfig(env: Environment): Config {
       read(value, 'CURRENCY', 'an ISO 4217 code such as USD', oneOf(Intl.supportedValuesOf('currency'))) ?? 'USD',
     pendingLimit: quota(value, 'PENDING_LIMIT'),
     approveConfirmAbove: read(value, 'APPROVE_CONFIRM_ABOVE', 'an amount such as 5000 or 5000.00', parseAmount),
-    secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
+    secretKey: secretKeys(secret(value, 'SECRET_KEY'), secret(value, 'SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE') ?? false,
     registrationsPerHour: count(value, 'REGISTRATIONS_PER_HOUR', 'a whole number, 1 to 100000', 100_000) ?? 120,
     webhooksPerAccount: quota(value, 'WEBHOOKS_PER_ACCOUNT') ?? 100,
@@ -195,8 +196,31 @@ const duration = (value: Value, name: string, longest: string): number | undefin
     return parsed === undefined || parsed < 0 ? undefined : upTo(parsed, milliseconds(longest) ?? 0);
   });
 
-function url(value: Value, name: string, protocols: readonly string[]): string | undefined {
-  const text = value(name);
+/** The value of a setting, and the variable that it came from, for messages. */
+type Given = { readonly name: string; readonly text: string | undefined };
+
+/** A setting that a file may hold, as Docker and Kubernetes mount secrets: `NAME_FILE` names the file. */
+function secret(value: Value, setting: (typeof SECRETS)[number]): Given {
+  const name = `${setting}_FILE`;
+  const file = value(name);
+  if (file === undefined) return { name: setting, text: value(setting) };
+  if (value(setting) !== undefined) throw new ConfigError(name, `replaces ${setting}: set only one of them`);
+  const text = secretIn(file, name).trim();
+  if (text === '') throw new ConfigError(name, `${file} is empty`);
+  return { name, text };
+}
+
+function secretIn(file: string, name: string): string {
+  try {
+    // Reading a device such as /dev/zero would never end.
+    if (statSync(file).isFile()) return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(name, `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw new ConfigError(name, `${file} is not a file`);
+}
+
+function url({ name, text }: Given, protocols: readonly string[]): string | undefined {
   if (text === undefined || protocols.some((protocol) => text.startsWith(`${protocol}//`))) return text;
   // The message omits the value, which may contain a password.
   throw new ConfigError(name, `must start with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
@@ -204,7 +228,7 @@ function url(value: Value, name: string, protocols: readonly string[]): string |
 
 /** Parsed like the clients parse it. The message omits the value, which may contain a password. */
 function httpUrl(value: Value, name: string): string | undefined {
-  const text = url(value, name, ['https:', 'http:']);
+  const text = url({ name, text: value(name) }, ['https:', 'http:']);
   if (text === undefined || URL.canParse(text)) return text;
   throw new ConfigError(name, 'must be an absolute URL');
 }
@@ -245,39 +269,38 @@ function roles(text: string | undefined): ReadonlySet<Role> {
   return new Set(named as Role[]);
 }
 
+/** Settings that a file may hold. */
+const SECRETS = ['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'] as const;
+
 /** The file of the secret key; undefined if a setting holds the key, or an engine is external. */
 export function secretKeyFile(env: Environment): string | undefined {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
-  if (['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'].some(isSet)) return undefined;
+  if (SECRETS.some((name) => isSet(name) || isSet(`${name}_FILE`))) return undefined;
   return join(isSet('DATA_DIR') ? (env.DATA_DIR?.trim() ?? '') : DEFAULT_DATA_DIR, SECRET_KEY_FILE);
 }
 
 /** `SECRET_KEYS` lists several keys during a rotation. The first one seals (docs/decisions/credentials.md). */
-function secretKeys(
-  one: string | undefined,
-  several: string | undefined,
-  embedded: boolean,
-  dataDir: string,
-): SecretKey {
-  if (several === undefined) return secretKey(one, embedded, dataDir);
-  if (one !== undefined) throw new ConfigError('SECRET_KEYS', 'replaces SECRET_KEY: set only one of them');
-  const [current, ...former] = several.split(',').map((text) => keyIn(text.trim(), 'SECRET_KEYS'));
+function secretKeys(one: Given, several: Given, embedded: boolean, dataDir: string): SecretKey {
+  if (several.text === undefined) return secretKey(one, embedded, dataDir);
+  if (one.text !== undefined) throw new ConfigError(several.name, `replaces ${one.name}: set only one of them`);
+  const [current, ...former] = several.text
+    .split(',')
+    .map((text) => keyIn(text.trim(), several.name, 'must list keys of'));
   const different = new Set([current, ...former].map((key) => key?.toString('hex')));
   if (current === undefined || different.size <= former.length)
-    throw new ConfigError('SECRET_KEYS', 'must list different keys');
+    throw new ConfigError(several.name, 'must list different keys');
   return [current, ...former];
 }
 
-function keyIn(text: string, setting: 'SECRET_KEY' | 'SECRET_KEYS'): Buffer {
+function keyIn(text: string, setting: string, what: 'must be' | 'must list keys of'): Buffer {
   const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
-  const what = setting === 'SECRET_KEY' ? 'must be' : 'must list keys of';
   if (key.length !== 32) throw new ConfigError(setting, `${what} 32 bytes in base64 or hex`);
   return key;
 }
 
 /** The key in `SECRET_KEY`. Without it, the embedded engines use the one in `DATA_DIR`, which is created with mode 0600. */
-function secretKey(text: string | undefined, embedded: boolean, dataDir: string): Buffer {
-  if (text !== undefined) return keyIn(text, 'SECRET_KEY');
+function secretKey({ name, text }: Given, embedded: boolean, dataDir: string): Buffer {
+  if (text !== undefined) return keyIn(text, name, 'must be');
   if (!embedded)
     throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {

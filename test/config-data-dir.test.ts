@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
+import { readConfig, secretKeyFile } from '../src/config.ts';
 import { closeStores, openStores } from '../src/engines.ts';
 import { ConfigError } from '../src/runtime/config-error.ts';
 
@@ -70,4 +70,59 @@ test('DATA_DIR is created for its owner only, with or without a key in it', asyn
 test.each(['/dev/null/nowhere', '/proc/nowhere/data'])('a DATA_DIR %s is refused with a one-line message', (folder) => {
   expect(() => readConfig({ DATA_DIR: folder })).toThrow(ConfigError);
   expect(() => readConfig({ DATA_DIR: folder })).toThrow(/^DATA_DIR: .+$/);
+});
+
+test('a secret is read from the file that a setting names, without the white space around it', () => {
+  const folder = dataDir();
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const [key, other] = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)];
+  const texts = {
+    SECRET_KEYS_FILE: `${key.toString('base64')},${other.toString('hex')}\n`,
+    EVENTSTORE_URL_FILE: ' esdb://user:password@localhost:2113?tls=false\r\n',
+    MONGODB_URL_FILE: 'mongodb://user:password@localhost/venue\n\n',
+  };
+  const settings = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, file(name, text)]));
+  expect(readConfig(settings)).toMatchObject({
+    secretKey: [key, other],
+    eventStoreUrl: 'esdb://user:password@localhost:2113?tls=false',
+    mongoUrl: 'mongodb://user:password@localhost/venue',
+    demo: false,
+  });
+  const SECRET_KEY_FILE = file('key', `${key.toString('base64')}\n`);
+  expect(readConfig({ SECRET_KEY_FILE }).secretKey).toEqual(key);
+  expect(secretKeyFile({ SECRET_KEY_FILE })).toBeUndefined();
+
+  const problemOf = (env: Readonly<Record<string, string>>) => {
+    expect(() => readConfig(env)).toThrow(ConfigError);
+    try {
+      return String(readConfig(env));
+    } catch (error) {
+      return error instanceof Error ? error.message.replaceAll(folder, '') : '';
+    }
+  };
+  const SECRET_KEY = key.toString('base64');
+  expect([
+    problemOf({ SECRET_KEY, SECRET_KEY_FILE }),
+    problemOf({ SECRET_KEYS: `${SECRET_KEY},${other.toString('hex')}`, SECRET_KEY_FILE }),
+    problemOf({ SECRET_KEY, MONGODB_URL: 'mongodb://localhost/venue', MONGODB_URL_FILE: '/nowhere' }),
+    problemOf({ SECRET_KEY_FILE: file('empty', ' \n') }),
+    problemOf({ SECRET_KEY_FILE: join(folder, 'missing') }),
+    problemOf({ SECRET_KEY_FILE: folder }),
+    problemOf({ SECRET_KEY_FILE: '/dev/zero' }),
+    problemOf({ SECRET_KEY_FILE: file('short', 'c2hvcnQ=') }),
+    problemOf({ SECRET_KEY, EVENTSTORE_URL_FILE: file('url', 'http://user:password@localhost') }),
+  ]).toEqual([
+    'SECRET_KEY_FILE: replaces SECRET_KEY: set only one of them',
+    'SECRET_KEYS: replaces SECRET_KEY_FILE: set only one of them',
+    'MONGODB_URL_FILE: replaces MONGODB_URL: set only one of them',
+    'SECRET_KEY_FILE: /empty is empty',
+    "SECRET_KEY_FILE: cannot be read: ENOENT: no such file or directory, stat '/missing'",
+    'SECRET_KEY_FILE:  is not a file',
+    'SECRET_KEY_FILE: /dev/zero is not a file',
+    'SECRET_KEY_FILE: must be 32 bytes in base64 or hex',
+    'EVENTSTORE_URL_FILE: must start with esdb:// or esdb+discover:// or kurrentdb:// or kurrentdb+discover://',
+  ]);
 });
