@@ -2,6 +2,10 @@
 import { enableCompileCache } from 'node:module';
 import { constants } from 'node:os';
 
+// Process 1 of a container ignores signals that it does not handle: Ctrl-C would not end `docker run … venue rebuild`.
+if (process.pid === 1)
+  for (const name of ['SIGTERM', 'SIGINT']) process.on(name, (signal) => process.exit(128 + constants.signals[signal]));
+
 enableCompileCache();
 await import('./runtime/startup.ts');
 // The reader may close the pipe (`venue … | head`). End quietly by SIGPIPE, like other tools.

@@ -41,8 +41,11 @@ function exitWithOneLine(error: unknown): void {
   process.exit(error instanceof ConfigError ? 2 : 1);
 }
 
-/** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid, with 1 when a store or the address cannot be used. */
-export async function serve(): Promise<void> {
+/**
+ * Runs the service. Exits with 2 when the configuration is invalid, with 1 when a store or the address cannot be used.
+ * @returns what stops it and ends the process, on a signal
+ */
+export async function serve(): Promise<(signal: NodeJS.Signals) => void> {
   const config = configOrExit();
   const logger = createLogger(config);
 
@@ -65,29 +68,27 @@ export async function serve(): Promise<void> {
   });
 
   let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
-      // Ctrl-C means a terminal session, so there is no load balancer to drain.
-      const drainMs = signal === 'SIGTERM' ? config.drainMs : 0;
-      logger.info({ signal, drainMs }, 'Stopping');
-      setTimeout(
-        () => {
-          logger.error('Work in flight did not finish in time; exiting');
-          process.exit(1);
-        },
-        Math.max(STOP_WITHIN_MS, drainMs + FINISH_WITHIN_MS),
-      ).unref();
-      service.stop(drainMs).then(
-        () => process.exit(0),
-        (error: unknown) => {
-          logger.error({ err: error }, 'Failed to stop cleanly');
-          process.exit(1);
-        },
-      );
-    });
-  }
+  return (signal) => {
+    if (stopping) return;
+    stopping = true;
+    // Ctrl-C means a terminal session, so there is no load balancer to drain.
+    const drainMs = signal === 'SIGTERM' ? config.drainMs : 0;
+    logger.info({ signal, drainMs }, 'Stopping');
+    setTimeout(
+      () => {
+        logger.error('Work in flight did not finish in time; exiting');
+        process.exit(1);
+      },
+      Math.max(STOP_WITHIN_MS, drainMs + FINISH_WITHIN_MS),
+    ).unref();
+    service.stop(drainMs).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.error({ err: error }, 'Failed to stop cleanly');
+        process.exit(1);
+      },
+    );
+  };
 }
 
 /** Prints the URLs and credentials on the terminal. */

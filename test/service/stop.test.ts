@@ -1,7 +1,10 @@
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
@@ -48,6 +51,36 @@ test('a client that never finishes its request does not prevent a clean exit', a
   stalled.write('{"spaceId":');
   expect(await service.end('SIGTERM')).toBe(0);
   await broken;
+});
+
+/** Makes the next process number 1, as in a container: such a process ignores signals that it does not handle. */
+const AS_PROCESS_1 = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
+const isRoot = spawnSync(AS_PROCESS_1[0] ?? '', [...AS_PROCESS_1.slice(1), 'true']).status === 0;
+
+test.for([
+  ['src/main.js', 'SIGTERM', 143],
+  ['src/cli.js', 'SIGINT', 130],
+] as const)('%s ends at once on %s while a store does not answer', async ([file, signal, code]) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const env = {
+    PATH: process.env.PATH,
+    DATA_DIR: temporaryDataDir(),
+    SECRET_KEY: 'a'.repeat(64),
+    MONGODB_URL: `mongodb://127.0.0.1:${port}/venue`,
+  };
+  const args = file === 'src/cli.js' ? ['rebuild'] : [];
+  const [command = '', ...rest] = [...(isRoot ? AS_PROCESS_1 : []), process.execPath, file, ...args];
+  const started = spawn(command, rest, { env, stdio: 'ignore' });
+  onTestFinished(() => void started.kill('SIGKILL'));
+  await once(silent, 'connection');
+  const children = () => readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, 'utf8');
+  process.kill(isRoot ? Number(children().trim()) : (started.pid ?? 0), signal);
+  // Outside a container, the command line leaves signals to the system.
+  const isHandled = isRoot || file === 'src/main.js';
+  expect(await once(started, 'exit')).toEqual(isHandled ? [code, null] : [null, signal]);
 });
 
 /** A request whose head the service has read and whose body is still missing. */
