@@ -12,6 +12,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function fromOne(text: string): number {
+  const number = wholeNumber(text);
+  if (number === 0) throw new InvalidArgumentError('It must be at least 1.');
+  return number;
+}
+
 /** A sum of flags, or their names with commas between them. The domain checks which sums are allowed. */
 export const sumOrNames =
   (flags: Flags) =>

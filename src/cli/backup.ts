@@ -13,13 +13,14 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { currentKey } from '../secrets/secret-key.ts';
 import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
+import { backupIn, keyFileOf, pruneBackups } from '../transfer/backup-folder.ts';
 import { checkFillable } from '../transfer/fill-log.ts';
 import { checkPurpose, restoreStore } from '../transfer/fill-store.ts';
 import { adoptStore } from '../transfer/finish.ts';
 import { eventsIn, linesOf, readWholeExport, type WholeExport } from '../transfer/read-export.ts';
 import { UnusableCopy } from '../transfer/unusable-copy.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
-import { wholeNumber } from './arguments.ts';
+import { fromOne, wholeNumber } from './arguments.ts';
 import { writeExport } from './export.ts';
 import { checkStreams } from './import.ts';
 import { type Answer, type Invoked, operatorConfig, printAnswer, tell } from './operation.ts';
@@ -35,23 +36,33 @@ export function backupCommands(venue: Command): void {
     venue,
     'backup',
     'copy log and records into a file, even while the service runs; continues an interrupted backup',
-    'backup /backups/2026-11-21.ndjson',
-    `The file is an export that keeps the store: venue restore reads it, on any engines. A backup ends once the file was read back.`,
+    ['backup /backups/2026-11-21.ndjson', 'backup --into /backups --keep 7'],
+    `The file is an export that keeps the store: venue restore reads it, on any engines. A backup ends once the file was read back.
+With --into, the file is named by the time, such as venue-2026-11-21T03-00-00Z.ndjson. --keep then deletes the oldest complete backups
+of this store in the folder. Interrupted backups and all other files stay.`,
   )
-    .argument('<file>', 'a new file, or the file of an interrupted backup')
+    .argument('[file]', 'a new file, or the file of an interrupted backup')
+    .option('--into <folder>', 'make a new file in this folder')
+    .option('--keep <count>', 'how many backups of this store to keep in the folder, the new one included', fromOne)
     .option(
       '--with-secret-key',
       'copy the secret key into a second file, FILE.key; the two are enough to read all secrets',
     )
-    .action(async (file, { withSecretKey = false }, command) => {
+    .action(async (named, { into, keep, withSecretKey = false }, command) => {
+      if (named !== undefined && into !== undefined) command.error('name a file or --into, not both');
+      if (keep !== undefined && into === undefined) command.error('--keep goes with --into');
+      const file = named ?? (into === undefined ? undefined : newBackupIn(into));
+      if (file === undefined) return command.error('name a file, or a folder with --into');
       const config = operatorConfig();
       const { events, records } = await onStores(config, (stores, ambient) =>
         writeExport({ config, stores, ambient, part: {}, purpose: 'keep', file }, command),
       );
       const { header } = await readWholeExport(file);
       if (withSecretKey) writePrivate(keyFileOf(file), currentKey(config.secretKey).toString('base64'), 'replace');
+      const { logId } = header;
+      const pruned = into !== undefined && keep !== undefined ? await pruneBackups(into, keep, { file, logId }) : {};
       printAnswer(command, {
-        json: { file, logId: header.logId, events, records, secretKey: withSecretKey },
+        json: { file, logId, events, records, secretKey: withSecretKey, ...pruned },
         note: withSecretKey ? undefined : 'The secret key is not in the backup: keep it in another place.',
       });
     });
@@ -88,6 +99,13 @@ function skippedIds(text: string): number {
   const count = wholeNumber(text);
   if (count < 1 || count > 1_000_000_000) throw new InvalidArgumentError('It must be 1 to 1,000,000,000.');
   return count;
+}
+
+/** @throws {UnusableCopy} if another backup has begun in the same second */
+function newBackupIn(folder: string): string {
+  const file = backupIn(folder, Date.now());
+  if (existsSync(file)) throw new UnusableCopy(`${file} exists: another backup has just begun`);
+  return file;
 }
 
 type RestoreOptions = {
@@ -195,9 +213,6 @@ async function checkCheckpoint(file: string, { checkpoint }: RestoreOptions): Pr
     if (key !== undefined) await readRetainedCheckpoints(checkpoint, key);
   }
 }
-
-/** The file of the secret key that `backup --with-secret-key` writes. */
-const keyFileOf = (file: string): string => `${file}.key`;
 
 /** The key beside a backup and the file for it, unless the store has a key already. */
 function secretKeyBeside(

@@ -205,8 +205,8 @@ function isHeader({ format, logId, purpose, ...texts }: { readonly [field: strin
   return [stream, from, to, probe].every((text) => text === undefined || isText(text));
 }
 
-/** Whether a text is the whole last line, which only lacks its line feed. */
-function isTrailer(text: string): boolean {
+/** Whether a text is the whole last line, with or without its line feed. */
+export function isTrailer(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) && isObject(value.trailer);

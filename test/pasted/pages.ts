@@ -124,6 +124,7 @@ const AUDIT: Page = {
 };
 
 const BACKUP: Page = {
+  leftOut: [['install -d', 'needs systemd']],
   steps: {
     'venue backup': { before: 'mkdir backups', fill: { '/backups/': 'backups/' } },
     'venue restore': {
@@ -294,6 +295,13 @@ export const PAGES: Readonly<Record<string, Page>> = {
   'docs/operations/monitoring.md': {
     leftOut: [
       ['npx venue read-model skip', 'needs a read model that fails; test/service/poisoned-read-model.test.ts has one'],
+    ],
+  },
+  'docs/operations/containers.md': {
+    leftOut: [
+      ['docker ', 'needs Docker'],
+      ['services:', 'needs Docker'],
+      ['kubectl ', 'needs Kubernetes'],
     ],
   },
   'docs/operations/export.md': EXPORT,
