@@ -97,6 +97,12 @@ export const MAY_IMPORT = {
   ],
   // `secrets`: how an API key looks, which the MCP server refuses by name.
   mcp: ['commands', 'queries', 'contract', 'contract/schemas', 'auth', 'domain', 'secrets', 'runtime'],
+  // Shows operators how a process and its store are doing.
+  monitoring: [
+    ...['api', 'audit', 'read-models', 'document-store', 'runtime'],
+    'transfer/last-backup.ts',
+    'webhooks/webhooks.ts',
+  ],
   // The pages for people: what they share, who is signed in, how open pages are told of changes, a folder for each part, and
   // `console/` puts them together.
   'console/parts': [
@@ -144,6 +150,7 @@ export const MAY_IMPORT = {
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
     'webhooks/fan-out/positions.ts',
   ],
+  'release.ts': ['read-models', 'projections'],
   'logger.ts': ['config.ts', 'domain', 'runtime'],
   // The parts are put together in these: everything that runs on its own, then what serves requests and starts the roles.
   'core.ts': 'anything above',
@@ -151,7 +158,7 @@ export const MAY_IMPORT = {
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],
   cli: [
-    ...['core.ts', 'engines.ts', 'config.ts', 'transfer', 'store-identity', 'commands', 'secrets'],
+    ...['core.ts', 'engines.ts', 'config.ts', 'release.ts', 'transfer', 'store-identity', 'commands', 'secrets'],
     ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',

@@ -19,7 +19,7 @@ import {
   sendLacksOneHost,
   sendNotFound,
 } from './api/errors.ts';
-import { healthRoutes } from './api/health.ts';
+import { type CheckReadiness, createReadinessCheck, healthRoutes } from './api/health.ts';
 import { refuseUnusableTexts } from './api/outside-texts.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
@@ -32,13 +32,17 @@ import { type Core, openCore } from './core.ts';
 import { createLogFollower } from './credentials/follow-log.ts';
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
+import { defined } from './domain/defined.ts';
 import { isEmbedded } from './engines.ts';
 import { askLog } from './event-store/outage.ts';
 import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
 import { createRole, type RunningRole } from './leases/role.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
+import { startMonitoringServer } from './monitoring/monitoring-server.ts';
+import { createReadings } from './monitoring/readings.ts';
 import { generationName } from './read-models/generations.ts';
-import { diskWarning } from './runtime/disk.ts';
+import { RELEASE } from './release.ts';
+import { diskWarning, freeBytes } from './runtime/disk.ts';
 import { refuseEncodedBodies } from './runtime/encoded-bodies.ts';
 import { readForwardedFor } from './runtime/forwarded-for.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
@@ -131,19 +135,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     core.apiKeyUsage.trackUsage(createApiKeyAuthentication(core.credentials)),
     authorizationServer.accessTokens.authenticate,
   );
-  await app.register(
-    healthRoutes({
-      ping: {
-        eventStore: () => askLog(core.events, LOG_ANSWERS_WITHIN_MS),
-        documentStore: () => core.documents.ping(),
-      },
-      readModels: projector.status,
-      ...(isEmbedded(config) && { disk: () => diskWarning(config.dataDir) }),
-      clock: core.clockWatch.problem,
-      failedEvents: core.webhooks.countFailedEvents,
-      stopping,
-    }),
-  );
+  await app.register(healthRoutes({ release: RELEASE, check: readinessOf(core, stopping) }));
   const challenge = challengeOf(authorizationServer.resources.api);
   const refuseUnroutable = unroutable({ authenticate, challenge });
   await app.register(
@@ -173,6 +165,19 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   });
   return app;
 }
+
+const readinessOf = (core: Core, stopping: () => boolean): CheckReadiness =>
+  createReadinessCheck({
+    ping: {
+      eventStore: () => askLog(core.events, LOG_ANSWERS_WITHIN_MS),
+      documentStore: () => core.documents.ping(),
+    },
+    readModels: core.projector.status,
+    ...(isEmbedded(core.config) && { disk: () => diskWarning(core.config.dataDir) }),
+    clock: core.clockWatch.problem,
+    failedEvents: core.webhooks.countFailedEvents,
+    stopping,
+  });
 
 /**
  * Sets the headers of every answer. Those of oidc-provider and of streams do not pass through Fastify, so the second kind is set on the
@@ -218,7 +223,8 @@ export async function startService(
   logger: Logger,
   options: { readonly withWriter?: boolean } = {},
 ): Promise<Service> {
-  const core = await openCore(config, logger, options);
+  const monitoring = await openMonitoring(config, logger);
+  const core = await openCore(config, logger, { ...options, ...defined({ metrics: monitoring?.metrics }) });
   const { projector, webhooks } = core;
   const { roles } = config;
   const follower = createLogFollower(core);
@@ -227,7 +233,9 @@ export async function startService(
     follower.start();
   }
   let isStopping = false;
-  const app = roles.has('api') ? await createApp(core, () => isStopping) : undefined;
+  const stopping = () => isStopping;
+  monitoring?.observe(core, stopping);
+  const app = roles.has('api') ? await createApp(core, stopping) : undefined;
 
   const fenced = Promise.withResolvers<string>();
   core.identity.start(fenced.resolve);
@@ -257,7 +265,31 @@ export async function startService(
       // The projector stops last, so that the changes of open requests and other roles become visible.
       await Promise.all([projector.stop(), follower.stop()]);
       await core.close();
+      await monitoring?.close();
     },
+  };
+}
+
+/** Answers at `METRICS_PORT`, if it is set, from before the stores are open until after they are closed. */
+async function openMonitoring(config: Config, logger: Logger) {
+  const { metricsHost: host, metricsPort: port } = config;
+  if (port === undefined) return undefined;
+  const { createPrometheus } = await import('./monitoring/prometheus.ts');
+  const metrics = createPrometheus({ version: manifest.version, generation: generationName(projections) });
+  const server = await startMonitoringServer({
+    ...{ address: { host, port }, release: RELEASE, prometheus: metrics, logger },
+  });
+  return {
+    metrics,
+    observe(core: Core, stopping: () => boolean): void {
+      const check = readinessOf(core, stopping);
+      const readings = createReadings({
+        ...{ check, facts: core.facts, clock: core.clock },
+        ...(isEmbedded(config) && { freeBytes: () => freeBytes(config.dataDir) }),
+      });
+      server.observe({ check, readings });
+    },
+    close: server.close,
   };
 }
 

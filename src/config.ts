@@ -17,6 +17,9 @@ type Role = (typeof ROLES)[number];
 export type Config = {
   readonly port: number;
   readonly host: string;
+  /** The port of `/metrics`, `/healthz` and `/readyz` in every process, whatever its roles. Undefined: none. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
   /** Origin at which the service is reached, without a trailing slash. It is also the OAuth issuer. */
   readonly publicUrl: string;
   /** Addresses of reverse proxies whose `X-Forwarded-For` is trusted; rate limits count by client address. */
@@ -55,6 +58,8 @@ export type Config = {
   readonly testDeliveryIntervalMs: number;
   readonly demo: boolean;
   readonly logLevel: string;
+  /** Whether the log also has a line about each read that succeeds quickly. */
+  readonly logReads: boolean;
   /** Milliseconds added to the clock. */
   readonly clockShift: number;
   /** Distinguishes machines with the same host name; `runtime/machine.ts` reads it, too. */
@@ -79,6 +84,9 @@ const DEFAULT_DATA_DIR = './data';
 const SECRET_KEY_FILE = 'secret.key';
 
 const EVENTSTORE_PROTOCOLS = ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:'];
+const MAX_PORT = 65_535;
+const PORT_RULE = `a port, 1 to ${MAX_PORT}`;
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
@@ -91,23 +99,26 @@ export function readConfig(env: Environment): Config {
     const text = env[name]?.trim();
     return text === '' ? undefined : text;
   };
-  const port = count(value, 'PORT', 'a port, 1 to 65535', 65_535) ?? 3000;
+  const port = count(value, 'PORT', PORT_RULE, MAX_PORT) ?? 3000;
   const dataDir = value('DATA_DIR') ?? DEFAULT_DATA_DIR;
   const eventStoreUrl = url(secret(value, 'EVENTSTORE_URL'), EVENTSTORE_PROTOCOLS);
   const mongoUrl = url(secret(value, 'MONGODB_URL'), ['mongodb:', 'mongodb+srv:']);
   const embedded = eventStoreUrl === undefined && mongoUrl === undefined;
+  const runs = roles(value('ROLES'));
   const percentage = (text: string) => upTo(decimal(text), 100);
 
   return {
     port,
     host: value('HOST') ?? '127.0.0.1',
+    metricsPort: metricsPort(value, runs.has('api') ? port : undefined),
+    metricsHost: value('METRICS_HOST') ?? '127.0.0.1',
     publicUrl: origin(value('PUBLIC_URL') ?? `http://localhost:${port}`),
     trustProxy: proxies(value('TRUST_PROXY')),
     dataDir,
     eventStoreUrl,
     eventStorePrefix: eventStorePrefix(value, eventStoreUrl),
     mongoUrl,
-    roles: roles(value('ROLES')),
+    roles: runs,
     serviceFeePercent: read(value, 'SERVICE_FEE_PERCENT', 'a percentage, 0 to 100', percentage) ?? 15,
     currency:
       read(value, 'CURRENCY', 'an ISO 4217 code such as USD', oneOf(Intl.supportedValuesOf('currency'))) ?? 'USD',
@@ -124,6 +135,7 @@ export function readConfig(env: Environment): Config {
     testDeliveryIntervalMs: duration(value, 'TEST_DELIVERY_INTERVAL', 'PT1H') ?? 1_000,
     demo: flag(value, 'DEMO') ?? embedded,
     logLevel: read(value, 'LOG_LEVEL', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)) ?? 'info',
+    logReads: flag(value, 'LOG_READS') ?? false,
     clockShift: read(value, 'CLOCK_SHIFT', 'an ISO 8601 duration such as PT36H or -P2D', milliseconds) ?? 0,
     place: read(value, 'PLACE', '1 to 64 letters, digits or any of . : _ -', matching(/^[\w.:-]{1,64}$/)),
     drainMs: duration(value, 'DRAIN', 'PT1M') ?? 1_000,
@@ -171,6 +183,13 @@ const count = (value: Value, name: string, rule: string, most: number): number |
     const parsed = upTo(decimal(text), most);
     return Number.isInteger(parsed) && parsed !== 0 ? parsed : undefined;
   });
+
+/** @param port the other port that this process listens on */
+function metricsPort(value: Value, port: number | undefined): number | undefined {
+  const chosen = count(value, 'METRICS_PORT', PORT_RULE, MAX_PORT);
+  if (chosen !== undefined && chosen === port) throw new ConfigError('METRICS_PORT', `must differ from PORT, ${port}`);
+  return chosen;
+}
 
 const quota = (value: Value, name: string) => count(value, name, 'a whole number, 1 to 1000', 1_000);
 

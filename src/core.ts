@@ -14,6 +14,8 @@ import { defined } from './domain/defined.ts';
 import { closeStores, openIdentity, openSqliteDocuments, openStores, type Stores } from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
+import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
+import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
 import { destroyKeysForgottenSince } from './personal-data/forgotten.ts';
@@ -23,6 +25,7 @@ import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { generationName } from './read-models/generations.ts';
 import type { NodeStatus } from './read-models/node-status.ts';
+import { RELEASE } from './release.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { isLoopbackHost } from './runtime/loopback.ts';
 import { type ClockWatch, createClockWatch } from './scheduler/clock-watch.ts';
@@ -43,6 +46,8 @@ export type CoreOptions = {
   readonly kind?: NodeStatus['kind'];
   /** Starts a thread that makes the durable commits of the embedded engines. Default: this thread makes them. */
   readonly withWriter?: boolean;
+  /** Counts what this process does. Default: nothing does. */
+  readonly metrics?: Metrics;
 };
 
 /** The stores of a process and their read models. */
@@ -94,7 +99,8 @@ async function buildBase(
   await identity.check();
   await destroyRestoredKeys(stores, logger);
   const config: Config = { ...given, secretKey: await withFormerKeys(documents, given.secretKey) };
-  const status: NodeStatus = { kind, projects: false, wants: generationName(projections) };
+  const roles = kind === 'tool' ? [] : [...config.roles];
+  const status: NodeStatus = { kind, projects: false, wants: generationName(projections), release: RELEASE, roles };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
@@ -139,6 +145,8 @@ export type Core = Base & {
   readonly changing: Changing;
   readonly maintenance: Maintenance;
   readonly audit: Audit;
+  readonly facts: StoreFacts;
+  readonly metrics: Metrics;
   /** Reseals the records under the first secret key. @returns the number of changed records */
   readonly resealRecords: (onProgress: (resealed: number) => void) => Promise<number>;
   /** Copies all data held about a subject. */
@@ -149,15 +157,14 @@ export type Core = Base & {
 export async function openCore(config: Config, logger: Logger, options: CoreOptions = {}): Promise<Core> {
   const base = await openBase(config, logger, options);
   try {
-    return await assemble(base, options.kind === 'tool' ? TOOL_SHOWS_WITHIN_MS : undefined);
+    return await assemble(base, options);
   } catch (error) {
     await base.close();
     throw error;
   }
 }
 
-/** @param shownWithinMs how long a command waits for the read models to show its result, if not the default */
-async function assemble(base: Base, shownWithinMs: number | undefined): Promise<Core> {
+async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions): Promise<Core> {
   const { config, logger, clock, events, documents, identity, projector } = base;
   const { readModels } = projector;
   const personalData = createPersonalData({ documents, secretKey: config.secretKey, clock });
@@ -172,6 +179,7 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
       makeSigningSecret: newSigningSecret,
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
+  const shownWithinMs = kind === 'tool' ? TOOL_SHOWS_WITHIN_MS : undefined;
   const commands = await commandsAt(clock, shownWithinMs, config.pendingLimit);
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
@@ -209,12 +217,14 @@ async function assemble(base: Base, shownWithinMs: number | undefined): Promise<
     isConnected: authorizationServer.connectedApps.isConnected,
   });
 
+  const audit = createAudit({ ...base, ...config, settings: config, logId: identity.logId });
+
   return {
     ...base,
+    ...{ audit, metrics, facts: createStoreFacts({ documents, webhooks, audit }) },
     ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation],
-    audit: createAudit({ ...base, ...config, settings: config, logId: identity.logId }),
     maintenance: createMaintenance({ ...base, projections, openScratch: openSqliteDocuments }),
     // Imported on use, to save startup time.
     async resealRecords(onProgress) {

@@ -93,11 +93,11 @@ export async function serve(): Promise<(signal: NodeJS.Signals) => void> {
 
 /** Prints the URLs and credentials on the terminal. */
 async function greet({ core: { config, users }, app, demo }: Service): Promise<void> {
-  const { publicUrl, dataDir, roles } = config;
+  const { publicUrl, dataDir, roles, metricsHost, metricsPort } = config;
+  const metrics = metricsPort === undefined ? undefined : `http://${urlHost(metricsHost)}:${metricsPort}/metrics`;
   if (app === undefined) {
-    console.log(
-      `\n  Venue Booking Service: ${[...roles].join(', ')}. Nothing listens here, because ROLES lacks api.\n`,
-    );
+    const listens = metrics === undefined ? 'Nothing listens here' : `Only ${metrics} listens here`;
+    console.log(`\n  Venue Booking Service: ${[...roles].join(', ')}. ${listens}, because ROLES lacks api.\n`);
     return;
   }
   const lines = [
@@ -105,6 +105,7 @@ async function greet({ core: { config, users }, app, demo }: Service): Promise<v
     `  Venue Booking Service on ${publicUrl}`,
     `  API      ${publicUrl}/api/v1   (docs: ${publicUrl}/docs)`,
     `  Console  ${publicUrl}/console`,
+    ...(metrics === undefined ? [] : [`  Metrics  ${metrics}`]),
   ];
   const space = demo?.communities[0]?.spaces[0];
   const brand = demo?.brands[0];
@@ -133,3 +134,6 @@ async function greet({ core: { config, users }, app, demo }: Service): Promise<v
     );
   console.log(`${lines.join('\n')}\n`);
 }
+
+/** An IPv6 address is in brackets in a URL. */
+const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -59,6 +59,8 @@ test.each([
   ['DEMO', 'yes', 'must be true or false, got "yes"'],
   ['DEMO', 'constructor', 'must be true or false, got "constructor"'],
   ['PORT', 'http', 'must be a port, 1 to 65535, got "http"'],
+  ['METRICS_PORT', '0', 'must be a port, 1 to 65535, got "0"'],
+  ['METRICS_PORT', '3000', 'must differ from PORT, 3000'],
   ['SEAL_WEBHOOK', 'ftp://user:password@host', 'must start with https:// or http://'],
   ['SEAL_WEBHOOK', 'https://user:password@', 'must be an absolute URL'],
   ['SEAL_FILE_LEAVES', 'true', 'requires SEAL_FILE'],

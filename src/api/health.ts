@@ -10,9 +10,11 @@ export const MAX_LAG = 1_000;
 /** Timeout of a store check. It is shorter than a load balancer's, so that the balancer gets the cause. */
 const ANSWERS_WITHIN_MS = 2_000;
 
+type Store = 'eventStore' | 'documentStore';
+
 export type Health = {
   /** Each resolves if the store responds. */
-  readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
+  readonly ping: Readonly<Record<Store, () => Promise<void>>>;
   /** The status of the read models, with their lag counted up to `limit`. */
   readonly readModels: (limit: number) => Promise<ReadModelsStatus>;
   /** A warning about the disk of the embedded files, if any. */
@@ -20,71 +22,101 @@ export type Health = {
   /** The problem of this machine's clock, if it has one. */
   readonly clock?: () => string | undefined;
   /** How many events could not be turned into deliveries. */
-  readonly failedEvents?: () => Promise<{ readonly parked: number; readonly retrying: number }>;
+  readonly failedEvents?: () => Promise<FailedEvents>;
   /** Whether the process is stopping and should get no more requests. */
   readonly stopping?: () => boolean;
   /** How long a store may take to answer, in milliseconds. Default 2 s. */
   readonly answersWithinMs?: number;
 };
 
-const NO_EVENTS = { parked: 0, retrying: 0 };
+type FailedEvents = { readonly parked: number; readonly retrying: number };
 
-/** `/healthz`: the process is alive. `/readyz`: its stores respond and every read model can be read and is close behind the log. */
+/** What a process finds when it checks itself. Absent: it was not checked, or could not be read. */
+export type Readiness = {
+  readonly status: 'starting' | 'ready' | 'catching up' | 'not ready' | 'stopping';
+  readonly stores?: Readonly<Record<Store, 'ok' | 'unreachable'>>;
+  readonly readModels?: ReadModelsStatus;
+  readonly failedEvents?: FailedEvents;
+  readonly disk?: string;
+  readonly clock?: string;
+};
+
+export type CheckReadiness = (onProblem: (check: string, error: unknown) => void) => Promise<Readiness>;
+
+/** Checks that the stores respond, that every read model can be read, and that they are close behind the log. */
+export function createReadinessCheck({
+  ping,
+  readModels,
+  disk = async () => undefined,
+  clock = () => undefined,
+  failedEvents,
+  stopping = () => false,
+  answersWithinMs = ANSWERS_WITHIN_MS,
+}: Health): CheckReadiness {
+  return async (onProblem) => {
+    if (stopping()) return { status: 'stopping' };
+    const check = async <R>(name: string, ask: () => Promise<R>): Promise<R | undefined> => {
+      try {
+        return await within(answersWithinMs, ask());
+      } catch (error) {
+        onProblem(name, error);
+        return undefined;
+      }
+    };
+    const stateOf = async (store: Store) =>
+      (await check(store, async () => ping[store]().then(() => true))) ? 'ok' : 'unreachable';
+    const [eventStore, documentStore] = await Promise.all([stateOf('eventStore'), stateOf('documentStore')]);
+    const reachable = eventStore === 'ok' && documentStore === 'ok';
+    const status = reachable ? await check('readModels', () => readModels(MAX_LAG + 1)) : undefined;
+    const failed = reachable && failedEvents !== undefined ? await check('failedEvents', failedEvents) : undefined;
+    const unreadable = status?.problems.some(({ readable }) => !readable);
+    const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
+    // The process has just started or resumed, and its read models have not caught up yet.
+    const isCatchingUp = status !== undefined && !status.caughtUp && !unreadable;
+    return {
+      status: ready ? 'ready' : isCatchingUp ? 'catching up' : 'not ready',
+      stores: { eventStore, documentStore },
+      ...defined({ readModels: status, failedEvents: failed }),
+      // A warning: only a full disk stops writes.
+      ...defined({ disk: await disk().catch(() => undefined) }),
+      // A warning: a wrong reference clock must not make every process unready.
+      ...defined({ clock: clock() }),
+    };
+  };
+}
+
+/** `/healthz`: the process is alive, and its release. `/readyz`: whether it can serve, and what is wrong. */
 export const healthRoutes =
-  ({
-    ping,
-    readModels,
-    disk = async () => undefined,
-    clock = () => undefined,
-    failedEvents = async () => NO_EVENTS,
-    stopping = () => false,
-    answersWithinMs = ANSWERS_WITHIN_MS,
-  }: Health): FastifyPluginAsync =>
+  ({ release, check }: { readonly release: string; readonly check: CheckReadiness }): FastifyPluginAsync =>
   async (app) => {
-    app.get('/healthz', async () => ({ status: 'ok' }));
+    app.get('/healthz', async () => ({ status: 'ok', release }));
 
     app.get('/readyz', async (request, reply) => {
-      if (stopping()) return reply.code(503).send({ status: 'stopping' });
-      const check = async <R>(name: string, ask: () => Promise<R>): Promise<R | undefined> => {
-        try {
-          return await within(answersWithinMs, ask());
-        } catch (error) {
-          request.log.warn({ err: error, reqId: request.id, check: name }, 'not ready');
-          return undefined;
-        }
-      };
-      const stores = await Promise.all(
-        Object.entries(ping).map(async ([name, probe]) => {
-          const answered = await check(name, async () => probe().then(() => true));
-          return [name, answered ? 'ok' : 'unreachable'] as const;
-        }),
+      const found = await check((name, error) =>
+        request.log.warn({ err: error, reqId: request.id, check: name }, 'not ready'),
       );
-      const reachable = stores.every(([, state]) => state === 'ok');
-      const status = reachable ? await check('readModels', () => readModels(MAX_LAG + 1)) : undefined;
-      const { parked, retrying } = (reachable && (await check('failedEvents', failedEvents))) || NO_EVENTS;
-      const unreadable = status?.problems.some(({ readable }) => !readable);
-      const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
-      // The process has just started or resumed, and its read models have not caught up yet.
-      const isCatchingUp = status !== undefined && !status.caughtUp && !unreadable;
-      return reply.code(ready ? 200 : 503).send({
-        status: ready ? 'ready' : isCatchingUp ? 'catching up' : 'not ready',
-        ...Object.fromEntries(stores),
-        eventsBehind: status?.lag ?? null,
-        // A warning: only a full disk stops writes.
-        ...defined({ disk: await disk().catch(() => undefined) }),
-        // A warning: a wrong reference clock must not make every process unready.
-        ...defined({ clock: clock() }),
-        ...(status !== undefined &&
-          status.problems.length > 0 && {
-            readModels: Object.fromEntries(status.problems.map((problem) => [problem.readModel, describe(problem)])),
-          }),
-        // A warning: one failing event does not affect other work.
-        ...(parked + retrying > 0 && {
-          webhooks: `events without deliveries: ${parked} parked, ${retrying} tried again; see venue parked list`,
-        }),
-      });
+      return reply.code(found.status === 'ready' ? 200 : 503).send(bodyOf(found));
     });
   };
+
+function bodyOf({ status, stores, readModels, failedEvents, disk, clock }: Readiness): object {
+  if (stores === undefined) return { status };
+  const { parked, retrying } = failedEvents ?? { parked: 0, retrying: 0 };
+  const problems = readModels?.problems ?? [];
+  return {
+    status,
+    ...stores,
+    eventsBehind: readModels?.lag ?? null,
+    ...defined({ disk, clock }),
+    ...(problems.length > 0 && {
+      readModels: Object.fromEntries(problems.map((problem) => [problem.readModel, describe(problem)])),
+    }),
+    // A warning: one failing event does not affect other work.
+    ...(parked + retrying > 0 && {
+      webhooks: `events without deliveries: ${parked} parked, ${retrying} tried again; see venue parked list`,
+    }),
+  };
+}
 
 /** Leaves out the cause, because this page is public. The log has it. */
 function describe(problem: Problem): string {

@@ -19,6 +19,14 @@ export function createAudit(deps: SealingDeps) {
     async seal(onProgress?: OnProgress): Promise<SealRecord | undefined> {
       return (await sealing()).sealInTurn(onProgress && { onProgress });
     },
+    /** When the last event happened that the newest checkpoint covers; undefined without one. */
+    async sealedUpTo(): Promise<string | undefined> {
+      const last = (await (await records()).head())?.last;
+      if (last === undefined) return undefined;
+      for await (const { metadata } of deps.events.readStream(last.stream, { from: last.revision, limit: 1 }))
+        return String(metadata.at);
+      return undefined;
+    },
     /** The errors of publishing checkpoints, by setting. */
     copyProblems: async (): Promise<ReadonlyMap<string, string>> => (await sealing()).copyProblems,
     /** The public key for checking checkpoints. Created if there is none. */

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import manifest from '../../package.json' with { type: 'json' };
 import { NotAsSealed } from '../audit/not-as-sealed.ts';
 import { textProblem } from '../domain/unicode.ts';
+import { RELEASE } from '../release.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
 import { venueCommand } from '../runtime/venue-command.ts';
@@ -87,7 +87,7 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
 function program(asJson: boolean, { out, err }: Output): Command {
   const venue = new Command('venue')
     .description('Manage the venue booking service, whether or not it is running.')
-    .version(manifest.version, '-V, --version', 'print the version of the service')
+    .version(RELEASE, '-V, --version', 'print the release')
     .option('--json', 'print JSON instead of text')
     .helpOption('-h, --help', 'show help, with examples')
     .configureHelp({ showGlobalOptions: true })

@@ -18,8 +18,8 @@ export type Heartbeats<S extends object> = {
   sinceLastBeat(): number;
   /** How long a process may be silent before others consider it dead, in milliseconds. */
   readonly silenceMs: number;
-  /** Sets the status that this process publishes from its next beat on. */
-  announce(status: S): void;
+  /** Changes the status that this process publishes from its next beat on. */
+  announce(change: Partial<S>): void;
   /** Beats immediately. Rejects if the store fails. */
   beat(): Promise<void>;
   /** How long a process has been silent, in milliseconds, as seen by this one. `Infinity` if it has ended or never existed. */
@@ -117,8 +117,8 @@ export async function startHeartbeats<S extends object>(deps: {
     session,
     silenceMs,
     sinceLastBeat: () => performance.now() - lastBeat,
-    announce(next) {
-      status = next;
+    announce(change) {
+      status = { ...status, ...change };
     },
     beat,
     silentFor: async (other) => (other === session ? performance.now() - lastBeat : await watch.silentFor(other)),

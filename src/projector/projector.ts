@@ -261,14 +261,14 @@ export async function openProjector(deps: ProjectorDeps) {
      */
     start(): void {
       if (running !== undefined) return;
-      heartbeats.announce({ kind, projects: true, wants: name });
+      heartbeats.announce({ projects: true });
       running = run();
     },
     /** Stops after the current batch, so that another process can take over at once. */
     async stop(): Promise<void> {
       closing.abort();
       await running;
-      heartbeats.announce({ kind, projects: false, wants: name });
+      heartbeats.announce({ projects: false });
       await readModels.close();
     },
   };

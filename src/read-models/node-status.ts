@@ -6,4 +6,7 @@ export type NodeStatus = {
   readonly projects: boolean;
   /** The name of the generation that its release reads. */
   readonly wants: string;
+  /** The name of its release, and its roles. Absent from processes of earlier releases. */
+  readonly release?: string;
+  readonly roles?: readonly string[];
 };

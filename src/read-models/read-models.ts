@@ -70,7 +70,10 @@ export async function openReadModels(deps: {
   const current = watchGenerations({ documents, projections, catalogue });
   heartbeats.announce({ kind, projects: false, wants: current.name });
   const leases = await openReadModelLeases({ documents, heartbeats });
-  const isAttended = () => leases.isHeld(projectorLease(current.name));
+  /** Also while a process that projects has yet to take the lease over, as for a moment after a restart. */
+  const isAttended = async () =>
+    (await leases.isHeld(projectorLease(current.name))) ||
+    (await heartbeats.living()).some(({ status }) => status.projects && status.wants === current.name);
   await current.refresh();
 
   let isClosed = false;

@@ -8,6 +8,10 @@ import type { CurrentGeneration } from './current-generation.ts';
 export type ReadModelsStatus = {
   /** Events that the read models do not show yet, counted up to a limit. Failing and unbuilt read models are ignored. */
   readonly lag: number;
+  /** Events that they show. Absent before they are built. */
+  readonly events?: number;
+  /** When the first of these events happened. */
+  readonly behindSince?: string;
   /** False after a start, until they have caught up with the log once. */
   readonly caughtUp: boolean;
   /** The read models that cannot be read, are being rebuilt, or are kept up to date by no process. */
@@ -74,7 +78,12 @@ export function createStatus(deps: {
     await checkCaughtUp();
     const after = current.live()?.checkpoint.position ?? LOG_START;
     let lag = 0;
-    for await (const _ of events.readAll({ after, limit })) lag += 1;
-    return { lag, caughtUp: hasCaughtUp(), problems: await problems() };
+    let behindSince: string | undefined;
+    for await (const { metadata } of events.readAll({ after, limit })) {
+      lag += 1;
+      behindSince ??= String(metadata.at);
+    }
+    const shown = current.live()?.checkpoint.events;
+    return { lag, ...defined({ events: shown, behindSince }), caughtUp: hasCaughtUp(), problems: await problems() };
   };
 }

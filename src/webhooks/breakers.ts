@@ -43,6 +43,13 @@ export async function openBreakers({ documents, clock }: { readonly documents: D
     /** As stored. */
     get: async (webhookId: string): Promise<Breaker> => (await collection.get(webhookId))?.document ?? CLOSED,
 
+    /** The number of open ones, as stored. */
+    async countOpen(): Promise<number> {
+      let open = 0;
+      for await (const { document } of collection.find(everyDocument())) if (document.open !== undefined) open += 1;
+      return open;
+    },
+
     /** Loads all of them. */
     async load(): Promise<LoadedBreakers> {
       const failing = new Map<string, Breaker>();

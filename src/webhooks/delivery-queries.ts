@@ -46,3 +46,9 @@ export const pendingOf = declareQuery(
   (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),
   ['wh_1'],
 );
+
+export const oldestPending = declareQuery(
+  deliveryCollection,
+  (): Find<DeliveryDocument> => ({ where: { state: 'Pending' }, sort: [{ field: 'createdAt' }], limit: 1 }),
+  [],
+);

@@ -85,6 +85,7 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
   indexes: [
     { fields: ['webhookId', 'due'], where: { state: 'Pending' } },
     { fields: ['webhookId', 'sequence'], where: { state: 'Pending' } },
+    { fields: ['createdAt'], where: { state: 'Pending' } },
     { fields: ['webhookId', 'state', 'createdAt'] },
   ],
 };

@@ -15,7 +15,14 @@ import {
   newDelivery,
   restarted,
 } from './delivery.ts';
-import { dueOf, firstPendingAfter, notDueBefore, pendingInSequences, pendingOf } from './delivery-queries.ts';
+import {
+  dueOf,
+  firstPendingAfter,
+  notDueBefore,
+  oldestPending,
+  pendingInSequences,
+  pendingOf,
+} from './delivery-queries.ts';
 import type { Outcome } from './schedule.ts';
 
 /** Page size of the query for registrations with pending deliveries. */
@@ -111,6 +118,12 @@ export class DeliveryQueue {
       if (page.length < limit) return;
       limit = Math.min(2 * found, MAX_WAITING_PAGE);
     }
+  }
+
+  /** The pending delivery that was created first, of all registrations. */
+  async oldest(): Promise<DeliveryDocument | undefined> {
+    for await (const { document } of this.#collection.find(oldestPending())) return document;
+    return undefined;
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { DELIVERER } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { createRole, type RunningRole } from '../leases/role.ts';
@@ -161,6 +162,9 @@ export async function createWebhooks(deps: WebhooksDeps) {
 
     /** The circuit breaker of the endpoint of a registration. */
     breaker: breakers.get,
+    countOpenBreakers: breakers.countOpen,
+    /** When the delivery was created that has waited longest to reach its receiver. */
+    oldestPendingDelivery: async (): Promise<Timestamp | undefined> => (await queue.oldest())?.createdAt,
     listFailedEvents: failedEvents.list,
     countFailedEvents: failedEvents.count,
     replayParked: failedEvents.replay,

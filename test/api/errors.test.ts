@@ -6,6 +6,7 @@ import api from '../../docs/openapi.json' with { type: 'json' };
 import { createAccessHook } from '../../src/api/access.ts';
 import { handleError } from '../../src/api/errors.ts';
 import { defined } from '../../src/domain/defined.ts';
+import { RELEASE } from '../../src/release.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { eventually } from '../eventually.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
@@ -485,7 +486,7 @@ describe('credentials', () => {
 });
 
 test('the liveness and readiness checks pass', async () => {
-  expect((await service.call('GET', '/healthz')).json()).toEqual({ status: 'ok' });
+  expect((await service.call('GET', '/healthz')).json()).toEqual({ status: 'ok', release: RELEASE });
   const ready = await service.call('GET', '/readyz');
   expect([ready.statusCode, ready.json()]).toEqual([
     200,

@@ -1,6 +1,6 @@
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
-import { type Health, healthRoutes, MAX_LAG } from '../../src/api/health.ts';
+import { createReadinessCheck, type Health, healthRoutes, MAX_LAG } from '../../src/api/health.ts';
 import type { ReadModelsStatus } from '../../src/read-models/status.ts';
 
 const up = async () => {};
@@ -12,7 +12,7 @@ const ping = { eventStore: up, documentStore: up };
 
 async function readiness(health: Health) {
   const app = Fastify();
-  await app.register(healthRoutes(health));
+  await app.register(healthRoutes({ release: '1', check: createReadinessCheck(health) }));
   const response = await app.inject('/readyz');
   await app.close();
   return [response.statusCode, response.json()];

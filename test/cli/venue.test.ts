@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
 import { DEFAULT_ANSWER_HOURS, LABEL, listOf } from '../../src/domain/limits.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
+import { RELEASE } from '../../src/release.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { call } from '../service/client.ts';
@@ -285,10 +285,10 @@ test.each([
   expect(await json(oldName, 'list')).toEqual(expected);
 });
 
-test('--version prints the version of the service', async () => {
+test('--version prints the release, as /healthz does', async () => {
   for (const flag of ['--version', '-V'])
-    expect(await inProcess(flag)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
-  expect(await inProcess('--version', '--json')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+    expect(await inProcess(flag)).toEqual({ code: 0, stdout: `${RELEASE}\n`, stderr: '' });
+  expect(await inProcess('--version', '--json')).toEqual({ code: 0, stdout: `${RELEASE}\n`, stderr: '' });
   expect((await inProcess('--help')).stdout).toMatch(/-V, --version +/);
 });
 

@@ -36,6 +36,10 @@ test('with a port in use or a foreign host the start fails with exit code 1 and 
       { PORT: String(port) },
       `PORT: ${port} of 127.0.0.1 is in use by another process. Stop that one, or choose another port`,
     ],
+    [
+      { PORT: String(await freePort()), METRICS_PORT: String(port) },
+      `METRICS_PORT: ${port} of 127.0.0.1 is in use by another process. Stop that one, or choose another port`,
+    ],
     [{ PORT: String(await freePort()), HOST: '192.0.2.7' }, 'HOST: 192.0.2.7 is no address of this machine'],
   ] as const) {
     const env = { DATA_DIR: temporaryDataDir(), DEMO: 'false', LOG_LEVEL: 'warn', ...settings };

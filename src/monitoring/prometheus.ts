@@ -1,0 +1,81 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { within } from '../runtime/within.ts';
+import type { Metrics } from './metrics.ts';
+
+/** A value that is read when the metrics are asked for. */
+export type Reading = {
+  readonly name: string;
+  readonly help: string;
+  readonly label?: string;
+  /** Undefined if there is no value, such as before the first backup. */
+  readonly read: () => Promise<number | ReadonlyMap<string, number> | undefined>;
+};
+
+export type Prometheus = Metrics & {
+  readonly contentType: string;
+  /** All metrics in the text format of Prometheus. */
+  exposition(readings: readonly Reading[]): Promise<string>;
+};
+
+/** How long a value may take to be read. */
+const READ_WITHIN_MS = 2_000;
+
+/** In seconds. The upper ones are the deadlines of requests and of commands that wait for read models. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Counts what a process does, for Prometheus. docs/operations/monitoring.md lists the names. */
+export function createPrometheus(build: { readonly version: string; readonly generation: string }): Prometheus {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: 'venue_' });
+  new Gauge({
+    name: 'venue_build_info',
+    help: 'The release of this process. Always 1.',
+    labelNames: ['version', 'generation', 'node'],
+    registers,
+  }).set({ ...build, node: process.version }, 1);
+  const requests = new Histogram({
+    name: 'venue_http_request_duration_seconds',
+    help: 'Requests by method, route pattern and status, until the last byte of the answer was written.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: BUCKETS,
+    registers,
+  });
+  const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const commands = counter('venue_commands_total', 'Commands by stream and outcome.', 'stream', 'outcome');
+  const conflicts = counter('venue_append_conflicts_total', 'Appends that another writer came before.', 'stream');
+  const attempts = counter('venue_webhook_attempts_total', 'Webhook deliveries POSTed, by outcome.', 'outcome');
+  const signIns = counter('venue_sign_ins_total', 'Sign-ins with a password, by outcome.', 'outcome');
+  const refused = counter('venue_credentials_refused_total', 'Requests without a valid key or token.', 'reason');
+  const scrapeErrors = counter('venue_scrape_errors_total', 'Values that could not be read for this page.', 'metric');
+
+  /** A gauge of its own for each page, so that a value that could not be read is absent, not zero or old. */
+  async function take(page: Registry, { name, help, label, read }: Reading): Promise<void> {
+    try {
+      const value = await within(READ_WITHIN_MS, read());
+      if (value === undefined) return;
+      const gauge = new Gauge({ name, help, labelNames: label === undefined ? [] : [label], registers: [page] });
+      if (typeof value === 'number') gauge.set(value);
+      else for (const [of, each] of value) gauge.labels(of).set(each);
+    } catch {
+      scrapeErrors.inc({ metric: name });
+    }
+  }
+
+  return {
+    request: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
+    command: (stream, outcome) => commands.inc({ stream, outcome }),
+    appendConflict: (stream) => conflicts.inc({ stream }),
+    deliveryAttempt: (outcome) => attempts.inc({ outcome }),
+    signIn: (outcome) => signIns.inc({ outcome }),
+    refusedCredential: (reason) => refused.inc({ reason }),
+
+    contentType: registry.contentType,
+    async exposition(readings) {
+      const page = new Registry();
+      await Promise.all(readings.map((reading) => take(page, reading)));
+      return `${await registry.metrics()}\n${await page.metrics()}`;
+    },
+  };
+}

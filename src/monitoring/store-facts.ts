@@ -1,0 +1,18 @@
+import type { Audit } from '../audit/audit.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { lastBackup } from '../transfer/last-backup.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+
+/** What an operator wants to know of the whole store, whichever process asks. */
+export type StoreFacts = ReturnType<typeof createStoreFacts>;
+
+export const createStoreFacts = (deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly webhooks: Pick<Webhooks, 'oldestPendingDelivery' | 'countOpenBreakers'>;
+  readonly audit: Pick<Audit, 'sealedUpTo'>;
+}) => ({
+  oldestPendingDelivery: deps.webhooks.oldestPendingDelivery,
+  openBreakers: deps.webhooks.countOpenBreakers,
+  lastBackup: () => lastBackup(deps.documents),
+  lastSeal: deps.audit.sealedUpTo,
+});

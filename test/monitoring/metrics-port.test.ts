@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { startService } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { startMonitoringServer } from '../../src/monitoring/monitoring-server.ts';
+import { createPrometheus } from '../../src/monitoring/prometheus.ts';
+import { RELEASE } from '../../src/release.ts';
+import { UnusableAddress } from '../../src/runtime/unusable-address.ts';
+import { eventually } from '../eventually.ts';
+import { freePort } from '../free-port.ts';
+
+const logger = pino({ level: 'silent' });
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'venue-monitoring-'));
+  onTestFinished(() => rm(made, { recursive: true }));
+  return made;
+}
+
+/** A process with these roles, in this one. @returns what asks its metrics port */
+async function start(DATA_DIR: string, ROLES: string) {
+  const port = await freePort();
+  const config = readConfig({
+    DATA_DIR,
+    ROLES,
+    DEMO: 'false',
+    METRICS_PORT: String(port),
+    PORT: String(await freePort()),
+  });
+  const service = await startService(config, logger);
+  onTestFinished(() => service.stop());
+  return (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+}
+
+test('a process without the role api answers on its metrics port', async () => {
+  const dataDir = await folder();
+  const [scheduler] = await Promise.all([start(dataDir, 'scheduler'), start(dataDir, 'projector')]);
+  expect(await (await scheduler('/healthz')).json()).toEqual({ status: 'ok', release: RELEASE });
+  await eventually(async () => {
+    const ready = await scheduler('/readyz');
+    expect([ready.status, await ready.json()]).toMatchObject([200, { status: 'ready', eventsBehind: 0 }]);
+  });
+  const metrics = await scheduler('/metrics');
+  expect(metrics.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const text = await metrics.text();
+  expect(text).toContain('\nvenue_ready 1\n');
+  expect(text).toContain('\nvenue_webhook_oldest_pending_seconds 0\n');
+  const elsewhere = await scheduler('/api/v1/bookings');
+  expect([elsewhere.status, await elsewhere.json()]).toMatchObject([404, { error: 'ResourceNotFound' }]);
+
+  const page = readFileSync(new URL('../../docs/operations/monitoring.md', import.meta.url), 'utf8');
+  const described = [...page.matchAll(/^\| `(venue_\w+)`/gm)].map(([, name]) => name);
+  const shown = [...text.matchAll(/^# HELP (venue_(?!nodejs_|process_)\w+)/gm)].map(([, name]) => name);
+  // Nothing is sealed or backed up yet.
+  const later = ['venue_last_backup_timestamp_seconds', 'venue_last_seal_timestamp_seconds'];
+  expect(new Set([...shown, ...later])).toEqual(new Set(described));
+});
+
+test('the metrics port answers before the stores are open; values that cannot be read are counted, not shown', async () => {
+  const address = { host: '127.0.0.1', port: await freePort() };
+  const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
+  const begin = () => startMonitoringServer({ address, release: '1.2.3', prometheus, logger });
+  const server = await begin();
+  onTestFinished(() => server.close());
+  const ask = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${address.port}${path}`);
+    return [answer.status, await answer.text()] as const;
+  };
+  expect(await ask('/healthz')).toEqual([200, '{"status":"ok","release":"1.2.3"}']);
+  expect(await ask('/readyz')).toEqual([503, '{"status":"starting"}']);
+  const [, before] = await ask('/metrics');
+  expect(before).toContain(`venue_build_info{version="1.2.3",generation="1a2b3c4d",node="${process.version}"} 1`);
+
+  const reading = (name: string, read: () => Promise<number | undefined>) => ({ name, help: name, read });
+  const readings = [
+    reading('venue_read', async () => 7),
+    reading('venue_none', async () => undefined),
+    reading('venue_unread', () => Promise.reject(new Error('The store is away'))),
+  ];
+  server.observe({ check: async () => ({ status: 'not ready' }), readings });
+  const [, text] = await ask('/metrics');
+  expect(text).toContain('\nvenue_read 7\n');
+  expect(text).not.toMatch(/^venue_(none|unread)/m);
+  expect(text).toContain('venue_scrape_errors_total{metric="venue_unread"} 1\n');
+
+  await expect(begin()).rejects.toThrow(UnusableAddress);
+  await expect(begin()).rejects.toThrow(/^METRICS_PORT: .+ is in use by another process/);
+});
