@@ -34,10 +34,10 @@ export const hooks: NonNullable<LoggerOptions['hooks']> = {
   },
 };
 
-/** The service's logger: JSON lines on standard output. */
-export const createLogger = ({ logLevel: level, place }: Config): Logger =>
-  pino({
-    level,
-    hooks,
-    base: defined({ pid: process.pid, hostname: hostname(), place }),
-  });
+/** The service's logger on standard output: JSON lines, or readable ones on a terminal. */
+export async function createLogger({ logLevel: level, place }: Config): Promise<Logger> {
+  const options = { level, hooks, base: defined({ pid: process.pid, hostname: hostname(), place }) };
+  if (!process.stdout.isTTY) return pino(options);
+  const { default: pretty } = await import('pino-pretty');
+  return pino(options, pretty({ sync: true, ignore: 'pid,hostname' }));
+}

@@ -47,7 +47,7 @@ function exitWithOneLine(error: unknown): void {
  */
 export async function serve(): Promise<(signal: NodeJS.Signals) => void> {
   const config = configOrExit();
-  const logger = createLogger(config);
+  const logger = await createLogger(config);
 
   if (config.clockShift !== 0)
     logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');

@@ -32,7 +32,7 @@ export type Health = {
 type FailedEvents = { readonly parked: number; readonly retrying: number };
 
 /** What a process finds when it checks itself. Absent: it was not checked, or could not be read. */
-export type Readiness = {
+type Readiness = {
   readonly status: 'starting' | 'ready' | 'catching up' | 'not ready' | 'stopping';
   readonly stores?: Readonly<Record<Store, 'ok' | 'unreachable'>>;
   readonly readModels?: ReadModelsStatus;

@@ -6,6 +6,7 @@ import { SEAL_KEYS } from '../audit/seal-records.ts';
 import { parseVerifierKey } from '../audit/signed-note.ts';
 import { type Config, secretKeyFile } from '../config.ts';
 import { operatorOf } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
 import { checkStopped, discardReadModels, locationsOf, openDocuments, setStoreAside } from '../engines.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { writePrivate } from '../runtime/private-file.ts';
@@ -17,6 +18,7 @@ import { backupIn, keyFileOf, pruneBackups } from '../transfer/backup-folder.ts'
 import { checkFillable } from '../transfer/fill-log.ts';
 import { checkPurpose, restoreStore } from '../transfer/fill-store.ts';
 import { adoptStore } from '../transfer/finish.ts';
+import { noteBackup } from '../transfer/last-backup.ts';
 import { eventsIn, linesOf, readWholeExport, type WholeExport } from '../transfer/read-export.ts';
 import { UnusableCopy } from '../transfer/unusable-copy.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
@@ -54,12 +56,14 @@ of this store in the folder. Interrupted backups and all other files stay.`,
       const file = named ?? (into === undefined ? undefined : newBackupIn(into));
       if (file === undefined) return command.error('name a file, or a folder with --into');
       const config = operatorConfig();
+      const begunAt = toTimestamp(Date.now());
       const { events, records } = await onStores(config, (stores, ambient) =>
         writeExport({ config, stores, ambient, part: {}, purpose: 'keep', file }, command),
       );
       const { header } = await readWholeExport(file);
       if (withSecretKey) writePrivate(keyFileOf(file), currentKey(config.secretKey).toString('base64'), 'replace');
       const { logId } = header;
+      await onStores(config, ({ documents }) => noteBackup(documents, begunAt));
       const pruned = into !== undefined && keep !== undefined ? await pruneBackups(into, keep, { file, logId }) : {};
       printAnswer(command, {
         json: { file, logId, events, records, secretKey: withSecretKey, ...pruned },

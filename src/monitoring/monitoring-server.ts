@@ -5,7 +5,7 @@ import { onAddress } from '../runtime/unusable-address.ts';
 import type { Prometheus, Reading } from './prometheus.ts';
 
 /** What the server shows of the service, once there is one. */
-export type Observed = { readonly check: CheckReadiness; readonly readings: readonly Reading[] };
+type Observed = { readonly check: CheckReadiness; readonly readings: readonly Reading[] };
 
 export type MonitoringServer = {
   observe(service: Observed): void;
