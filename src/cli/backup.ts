@@ -16,10 +16,10 @@ import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
 import { isKeyOf } from '../store-identity/store-memory.ts';
 import { backupIn, keyFileOf, pruneBackups } from '../transfer/backup-folder.ts';
 import { checkFillable } from '../transfer/fill-log.ts';
-import { checkPurpose, restoreStore } from '../transfer/fill-store.ts';
+import { checkPurpose, type FullExport, restoreStore } from '../transfer/fill-store.ts';
 import { adoptStore } from '../transfer/finish.ts';
 import { noteBackup } from '../transfer/last-backup.ts';
-import { eventsIn, linesOf, readWholeExport, type WholeExport } from '../transfer/read-export.ts';
+import { eventsIn, linesOf, readWholeExport } from '../transfer/read-export.ts';
 import { UnusableCopy } from '../transfer/unusable-copy.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
 import { fromOne, wholeNumber } from './arguments.ts';
@@ -146,13 +146,12 @@ async function restoreFrom(file: string, options: RestoreOptions, command: Invok
   const { overwrite, skipIds } = options;
   if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory())
     throw new UnusableCopy(`${file} is a folder: a backup of an earlier release, which only that release can restore`);
-  const whole = await readWholeExport(file);
+  const whole = checkPurpose(file, await readWholeExport(file), 'keep');
   const { header, trailer } = whole;
-  checkPurpose(file, header, 'keep');
   const key = secretKeyBeside(file, whole);
   const config = operatorConfig(key && { SECRET_KEY: key.text });
   checkStreams(config, file, whole);
-  if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
+  if (!isKeyOf(header, config.secretKey))
     throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
 
   await checkCheckpoint(file, options);
@@ -221,7 +220,7 @@ async function checkCheckpoint(file: string, { checkpoint }: RestoreOptions): Pr
 /** The key beside a backup and the file for it, unless the store has a key already. */
 function secretKeyBeside(
   backup: string,
-  { header }: WholeExport,
+  { header }: FullExport,
 ): { readonly file: string; readonly text: string } | undefined {
   const file = secretKeyFile(process.env);
   if (file === undefined || existsSync(file)) return undefined;
@@ -230,7 +229,7 @@ function secretKeyBeside(
   if (found === undefined)
     throw new ConfigError('SECRET_KEY', `is needed, or ${file} with the secret.key of the store that was backed up`);
   const text = found.isFile() && found.size < LONGEST_KEY ? readFileSync(copy, 'utf8') : '';
-  if (!isKeyOf({ ...header, probe: header.probe ?? '' }, Buffer.from(text, 'base64')))
+  if (!isKeyOf(header, Buffer.from(text, 'base64')))
     throw new UnusableCopy(`${copy} does not hold the key that the secrets in ${backup} are sealed with`);
   return { file, text };
 }

@@ -30,9 +30,8 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
     .argument('<file>', 'an export made with --with-records')
     .action(async (file, _, command) => {
       const onStep = (what: string) => tell(command, what);
-      const whole = await readWholeExport(file);
+      const whole = checkPurpose(file, await readWholeExport(file), 'move');
       const { header, trailer } = whole;
-      checkPurpose(file, header, 'move');
       const keyFile = secretKeyFile(process.env);
       // Otherwise the configuration would create a new key.
       if (keyFile !== undefined && !existsSync(keyFile))
@@ -41,7 +40,7 @@ into DATA_DIR). Import an export in one place only: its log continues there.`,
           `is needed, or ${keyFile} with the secret.key of the store that was exported`,
         );
       const config = operatorConfig();
-      if (!isKeyOf({ ...header, probe: header.probe ?? '' }, config.secretKey))
+      if (!isKeyOf(header, config.secretKey))
         throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
       checkStreams(config, file, whole);
       await checkStopped(config);

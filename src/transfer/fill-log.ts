@@ -68,7 +68,7 @@ export async function checkFillable(deps: {
   for await (const found of events.readAll()) {
     const { value } = await source.next();
     if (value === undefined || !isSame(found, value))
-      throw new UnusableCopy(`The event log in ${locations.log} holds other events than the export. ${otherwise}`);
+      throw new UnusableCopy(`The event log in ${locations.log} holds other events than ${file}. ${otherwise}`);
   }
   await source.return(undefined);
 }

@@ -24,7 +24,7 @@ export type FillStore = {
   readonly clock: Clock;
   readonly file: string;
   /** The verified content of the file. */
-  readonly whole: WholeExport;
+  readonly whole: FullExport;
   /** The names of the parts of the store in messages. */
   readonly locations: { readonly log: string; readonly records: string };
   /** Runs work and shows its progress. Called for filling the log, which takes longest. */
@@ -37,21 +37,21 @@ export type FillStore = {
   readonly begun?: () => void;
 };
 
+/** An export of a whole store, with its records. */
+export type FullExport = WholeExport & { readonly header: Header & { readonly probe: string } };
+
 /**
  * Checks that an export is one of a whole store, made for this purpose.
  * @throws {UnusableCopy} if it is not
  */
-export function checkPurpose(
-  file: string,
-  { stream, from, to, probe, purpose = 'move' }: Header,
-  wanted: Purpose,
-): void {
+export function checkPurpose(file: string, whole: WholeExport, wanted: Purpose): FullExport {
+  const { stream, from, to, probe, purpose = 'move' } = whole.header;
   const otherwise =
     wanted === 'move' ? 'Export the whole store: venue export --with-records' : 'See: venue backup --help';
   if (stream !== undefined || from !== undefined || to !== undefined)
     throw new UnusableCopy(`${file} holds only some of the events. ${otherwise}`);
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records. ${otherwise}`);
-  if (purpose === wanted) return;
+  if (purpose === wanted) return { ...whole, header: { ...whole.header, probe } };
   throw new UnusableCopy(
     wanted === 'keep'
       ? `${file} was made to move a store, which goes on where it is imported: venue import ${file}`
@@ -65,10 +65,9 @@ export function checkPurpose(
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function importStore(deps: FillStore): Promise<void> {
-  const { events, documents, file, whole } = deps;
+  const { events, documents, whole } = deps;
   const { header, trailer } = whole;
   const { logId, probe } = header;
-  if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
   if (await isImported(documents, trailer.sha256)) return;
   const groups = await fillStore({ ...deps, kind: 'import' });
   await destroyForgottenKeys(deps);
@@ -103,7 +102,6 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
   const { events, documents, file, whole, locations, withProgress, onStep, otherwise, kind, begun } = deps;
   const { header, trailer, referredTo } = whole;
   const { logId, probe } = header;
-  if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
   await checkFillable(deps);
   const refusal = `There are records in ${locations.records} already. ${otherwise}`;
   await beginFilling(documents, { logId, probe, standstill: { kind, copy: trailer.sha256 } }, refusal);
@@ -123,9 +121,9 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
   onStep('Reading the log back');
   await compareLog(events, whole, locations.log);
   const positionOf = (id: string): Position => {
-    const found = id === '' ? LOG_START : positions.get(id);
-    if (found === undefined) throw new UnusableCopy(`${file} names the event ${id}, but does not contain it`);
-    return found;
+    const position = id === '' ? LOG_START : positions.get(id);
+    if (position === undefined) throw new UnusableCopy(`${file} names the event ${id}, but does not contain it`);
+    return position;
   };
   onStep(`Storing ${trailer.records.toLocaleString('en')} records`);
   await fillRecords(documents, file, positionOf);
@@ -165,7 +163,7 @@ class GroupPosition {
   position(): Position {
     if (this.#state === 'before')
       throw new UnusableCopy(
-        `The export does not contain the event ${this.#lastEvent}, the last one of the consumer group ${this.name}`,
+        `The file does not contain the event ${this.#lastEvent}, the last one of the consumer group ${this.name}`,
       );
     return this.#position;
   }
@@ -178,14 +176,14 @@ async function compareLog(
   log: string,
 ): Promise<void> {
   const hash = createHash('sha256');
-  let found = 0;
+  let count = 0;
   for await (const event of events.readAll()) {
-    found += 1;
+    count += 1;
     hash.update(canonicalForm(portableEvent(event))).update('\n');
   }
-  if (found !== trailer.events || hash.digest('hex') !== eventsSha256)
+  if (count !== trailer.events || hash.digest('hex') !== eventsSha256)
     throw new UnusableCopy(
-      `The ${found} events in ${log} are not the ${trailer.events} of the export: it was changed, or another program writes there`,
+      `The ${count} events in ${log} are not the ${trailer.events} of the file: the log was changed, or another program writes there`,
     );
 }
 

@@ -84,7 +84,7 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
   if (header === undefined) throw new UnusableCopy(`${file} is empty`);
   if (trailer === undefined)
     throw new UnusableCopy(
-      `${file} is cut off: its last line, with the count and the digest, is missing. Run venue export again, or copy the file again`,
+      `${file} is cut off: its last line, with the count and the digest, is missing. Run venue ${header.purpose === 'keep' ? 'backup' : 'export'} again, or copy the file again`,
     );
   const { events, records, sha256 } = trailer;
   if (events !== found.events || trailer.groups !== groups.length || records !== found.records)
@@ -114,7 +114,7 @@ function problemOf(line: Line, check: CopyCheck): string | undefined {
 }
 
 const missing = (ids: readonly string[], check: CopyCheck): string | undefined =>
-  ids.every((id) => check.hasEvent(id)) ? undefined : 'a reference to an event that the export does not contain';
+  ids.every((id) => check.hasEvent(id)) ? undefined : 'a reference to an event that the file does not contain';
 
 /** The events of an export that was verified before. */
 export async function* eventsIn(file: string): AsyncGenerator<PortableEvent> {
@@ -163,10 +163,9 @@ function parsed(file: string, text: string, number: number): Line {
 }
 
 const damaged = (file: string, line: number, why: string, cause?: unknown): UnusableCopy =>
-  new UnusableCopy(
-    line === 1 ? `${file} is no export of this service` : `${file} is damaged in line ${line}: ${why}`,
-    cause,
-  );
+  new UnusableCopy(line === 1 ? foreign(file) : `${file} is damaged in line ${line}: ${why}`, cause);
+
+const foreign = (file: string): string => `${file} is neither an export nor a backup of this service`;
 
 /** Id, stream, revision, type, data and metadata. */
 const EVENT_FIELDS = 6;
@@ -216,10 +215,8 @@ export function isTrailer(text: string): boolean {
 }
 
 function headerIn(file: string, line: Line): Header {
-  if (!('export' in line)) throw new UnusableCopy(`${file} is no export of this service`);
+  if (!('export' in line)) throw new UnusableCopy(foreign(file));
   if (line.export.storeFormat !== STORE_FORMAT)
-    throw new UnusableCopy(
-      `${file} was exported from a store of another format; this release reads only ${STORE_FORMAT}`,
-    );
+    throw new UnusableCopy(`${file} was made from a store of another format; this release reads only ${STORE_FORMAT}`);
   return line.export;
 }

@@ -198,14 +198,14 @@ test('a file that is cut off or changed anywhere is refused', { timeout: 60_000 
   // The line break after the last line is not part of its content.
   for (let cut = 0; cut < whole.length - 1; cut += 7)
     expect(await refusal(whole.subarray(0, cut)), `cut after ${cut} bytes`).toMatch(
-      / is (empty|cut off|no export|damaged)/,
+      / is (empty|cut off|neither an export|damaged)/,
     );
   const trailerAt = whole.lastIndexOf('\n', whole.length - 2);
   for (let at = 0; at < trailerAt; at += 11) {
     const changed = Buffer.from(whole);
     changed[at] = (changed[at] ?? 0) ^ 1;
     expect(await refusal(changed), `byte ${at} changed`).toMatch(
-      / (is no export|is damaged|was changed|cut off|goes on|second|another format)/,
+      / (is neither an export|is damaged|was changed|cut off|goes on|second|another format)/,
     );
   }
   const lines = whole.toString().trimEnd().split('\n');
@@ -254,7 +254,7 @@ describe('an export with the right counts and digest is refused', () => {
       `${first.slice(0, -1)},${second.slice(1)}`,
       ...rest,
     ]);
-    expect(header).toBe(' is no export of this service');
+    expect(header).toBe(' is neither an export nor a backup of this service');
   });
 
   test('if an event comes after a group or a record, or a group after a record', async () => {

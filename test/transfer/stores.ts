@@ -15,7 +15,7 @@ import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { STORE_FORMAT } from '../../src/store-identity/store-format.ts';
 import { openExportFile } from '../../src/transfer/export-file.ts';
 import { exportStore } from '../../src/transfer/export-store.ts';
-import { importStore, restoreStore } from '../../src/transfer/fill-store.ts';
+import { checkPurpose, importStore, restoreStore } from '../../src/transfer/fill-store.ts';
 import { FORMAT, type Header } from '../../src/transfer/format.ts';
 import { createLines } from '../../src/transfer/lines.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
@@ -119,12 +119,16 @@ export function asExport(lines: readonly string[]): string {
   return `${content}${canonicalForm({ trailer: { ...counts, sha256 } })}\n`;
 }
 
-const fillingFrom = async (file: string, store: TestStore) => ({
-  ...{ ...store, clock: Date.now, file, whole: await readWholeExport(file), locations: LOCATIONS },
-  withProgress: (work: (show: () => void) => Promise<void>) => work(() => {}),
-  onStep: () => {},
-  otherwise: 'An import needs an empty store',
-});
+async function fillingFrom(file: string, store: TestStore) {
+  const whole = await readWholeExport(file);
+  return {
+    ...{ ...store, clock: Date.now, file, locations: LOCATIONS },
+    whole: checkPurpose(file, whole, whole.header.purpose ?? 'move'),
+    withProgress: (work: (show: () => void) => Promise<void>) => work(() => {}),
+    onStep: () => {},
+    otherwise: 'An import needs an empty store',
+  };
+}
 
 export const importFrom = async (file: string, store: TestStore): Promise<void> =>
   importStore(await fillingFrom(file, store));
