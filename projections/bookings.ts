@@ -1,16 +1,19 @@
 import { defined } from '../src/domain/defined.ts';
-import type { BookingEvent, BookingRequested, CancelledBy } from '../src/domain/events.ts';
+import type { BookingEvent, BookingRequested, BookingTerms, CancelledBy } from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import type { Opened, PersonalText } from '../src/domain/personal-text.ts';
 import type { BookingStatus } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
 
-/** A booking request and what became of it. */
-export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey' | 'fingerprint'> & {
+type RequestedBooking = BookingTerms & {
   readonly status: BookingStatus;
   readonly createdAt: Timestamp;
   /** When the state last changed. */
   readonly changedAt: Timestamp;
+};
+
+/** A booking request and what became of it. */
+export type BookingDocument = RequestedBooking & {
   readonly approvedAt?: Timestamp;
   /** Marks the bookings that were approved, for the indexes that hold only them. */
   readonly wasApproved?: 'yes';
@@ -25,7 +28,7 @@ export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey' | 
 export type ReadableBooking = Opened<BookingDocument>;
 
 /** A booking at the moment it was requested. */
-export function pendingBooking(data: BookingRequested['data'], at: Timestamp): Omit<BookingDocument, 'reason'> {
+export function pendingBooking(data: BookingRequested['data'], at: Timestamp): RequestedBooking {
   return { ...withoutKey(data), status: 'Pending', createdAt: at, changedAt: at };
 }
 
@@ -33,7 +36,7 @@ export function pendingBooking(data: BookingRequested['data'], at: Timestamp): O
  * Most requests have no key and are returned as they are: leaving fields out takes eight times as long as copying all, and objects made
  * that way are slower to use.
  */
-function withoutKey(data: BookingRequested['data']): Omit<BookingRequested['data'], 'idempotencyKey' | 'fingerprint'> {
+function withoutKey(data: BookingRequested['data']): BookingTerms {
   if (data.idempotencyKey === undefined) return data;
   const { idempotencyKey: _, fingerprint: __, ...requested } = data;
   return requested;

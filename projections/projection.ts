@@ -24,7 +24,7 @@ export type Projection<D extends object> = {
 };
 
 /** Any read model, for code that does not look inside the documents. */
-export type AnyProjection = Omit<Projection<object>, 'indexes' | 'evolve'> & {
+export type AnyProjection = Pick<Projection<object>, 'name' | 'version' | 'types' | 'createdBy' | 'key'> & {
   readonly indexes: readonly {
     readonly fields: readonly string[];
     readonly holds?: readonly string[];

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import type { DescribedRoute } from '../description/openapi.ts';
+import type { DescribedRoute, DescribedSchema } from '../description/openapi.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { Settings } from '../description/settings.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
@@ -34,8 +34,6 @@ export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   });
 }
 
-type Described = Omit<DescribedRoute, 'method' | 'url' | 'access'>;
-
 /** Fastify leaves the types of schemas open; ours are TypeBox's. */
-const isDescribed = (schema: FastifySchema | undefined): schema is FastifySchema & Described =>
+const isDescribed = (schema: FastifySchema | undefined): schema is FastifySchema & DescribedSchema =>
   schema?.operationId !== undefined && schema.response !== undefined;

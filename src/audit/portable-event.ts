@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { EventStore, JsonObject, StoredEvent } from '../event-store/event-store.ts';
+import type { EventStore, JsonObject, StoredEvent, StreamEvent } from '../event-store/event-store.ts';
 
 /**
  * An event as stored on every engine, neither upcast nor opened, with its stream without a prefix. Its position belongs to the engine and
  * is left out (docs/decisions/seals.md).
  */
-export type PortableEvent = Omit<StoredEvent, 'position'>;
+export type PortableEvent = StreamEvent;
 
 export const portableEvent = ({ id, stream, revision, type, data, metadata }: StoredEvent): PortableEvent => ({
   id,
@@ -63,7 +63,7 @@ const piecesOf = (value: JsonObject | readonly Json[]): Piece[] =>
 const isList = (value: JsonObject | readonly Json[]): value is readonly Json[] => Array.isArray(value);
 
 /** JSON.stringify writes half of a surrogate pair as an escape, and an infinite number as `null`. */
-function scalar(value: Exclude<Json, object>): string {
+function scalar(value: string | number | boolean | null): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return value < 0 ? '-1e999' : '1e999';
   return JSON.stringify(value);
 }

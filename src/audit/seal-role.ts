@@ -9,8 +9,8 @@ const PERIOD_MS = 60_000;
 
 /** Seals the log every minute with new events. The key is created at once, so that auditors can pin it and every backup has it. */
 export function createSealRole(
-  deps: Omit<SealingDeps, 'logger'> & {
-    readonly logger: Pick<BaseLogger, 'warn' | 'error' | 'info'>;
+  deps: SealingDeps & {
+    readonly logger: Pick<BaseLogger, 'error' | 'info'>;
     /** Interval between two checks, in milliseconds. Default one minute. */
     readonly periodMs?: number;
   },

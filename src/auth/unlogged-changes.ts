@@ -3,7 +3,7 @@ import type { Documents, Query } from '../document-store/document-store.ts';
 import type { EventMetadata, MembershipEvent } from '../domain/events.ts';
 
 /** The actor and request of a change, for the log. */
-export type ChangeContext = Omit<EventMetadata, 'at' | 'schema'>;
+export type ChangeContext = Pick<EventMetadata, 'actor' | 'correlationId' | 'causationId'>;
 
 /** Appends changes of records to the log, each once. Implemented by the commands. */
 export type MembershipLog = { record(change: MembershipEvent, context: ChangeContext): Promise<void> };

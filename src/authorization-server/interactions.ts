@@ -21,8 +21,8 @@ import { formTarget } from './redirect-uri.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 import { NO_CLIENT_DOCUMENT } from './unavailable.ts';
 
-export type InteractionDeps = {
-  readonly provider: () => Promise<Provider>;
+/** What the pages of sign-in and consent need. */
+export type PageDeps = {
   readonly secretKey: SecretKey;
   readonly issuer: string;
   readonly resources: Resources;
@@ -32,6 +32,10 @@ export type InteractionDeps = {
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
   readonly attempts: SignInAttempts;
+};
+
+export type InteractionDeps = PageDeps & {
+  readonly provider: () => Promise<Provider>;
   /** Forms of each kind per network and minute. */
   readonly perMinute: number;
 };

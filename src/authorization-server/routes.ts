@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../runtime/loopback.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { allowedText } from './allowed-text.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
-import { type InteractionDeps, registerInteractions } from './interactions.ts';
+import { type PageDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
 import { answerPreflights, protectedResourceRoutes } from './protected-resources.ts';
 import { correlationId, runAsRequest } from './request-id.ts';
@@ -32,7 +32,7 @@ export type CurrentProvider = {
   readonly handle: ReturnType<Provider['callback']>;
 };
 
-type Deps = Omit<InteractionDeps, 'provider' | 'perMinute'> & {
+type Deps = PageDeps & {
   readonly limits: Limits;
   readonly isLocal: boolean;
   readonly counts: AttemptCounts;

@@ -105,17 +105,18 @@ async function fenceStore(config: Config, file: string | undefined): Promise<voi
   }
 }
 
-type WriteExport = {
+type HeaderOf = {
   readonly config: Config;
   readonly stores: Stores;
   readonly ambient: Ambient;
   readonly part: Pick<Header, 'from' | 'to' | 'stream'>;
   /** Undefined without records. */
   readonly purpose: Purpose | undefined;
-  readonly file: string | undefined;
 };
 
-async function headerOf({ config, stores, ambient, part, purpose }: Omit<WriteExport, 'file'>): Promise<Header> {
+type WriteExport = HeaderOf & { readonly file: string | undefined };
+
+async function headerOf({ config, stores, ambient, part, purpose }: HeaderOf): Promise<Header> {
   const identity = await openIdentity(config, stores, ambient.logger, ambient.clock);
   await identity.check({ fenced: purpose !== 'keep' });
   if (!(await isFenced(stores.documents))) await identity.confirm();

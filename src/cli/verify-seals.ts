@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
-import { checkLog, type EventLabel, type Finding, type KeptLeaf } from '../audit/check-log.ts';
+import { checkLog, type EventLabel, type Finding, type KeptLeaf, type LogCheck } from '../audit/check-log.ts';
 import { checkStore, type StoreCheck } from '../audit/check-store.ts';
 import type { Checkpoint } from '../audit/checkpoint.ts';
 import { checkProofs, type EventProofs } from '../audit/event-proofs.ts';
@@ -48,8 +48,8 @@ export const verifyStore = (
     // A key alone is not enough: its checkpoints may have been deleted.
     if (seals && (own === undefined || (await records.head()) === undefined))
       throw refused('Nothing has been sealed yet. Do so with: venue seal');
-    const found = await checkStore({ ...stores, ...kept, seals, onProgress });
-    return answerOf(found, found.sealed);
+    const check = await checkStore({ ...stores, ...kept, seals, onProgress });
+    return answerOf(check, check.sealed);
   });
 
 /** Compares an export with checkpoints kept elsewhere. Needs no store. */
@@ -59,11 +59,11 @@ export async function verifyExport(file: string, { against, key, onProgress }: A
     if (key === undefined) throw refused('An export does not contain the key of the checkpoints: name it with --key.');
     return parsedKey(key, logId);
   });
-  const found = await checkLog({
+  const check = await checkLog({
     ...{ ...kept, events: eventsIn(file) },
     onProgress: ({ done }) => onProgress({ done, total: events }),
   });
-  return answerOf({ ...found, problems: [] });
+  return answerOf({ ...check, problems: [] });
 }
 
 /**
@@ -218,10 +218,8 @@ const isProofs = (value: unknown): value is EventProofs =>
       event.proof.every((hash: unknown) => typeof hash === 'string'),
   );
 
-type Found = Omit<StoreCheck, 'sealed'>;
-
-function answerOf(found: Found, sealed?: number): Answer {
-  const { events, root, confirmed, confirmedUpTo, findings, problems, consistency } = found;
+function answerOf(check: LogCheck & Pick<StoreCheck, 'problems' | 'consistency'>, sealed?: number): Answer {
+  const { events, root, confirmed, confirmedUpTo, findings, problems, consistency } = check;
   const wrong = [...findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
   return {
     json: {

@@ -47,7 +47,10 @@ export type BookingCommands = {
     context: CommandContext,
   ): Promise<ReadableBooking | Refusal>;
   approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, context: CommandContext): Outcome;
-  cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, context: CommandContext): Outcome;
+  cancel(
+    command: Pick<CancelBooking, 'by' | 'reason' | 'expected'> & { readonly bookingId: number },
+    context: CommandContext,
+  ): Outcome;
   /** Cancels a request that was not answered in time. For the scheduler. */
   expire(bookingId: number, context: CommandContext): Outcome;
   /** Completes an approved booking whose end has passed. For the scheduler. */

@@ -7,7 +7,6 @@ import {
   detailsOf,
   NOT_REPEATED,
   PERSONAL_DETAILS,
-  type PersonalField,
   REPEATED_DETAILS,
 } from '../domain/booking-details.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
@@ -46,7 +45,7 @@ export const publicFacts = (facts: BookingFacts, status: BookingStatus) => {
   return { spaceId, spaceName, date, startHour, endHour, status, totalPrice: toAmount(facts.totalPrice), ...further };
 };
 
-export const toBookingDto = (booking: Omit<BookingDocument, PersonalField | 'reason'>): BookingDto => {
+export const toBookingDto = (booking: BookingFacts & Pick<BookingDocument, 'status' | 'createdAt'>): BookingDto => {
   const { bookingId: id, status, createdAt, usageHours } = booking;
   return { id, ...publicFacts(booking, status), createdAt, ...defined({ usageHours }) };
 };

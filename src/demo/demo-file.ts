@@ -34,7 +34,7 @@ export function readDemoFile({ dataDir, publicUrl }: DemoLocation): Demo | undef
 }
 
 /** Writes `DATA_DIR/demo.json`. @returns its content */
-export function writeDemoFile({ dataDir, publicUrl }: DemoLocation, data: Omit<Demo, 'baseUrl' | 'authUrl'>): Demo {
+export function writeDemoFile({ dataDir, publicUrl }: DemoLocation, data: Pick<Demo, 'communities' | 'brands'>): Demo {
   const { communities, brands } = data;
   const demo: Demo = { baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl, communities, brands };
   writePrivate(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, 'replace');

@@ -9,7 +9,7 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 
-type DemoDeps = Omit<SeedDeps, 'at'> & {
+type DemoDeps = Pick<SeedDeps, 'users' | 'clock'> & {
   /** Creates commands that use the given clock and wait up to `shownWithinMs` for the read models. */
   readonly commandsAt: (clock: Clock, shownWithinMs: number) => Promise<Commands>;
   readonly events: EventStore;

@@ -16,17 +16,21 @@ import { baseUrlOf, PREFIX, type Settings } from './settings.ts';
 type Answer = TSchema & { readonly headers?: { readonly [name: string]: object } };
 
 /** A route of the API, with the schemas that validate its requests and serialise its responses. */
-export type DescribedRoute = {
+/** The schema of a route that is described. */
+export type DescribedSchema = {
   readonly operationId: OperationId;
-  readonly method: string;
-  /** With the prefix, and `:name` for parameters. */
-  readonly url: string;
-  readonly access: Access;
   readonly params?: TObject;
   readonly querystring?: TObject;
   readonly headers?: TObject;
   readonly body?: TSchema;
   readonly response: { readonly [status: string]: Answer };
+};
+
+export type DescribedRoute = DescribedSchema & {
+  readonly method: string;
+  /** With the prefix, and `:name` for parameters. */
+  readonly url: string;
+  readonly access: Access;
 };
 
 /** Builds the OpenAPI 3.1 description of the API. */

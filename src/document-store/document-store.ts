@@ -60,7 +60,7 @@ export type Stored<D extends object> = {
 };
 
 /** A found document, parsed only on `read()`, so that callers with a cached copy of this key and version can skip that. */
-export type Unread<D extends object> = Omit<Stored<D>, 'document'> & { read(): D };
+export type Unread<D extends object> = Pick<Stored<D>, 'key' | 'version'> & { read(): D };
 
 type Row = { readonly [field: string]: unknown };
 

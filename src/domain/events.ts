@@ -46,27 +46,31 @@ export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
   readonly currency: string;
 };
 
+/** What a brand requests, with prices and times as of the request. */
+export type BookingTerms = StoredDetails &
+  BookingFacts & {
+    readonly eventFee: Cents;
+    readonly serviceFee: Cents;
+    readonly serviceFeePercent: number;
+    readonly timeZone: string;
+    /** Hour at which the space is free again; may be fractional. */
+    readonly freeFrom: number;
+    /** This and the next two follow the time-zone rules of the day of the request; `booking-moments.ts` uses the current rules. */
+    readonly startsAt: Timestamp;
+    readonly endsAt: Timestamp;
+    /**
+     * When the request expires unanswered: after the space's answer time, or at the start of the event if that is sooner.
+     */
+    readonly expiresAt: Timestamp;
+  };
+
 export type BookingRequested = Event<
   'BookingRequested',
-  StoredDetails &
-    BookingFacts & {
-      readonly eventFee: Cents;
-      readonly serviceFee: Cents;
-      readonly serviceFeePercent: number;
-      readonly timeZone: string;
-      /** Hour at which the space is free again; may be fractional. */
-      readonly freeFrom: number;
-      /** This and the next two follow the time-zone rules of the day of the request; `booking-moments.ts` uses the current rules. */
-      readonly startsAt: Timestamp;
-      readonly endsAt: Timestamp;
-      /**
-       * When the request expires unanswered: after the space's answer time, or at the start of the event if that is sooner.
-       */
-      readonly expiresAt: Timestamp;
-      readonly idempotencyKey?: string;
-      /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
-      readonly fingerprint?: string;
-    }
+  BookingTerms & {
+    readonly idempotencyKey?: string;
+    /** HMAC of the request. Only with an idempotency key and personal details, which are sealed. */
+    readonly fingerprint?: string;
+  }
 >;
 export type BookingApproved = Event<'BookingApproved', BookingFacts & { readonly charge: Cents }>;
 export type CancelledBy = 'Brand' | 'Community' | 'System';

@@ -22,19 +22,21 @@ export type NewEvent = {
   readonly metadata: JsonObject;
 };
 
-/** An event as stored. `revision` counts from 0 within its stream. */
-export type StoredEvent = {
+/** An event as it is on every engine. `revision` counts from 0 within its stream. */
+export type StreamEvent = {
   readonly id: string;
   readonly type: string;
   readonly stream: string;
   readonly revision: number;
-  readonly position: Position;
   readonly data: JsonObject;
   readonly metadata: JsonObject;
 };
 
+/** An event as stored, with its position in this log. */
+export type StoredEvent = StreamEvent & { readonly position: Position };
+
 /** An event of another log. Without a position it is appended at the end. Engines that assign positions ignore it. */
-export type EventToLoad = Omit<StoredEvent, 'position'> & { readonly position?: Position };
+export type EventToLoad = StreamEvent & { readonly position?: Position };
 
 /** The revision a stream must be at for an append to succeed: that of its last event, or `'none'` if it must not exist. */
 export type ExpectedRevision = number | 'none';

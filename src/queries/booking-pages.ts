@@ -120,21 +120,26 @@ export type PagePlace = {
 
 export type BookingPart = PagePlace & { readonly bookings: readonly BookingDocument[] };
 
-export type PageRange = DateRange & {
+/** Which page of a list. */
+export type ListPage = {
   readonly direction: Direction;
   readonly limit: number;
   readonly after?: BookingCursor;
   /** Takes precedence over `after`. */
   readonly before?: BookingCursor;
-  readonly period?: {
-    readonly is: Period;
-    /** Milliseconds since the epoch. */
-    readonly now: number;
-    /** The zone of all these bookings, if it is the same. Narrows the reads. */
-    readonly zone?: string;
-  };
   readonly isCounted?: boolean;
 };
+
+export type PageRange = DateRange &
+  ListPage & {
+    readonly period?: {
+      readonly is: Period;
+      /** Milliseconds since the epoch. */
+      readonly now: number;
+      /** The zone of all these bookings, if it is the same. Narrows the reads. */
+      readonly zone?: string;
+    };
+  };
 
 export type PartQuery = PageRange & {
   /** Lists that have no booking in common, and are shown as one. Default: all bookings of the account. */

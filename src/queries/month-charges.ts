@@ -11,8 +11,8 @@ import {
   type BookingPart,
   createBookingPages,
   type Direction,
+  type ListPage,
   ownedBy,
-  type PartQuery,
   rangeOf,
 } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
@@ -144,7 +144,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     account: Account,
     kind: Made['kind'],
     { zone, month }: { readonly zone: string; readonly month: string },
-    { direction, limit, ...position }: Omit<Position, 'after'> & { readonly after?: MadeCursor },
+    { direction, limit, ...position }: Pick<Position, 'direction' | 'limit'> & { readonly after?: MadeCursor },
   ): AsyncGenerator<Made> {
     const query = kind === 'charge' ? chargesMade : refundsMade;
     for (let after = position.after && placeBeside(position.after, kind, direction); ; ) {
@@ -203,11 +203,7 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
       },
 
       /** A page of the bookings that were charged, in the order of lists. Their texts stay sealed. */
-      page: (
-        account: Account,
-        month: string,
-        query: Omit<PartQuery, keyof DateRange | 'lists'>,
-      ): Promise<BookingPart> =>
+      page: (account: Account, month: string, query: ListPage): Promise<BookingPart> =>
         parts.page(account, { ...query, ...daysOfMonth(month), lists: [{ charge: { exists: true } }] }),
     },
 
@@ -265,9 +261,12 @@ function compare(a: MadeCursor, b: MadeCursor, direction: Direction): number {
   return direction === 'ascending' ? order : -order;
 }
 
-type Addend = { readonly currency: string } & Partial<
-  Readonly<Record<Exclude<keyof ChargeTotals, 'currency'>, number | undefined>>
->;
+type Addend = {
+  readonly currency: string;
+  readonly charged?: number | undefined;
+  readonly refunded?: number | undefined;
+  readonly earned?: number | undefined;
+};
 
 function totalsOf(addends: readonly Addend[]): ChargeTotals[] {
   const totals = new Map<string, ChargeTotals>();

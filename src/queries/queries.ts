@@ -11,7 +11,7 @@ import { createCharges } from './charges.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
-import type { QueryDeps } from './query-deps.ts';
+import type { QuerySources } from './query-deps.ts';
 import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
@@ -25,7 +25,7 @@ import { createWebhookQueries } from './webhooks.ts';
  */
 export type Queries = ReturnType<typeof createQueries>;
 
-export function createQueries({ directory, ...sources }: Omit<QueryDeps, 'names'> & { readonly directory: Directory }) {
+export function createQueries({ directory, ...sources }: QuerySources & { readonly directory: Directory }) {
   const accounts = createAccountQueries(sources);
   const deps = { ...sources, names: createActorNames({ ...sources, accounts, directory }) };
   return {

@@ -5,10 +5,11 @@ import type { Clock } from '../runtime/clock.ts';
 import type { ActorNames } from './actor-names.ts';
 
 /** What queries read from. */
-export type QueryDeps = {
+export type QuerySources = {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
   readonly clock: Clock;
-  readonly names: ActorNames;
 };
+
+export type QueryDeps = QuerySources & { readonly names: ActorNames };

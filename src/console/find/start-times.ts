@@ -40,7 +40,7 @@ export const isFree = ({ slots }: StartTimes, start: number): boolean =>
 /** The next day after a date on which an event can start at an hour, in any of these spaces. */
 export async function nextFreeDay(
   { openDays }: PageDeps['queries'],
-  wanted: Omit<Parameters<typeof openDays>[0], 'from' | 'to' | 'limit'>,
+  wanted: Pick<Parameters<typeof openDays>[0], 'account' | 'spaceIds' | 'weekdays' | 'startHour'>,
   date: PlainDate,
   lookAheadDays: number,
 ): Promise<PlainDate | undefined> {

@@ -11,9 +11,7 @@ import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 
 /** A change that open pages may show. */
-export type Change = {
-  /** Sequence number of the change in this process. */
-  readonly sequence: number;
+type ChangeToShow = {
   /** Whether the account may know of the change. Absent: every account. */
   readonly concerns?: (account: Account) => boolean;
   /** The topic of the live regions to refresh, such as `hours:3:2026-11-20`. Empty: those about the account. */
@@ -23,6 +21,9 @@ export type Change = {
   /** The actor's id; the announcement is not made to that user. */
   readonly by?: string;
 };
+
+/** A change with its sequence number in this process. */
+export type Change = ChangeToShow & { readonly sequence: number };
 
 export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
 
@@ -54,7 +55,7 @@ export function createLiveFeed(deps: {
   let following: ReturnType<typeof follow> | undefined;
   let idle: NodeJS.Timeout | undefined;
 
-  function announce(change: Omit<Change, 'sequence'>): void {
+  function announce(change: ChangeToShow): void {
     sequence += 1;
     const numbered = { ...change, sequence };
     recent.push(numbered);
@@ -158,7 +159,7 @@ const seesHoursOf =
     kind === 'Brand' || id === communityId;
 
 /** The changes that an event makes, and to which accounts' pages. */
-function changesOf(event: Recorded<DomainEvent>): readonly Omit<Change, 'sequence'>[] {
+function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
   // Pages are not indexed by author, so refresh all of them.
   if (event.type === 'SubjectForgotten') return [{ topic: '' }];
   const accounts = accountChange(event)?.accounts.map(accountKey);

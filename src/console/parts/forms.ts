@@ -48,17 +48,18 @@ const attributes = (all: Attributes): Html =>
       .join(''),
   );
 
-export type Field = {
+type Control = {
   readonly name: string;
   readonly label: string;
   readonly value?: string | number;
   readonly hint?: Interpolated;
   readonly problems?: Problems;
-  readonly type?: 'text' | 'number' | 'url' | 'email';
   readonly required?: boolean;
   /** Attributes of the control: min, max, step, maxlength, inputmode, autocomplete and so on. */
   readonly attributes?: Attributes;
 };
+
+export type Field = Control & { readonly type?: 'text' | 'number' | 'url' | 'email' };
 
 /** An input with its label, hint and error, which are associated with it for screen readers. */
 export function field({ type = 'text', value = '', required = false, ...rest }: Field): Html {
@@ -70,7 +71,7 @@ ${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attribute
   );
 }
 
-type DateField = Omit<Field, 'type'> & { readonly earliest?: PlainDate };
+type DateField = Control & { readonly earliest?: PlainDate };
 
 /**
  * A field for a date. It shows the date as every page does, whichever language the browser has, and takes what people type
@@ -97,7 +98,7 @@ type="button" class="button quiet pick" hidden aria-label="${rest.label}: choose
   );
 }
 
-export function textArea({ value = '', required = false, ...rest }: Field): Html {
+export function textArea({ value = '', required = false, ...rest }: Control): Html {
   return labelled(
     rest,
     (ariaAttributes) =>
@@ -127,7 +128,7 @@ export function select({ value = '', options, ...rest }: Field & { readonly opti
 }
 
 function labelled(
-  { name, label, hint, problems = {} }: Omit<Field, 'value' | 'required' | 'type'>,
+  { name, label, hint, problems = {} }: Pick<Control, 'name' | 'label' | 'hint' | 'problems'>,
   control: (ariaAttributes: Html) => Html,
 ): Html {
   const problem = problems[name];

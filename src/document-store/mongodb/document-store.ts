@@ -25,7 +25,7 @@ import type { Entry } from './entry.ts';
 import { explained, isServerUnavailable, isTransient, type Retry, unavailable } from './failures.ts';
 import { writeProjected } from './projected-writes.ts';
 import { indexesOf } from './query.ts';
-import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
+import { createRegistry, REGISTRY, type RegistryEntry } from './registry.ts';
 import { watchReplication } from './replication.ts';
 
 /** For a URL that names no database. */
@@ -204,7 +204,7 @@ export async function openMongoDocumentStore({
     async collections() {
       const [all, declared] = [await names(), await registry.read()];
       return all.map((name) => {
-        const { kind = kindByName(name), ttl } = declared.get(name) ?? {};
+        const { kind = isGeneration(name) ? 'readModel' : 'record', ttl } = declared.get(name) ?? {};
         return { name, kind, ...(ttl !== undefined && { ttl }) };
       });
     },

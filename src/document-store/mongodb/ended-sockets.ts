@@ -13,7 +13,8 @@ const patched = new WeakSet<Connections>();
 /**
  * Fixes a hang in the driver (7.8, 7.9). When a write fills the socket's buffer, the driver waits for `drain`, which never comes if
  * the socket ends. The operation then never ends; if it is the server check, no operation of this process ever finds a server
- * again.
+ * again. Without it, connections that are cut (docs/promises.md) fail `reconnects to the server after all of its connections have closed at
+ * once` in test/document-store/mongodb/document-store.test.ts, and test/cut-connections.test.ts.
  */
 export function noticeEndedSockets(): void {
   const { Connection }: { readonly Connection: Connections } = createRequire(import.meta.url)(

@@ -1,11 +1,11 @@
 import type { Collection as MongoCollection } from 'mongodb';
-import { type Collection, type DeclaredCollection, isGeneration } from '../document-store.ts';
+import type { Collection, DeclaredCollection } from '../document-store.ts';
 import type { Retry } from './failures.ts';
 
 /** The collection with the declarations of the others, which MongoDB does not store. */
 export const REGISTRY = 'declaredCollections';
 
-export type RegistryEntry = Omit<DeclaredCollection, 'name'> & { readonly _id: string };
+export type RegistryEntry = Pick<DeclaredCollection, 'kind' | 'ttl'> & { readonly _id: string };
 
 /** Stores the declarations of collections. */
 export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: Retry) {
@@ -25,7 +25,3 @@ export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: R
     remove: (name: string): Promise<unknown> => retry(() => entries.deleteOne({ _id: name })),
   };
 }
-
-/** The kind of a collection from a release without declarations, derived from its name. */
-export const kindByName = (name: string): DeclaredCollection['kind'] =>
-  isGeneration(name) || /^projector-|-leases$|^webhook(Leases|Receivers)/i.test(name) ? 'readModel' : 'record';
