@@ -156,7 +156,7 @@ export const MAY_IMPORT = {
   'core.ts': 'anything above',
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
-  'main.js': ['serve.ts', 'runtime'],
+  'main.js': ['serve.ts'],
   cli: [
     ...['core.ts', 'engines.ts', 'config.ts', 'release.ts', 'transfer', 'store-identity', 'commands', 'secrets'],
     ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'runtime'],
@@ -166,7 +166,7 @@ export const MAY_IMPORT = {
     'webhooks/fan-out/positions.ts',
     'webhooks/inspect/lost-deliveries.ts',
   ],
-  'cli.js': ['cli', 'runtime'],
+  'cli.js': ['cli'],
 };
 
 /** Folders that use no package and nothing of Node. */

@@ -20,7 +20,7 @@ import {
   sendNotFound,
 } from './api/errors.ts';
 import { type CheckReadiness, createReadinessCheck, healthRoutes } from './api/health.ts';
-import { refuseUnusableTexts } from './api/outside-texts.ts';
+import { answerInOrder, readForwardedFor, refuseEncodedBodies, refuseUnusableTexts } from './api/incoming-requests.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
@@ -43,10 +43,7 @@ import { createReadings } from './monitoring/readings.ts';
 import { generationName } from './read-models/generations.ts';
 import { RELEASE } from './release.ts';
 import { diskWarning, freeBytes } from './runtime/disk.ts';
-import { refuseEncodedBodies } from './runtime/encoded-bodies.ts';
-import { readForwardedFor } from './runtime/forwarded-for.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
-import { answerInOrder } from './runtime/pipelining.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
 import { onAddress } from './runtime/unusable-address.ts';

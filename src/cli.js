@@ -7,7 +7,6 @@ if (process.pid === 1)
   for (const name of ['SIGTERM', 'SIGINT']) process.on(name, (signal) => process.exit(128 + constants.signals[signal]));
 
 enableCompileCache();
-await import('./runtime/startup.ts');
 // The reader may close the pipe (`venue … | head`). End quietly by SIGPIPE, like other tools.
 process.stdout.on('error', (error) => {
   if (error.code !== 'EPIPE') throw error;

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { OPERATOR } from './domain/account.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { ConfigError } from './runtime/config-error.ts';
-import { makeFolder } from './runtime/make-folder.ts';
 import { FOLDER_OWNER_ONLY, writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 
@@ -62,7 +61,7 @@ export type Config = {
   readonly logReads: boolean;
   /** Milliseconds added to the clock. */
   readonly clockShift: number;
-  /** Distinguishes machines with the same host name; `runtime/machine.ts` reads it, too. */
+  /** Distinguishes machines with the same host name; `runtime/process-liveness.ts` reads it, too. */
   readonly place: string | undefined;
   /** How long the service still accepts requests after SIGTERM, so that load balancers see `/readyz` fail first. */
   readonly drainMs: number;
@@ -323,7 +322,7 @@ function secretKey({ name, text }: Given, embedded: boolean, dataDir: string): B
   if (!embedded)
     throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {
-    makeFolder(dataDir, FOLDER_OWNER_ONLY);
+    makeFolder(dataDir);
     const file = join(dataDir, SECRET_KEY_FILE);
     try {
       if (!existsSync(file)) writePrivate(file, randomBytes(32).toString('base64'), 'new');
@@ -337,6 +336,20 @@ function secretKey({ name, text }: Given, embedded: boolean, dataDir: string): B
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError('DATA_DIR', `cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/**
+ * Creates a folder and its parents, for their owner only. Node's recursive `mkdir` never returns on file systems such as /proc, which report
+ * ENOENT although the parent exists.
+ */
+function makeFolder(folder: string): void {
+  const parent = dirname(folder);
+  if (statSync(parent, { throwIfNoEntry: false }) === undefined) makeFolder(parent);
+  try {
+    mkdirSync(folder, FOLDER_OWNER_ONLY);
+  } catch (error) {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }
 

@@ -2,20 +2,29 @@ import { hostname } from 'node:os';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from './config.ts';
 import { defined } from './domain/defined.ts';
-import { createLineLimit } from './runtime/line-limit.ts';
 import { isLogUnavailable } from './runtime/unavailable.ts';
 
 const DEBUG = pino.levels.values.debug ?? 20;
 
-/** The limit of the lines about requests, by logger. */
-const limits = new WeakMap<Logger, ReturnType<typeof createLineLimit>>();
+/** How many lines about requests with the same message are written within this time. */
+const LINES = 20;
+const WITHIN_MS = 10_000;
 
-function limitOf(logger: Logger): ReturnType<typeof createLineLimit> {
-  const limit =
-    limits.get(logger) ??
-    createLineLimit((kind, lines) => logger.warn({ lines }, `${kind}: more lines about requests were left out`));
-  limits.set(logger, limit);
-  return limit;
+/** The number of lines about requests within the time, by logger and message. */
+const counts = new WeakMap<Logger, Map<string, number>>();
+
+/** Counts a line about a request. @returns whether it is written */
+function isWithinLimit(logger: Logger, message: string): boolean {
+  const ofLogger = counts.getOrInsertComputed(logger, () => new Map());
+  const count = ofLogger.getOrInsert(message, 0) + 1;
+  ofLogger.set(message, count);
+  if (count === 1)
+    setTimeout(() => {
+      const lines = ofLogger.getOrInsert(message, 0) - LINES;
+      ofLogger.delete(message);
+      if (lines > 0) logger.warn({ lines }, `${message}: more lines about requests were left out`);
+    }, WITHIN_MS).unref();
+  return count <= LINES;
 }
 
 /**
@@ -28,7 +37,8 @@ export const hooks: NonNullable<LoggerOptions['hooks']> = {
     const about: { readonly err?: unknown; readonly reqId?: unknown } =
       typeof first === 'object' && first !== null ? first : {};
     const isLeftOut =
-      level > DEBUG && (isLogUnavailable(about.err) || (about.reqId !== undefined && !limitOf(this)(String(message))));
+      level > DEBUG &&
+      (isLogUnavailable(about.err) || (about.reqId !== undefined && !isWithinLimit(this, String(message))));
     if (isLeftOut) this.debug(...args);
     else method.apply(this, args);
   },

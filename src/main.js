@@ -1,4 +1,4 @@
-// Plain JavaScript, like src/cli.js and src/runtime/thread.js: Node loads its TypeScript stripper (8 MiB, 50 ms) for the first file
+// Plain JavaScript, like src/cli.js and src/threads/thread.js: Node loads its TypeScript stripper (8 MiB, 50 ms) for the first file
 // that is not in the compile cache, and the file that enables the cache cannot be in it.
 import { enableCompileCache } from 'node:module';
 import { constants } from 'node:os';
@@ -9,6 +9,5 @@ let stop = (signal) => process.exit(128 + constants.signals[signal]);
 for (const name of ['SIGTERM', 'SIGINT']) process.on(name, (signal) => stop(signal));
 
 enableCompileCache();
-await import('./runtime/startup.ts');
 const { serve } = await import('./serve.ts');
 stop = await serve();

@@ -3,7 +3,7 @@ import { isObject } from '../domain/is-object.ts';
 import { assetUrl } from '../html/assets.ts';
 import { type Html, html, type Interpolated, raw } from '../html/html.ts';
 import { htmlDocument, mark } from '../html/layout.ts';
-import { startSlices } from '../runtime/slices.ts';
+import { yieldEvery } from '../runtime/slices.ts';
 import type { JsonSchema } from './components.ts';
 import type { NamedExamples, Operation, Response } from './document.ts';
 import { readExamples } from './examples.ts';
@@ -110,7 +110,7 @@ ${contents}
 
 /** Renders items one after another without holding the event loop. */
 async function inSlices<Item, R>(items: readonly Item[], render: (item: Item) => R): Promise<R[]> {
-  const slice = startSlices();
+  const slice = yieldEvery(1, { waitsFirst: true });
   const rendered: R[] = [];
   for (const item of items) {
     await slice();

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { registerCompression } from '../runtime/compression.ts';
-import { memoized } from '../runtime/memoized.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
 
 const FOLDER = new URL('./assets/', import.meta.url);
@@ -38,12 +37,15 @@ export const SCRIPTS = [
 const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'favicon.svg'] as const;
 type AssetName = (typeof NAMES)[number];
 
+const urls = new Map<AssetName, string>();
+
 /** The URL of one of our stylesheets, scripts or images. It changes with the content, so browsers may cache it indefinitely. */
-export const assetUrl = memoized((name: AssetName): string => {
-  const content = readFileSync(new URL(name, FOLDER));
-  const version = createHash('sha256').update(content).digest('base64url').slice(0, 10);
-  return `/assets/${name}?v=${version}`;
-});
+export const assetUrl = (name: AssetName): string =>
+  urls.getOrInsertComputed(name, () => {
+    const content = readFileSync(new URL(name, FOLDER));
+    const version = createHash('sha256').update(content).digest('base64url').slice(0, 10);
+    return `/assets/${name}?v=${version}`;
+  });
 
 /** Serves the stylesheets, scripts and images of pages, which load nothing from other hosts. */
 export function registerAssets(app: FastifyInstance): void {

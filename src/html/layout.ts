@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import { memoized } from '../runtime/memoized.ts';
 import { assetUrl, SCRIPTS, STYLES } from './assets.ts';
 import { EMPTY, type Html, html, raw } from './html.ts';
 
@@ -47,11 +46,14 @@ const ICONS = [
 ] as const;
 export type IconName = (typeof ICONS)[number];
 
+const icons = new Map<IconName, Html>();
+
 /** A decorative icon beside a word with the same meaning, so it is hidden from screen readers. */
-export const icon = memoized(
-  (name: IconName) =>
-    html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`,
-);
+export const icon = (name: IconName): Html =>
+  icons.getOrInsertComputed(
+    name,
+    () => html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`,
+  );
 
 const FLASH_ICON = { done: 'approved', problem: 'warning', notice: 'info' } as const;
 

@@ -7,7 +7,7 @@ import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { isTooFar, timeSlots } from '../domain/time-slots.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { startSlices } from '../runtime/slices.ts';
+import { yieldEvery } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -104,7 +104,7 @@ export function createOpenDaysQuery(deps: QueryDeps) {
       spacesToSearch.filter(({ active }) => active),
       { from, to, weekdays, after, now },
     );
-    const nextSlice = startSlices();
+    const nextSlice = yieldEvery(1, { waitsFirst: true });
     let searched = 0;
     for await (const chunk of inPages(candidates, CHUNK)) {
       const keys = chunk.map(({ space, date }) => availabilityKey(space.spaceId, date));

@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { MACHINE } from './machine.ts';
+import { hostname } from 'node:os';
 
 /** Identifies a process to other processes on the same machine and store. */
 export type ProcessIdentity = {
@@ -11,6 +11,12 @@ export type ProcessIdentity = {
 };
 
 const startedAt = startOf(process.pid);
+
+/**
+ * Identifies this boot of this machine. Cloned machines and containers may share a host name, and machines restored from one snapshot share
+ * even the boot id; `PLACE` distinguishes those.
+ */
+const MACHINE = [process.env.PLACE?.trim() ?? '', bootId() ?? hostname()].join(' ').trim();
 
 export const THIS_PROCESS: ProcessIdentity = {
   pidNamespace: `${MACHINE} ${namespaceOfThis()}`,
@@ -29,6 +35,15 @@ export function isKnownDead(identity: ProcessIdentity): boolean {
   const start = startOf(pid);
   if (start === undefined) return false;
   return identity.startedAt !== undefined && identity.startedAt !== start;
+}
+
+/** The random id that Linux generates whenever the machine starts (random(4)); undefined on other systems. */
+function bootId(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 function namespaceOfThis(): string {

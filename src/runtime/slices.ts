@@ -1,8 +1,5 @@
 import { loopTurn } from './loop-turn.ts';
 
-/** How long a computation may hold the event loop, in milliseconds. */
-const SLICE_MS = 1;
-
 const waiting: (() => void)[] = [];
 
 /** Whether a waiting computation has been resumed in this turn of the event loop. */
@@ -41,27 +38,15 @@ export function isTurnUsedUp(): boolean {
 }
 
 /**
- * Splits a computation that is nearly always short: its first slice begins at once.
- * @returns a function to await between steps
- */
-export function yieldEvery(sliceMs: number): () => Promise<void> {
-  let startedAt = performance.now();
-  return async () => {
-    if (performance.now() - startedAt < sliceMs) return;
-    await nextSlice();
-    startedAt = performance.now();
-  };
-}
-
-/**
- * Splits a long computation into slices, between which this thread does other work.
+ * Splits a computation into slices of `sliceMs`, between which this thread does other work.
+ * @param options.waitsFirst false for a computation that is nearly always short: its first slice begins at once, although many may begin in
+ *   one turn
  * @returns a function to await between steps of less than a millisecond each
  */
-export function startSlices(): () => Promise<void> {
-  // The first step waits, too, because many computations may begin in one turn.
-  let startedAt = Number.NEGATIVE_INFINITY;
+export function yieldEvery(sliceMs: number, { waitsFirst = false } = {}): () => Promise<void> {
+  let startedAt = waitsFirst ? Number.NEGATIVE_INFINITY : performance.now();
   return async () => {
-    if (performance.now() - startedAt < SLICE_MS) return;
+    if (performance.now() - startedAt < sliceMs) return;
     await nextSlice();
     startedAt = performance.now();
   };

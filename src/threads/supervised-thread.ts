@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { BaseLogger } from 'pino';
-import { startThread } from '../runtime/start-thread.ts';
 
 /** Pauses before restarting a thread that ended by itself; the last one repeats. */
 const RESTART_MS = [0, 100, 500, 2_000, 5_000] as const;
@@ -54,7 +53,12 @@ export function superviseThread(deps: {
   function run(): Promise<unknown> {
     return new Promise((resolve) => {
       let failure: unknown;
-      const now = startThread(name, file, data());
+      const now = new Worker(new URL('./thread.js', import.meta.url), {
+        name,
+        workerData: { module: file.href, data: data() },
+        // Node must not close the thread's open files: that would release SQLite's locks for the whole process.
+        trackUnmanagedFds: false,
+      });
       worker = now;
       now.on('error', (error) => {
         failure = error;

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PlainCollection } from '../document-store/sqlite/documents.ts';
-import { answer } from '../runtime/calls.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { checkpointFile } from '../sqlite/wal.ts';
+import { answer } from './calls.ts';
 import type { Described, WriterCalls, WriterData } from './writer-calls.ts';
 
 // The writer makes every durable commit, of events and records, and checkpoints the WALs, for the main thread.

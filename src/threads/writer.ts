@@ -3,7 +3,7 @@ import type { BaseLogger } from 'pino';
 import type { DocumentsElsewhere } from '../document-store/sqlite/document-store.ts';
 import type { PlainCollection } from '../document-store/sqlite/documents.ts';
 import type { AppendsElsewhere } from '../event-store/sqlite/event-store.ts';
-import { createCaller } from '../runtime/calls.ts';
+import { createCaller } from './calls.ts';
 import { type SupervisedThread, superviseThread } from './supervised-thread.ts';
 import type { Described, WriterCalls, WriterData } from './writer-calls.ts';
 

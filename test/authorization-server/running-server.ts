@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import Fastify from 'fastify';
+import { readForwardedFor } from '../../src/api/incoming-requests.ts';
 import type { User, Users } from '../../src/auth/users.ts';
 import {
   type AuthorizationServer,
@@ -11,7 +12,6 @@ import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import type { GuardOptions } from '../../src/outbound/address-guard.ts';
-import { readForwardedFor } from '../../src/runtime/forwarded-for.ts';
 import { BY_OPERATOR, type createChangeLog, NO_LOGGER, openUsers } from '../auth/change-log.ts';
 import { freePort } from '../free-port.ts';
 

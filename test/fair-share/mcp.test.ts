@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { toPlainDate } from '../../src/domain/calendar.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { answerBatch } from '../../src/mcp/batch.ts';
-import { startSlices } from '../../src/runtime/slices.ts';
+import { yieldEvery } from '../../src/runtime/slices.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { eventually } from '../eventually.ts';
@@ -189,7 +189,7 @@ test('many computations take turns on the event loop', async () => {
   };
   setImmediate(endTurn);
   const compute = async () => {
-    const nextSlice = startSlices();
+    const nextSlice = yieldEvery(1, { waitsFirst: true });
     for (let step = 0; step < 3; step += 1) {
       await nextSlice();
       inTurn += 1;

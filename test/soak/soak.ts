@@ -1,4 +1,3 @@
-import '../../src/runtime/startup.ts';
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { rollOutAndBack } from '../release/rollout.ts';

@@ -1,14 +1,16 @@
 import { cutText } from '../../domain/cut-text.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html } from '../../html/html.ts';
-import { memoized } from '../../runtime/memoized.ts';
 
 /** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
 
-const inCurrency = memoized((currency: string) => new Intl.NumberFormat('en', { style: 'currency', currency }));
+const currencies = new Map<string, Intl.NumberFormat>();
 
 /** An amount in cents of a currency (ISO 4217): `$1,150.00` */
-export const amount = (cents: number, currency: string): string => inCurrency(currency).format(cents / 100);
+export const amount = (cents: number, currency: string): string =>
+  currencies
+    .getOrInsertComputed(currency, () => new Intl.NumberFormat('en', { style: 'currency', currency }))
+    .format(cents / 100);
 
 const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
 const LONG = utc({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
@@ -32,11 +34,12 @@ export { clockTime as clock, hoursBetween as hours } from '../../domain/hours.ts
 /** `4 hours`, `1.5 hours` */
 export const duration = (length: number): string => counted(Number(length.toFixed(2)), 'hour');
 
-const inZone = (timeStyle?: 'short' | 'medium') =>
-  memoized(
-    (zone: string) =>
-      new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', ...defined({ timeStyle }) }),
-  );
+const inZone = (timeStyle?: 'short' | 'medium') => {
+  const zones = new Map<string, Intl.DateTimeFormat>();
+  const format = (timeZone: string) =>
+    new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', ...defined({ timeStyle }) });
+  return (zone: string) => zones.getOrInsertComputed(zone, format);
+};
 const [DAY, MINUTE, SECOND] = [inZone(), inZone('short'), inZone('medium')];
 
 /** A moment, in ISO 8601 or milliseconds since the epoch. */

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, expect, test, vi } from 'vitest';
-import { answer, createCaller } from '../../src/runtime/calls.ts';
 import { OutcomeUnknown } from '../../src/runtime/unavailable.ts';
+import { answer, createCaller } from '../../src/threads/calls.ts';
 
 type Doubling = { readonly double: { readonly argument: number; readonly result: number } };
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isUnavailable, OutcomeUnknown, Unavailable } from './unavailable.ts';
-import { UnusableStore } from './unusable-store.ts';
+import { isUnavailable, OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
+import { UnusableStore } from '../runtime/unusable-store.ts';
 
 /** A worker, or the port to its parent. */
 type Port = {

@@ -1,0 +1,90 @@
+import { isUint8Array } from 'node:util/types';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { textProblem, UnusableText } from '../domain/unicode.ts';
+
+/** What happens to every request before its handler. Call these before routes are added, and {@link answerInOrder} before other hooks. */
+
+/**
+ * Starts a pipelined request only after the earlier responses on its connection have been written. A client that reads no responses
+ * thus occupies one handler at most.
+ */
+export function answerInOrder(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, { raw }, done) => {
+    // Node assigns the socket to the responses of a connection in turn, and never if the connection closes first.
+    if (raw.socket === null) raw.once('socket', () => done());
+    else done();
+  });
+}
+
+/**
+ * Prepares `X-Forwarded-For` for Fastify, which reads the caller's address (`request.ip`) from it. Removes the port that some
+ * proxies add: it differs for each connection, and would defeat the rate limits.
+ *
+ * Warns once if an untrusted proxy sends the header: all clients behind it share one address and thus one limit.
+ */
+export function readForwardedFor(app: FastifyInstance, logger: Pick<Logger, 'warn'>): void {
+  let isWarned = false;
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request;
+    const forwarded = headers['x-forwarded-for'];
+    if (forwarded !== undefined) {
+      headers['x-forwarded-for'] = String(forwarded).split(',').map(withoutPort).join(',');
+      // For an untrusted proxy, `ips` holds only the address of the connection.
+      if (!isWarned && (request.ips?.length ?? 1) === 1) {
+        isWarned = true;
+        logger.warn({ proxy: request.ip }, UNTRUSTED);
+      }
+    }
+    done();
+  });
+}
+
+const UNTRUSTED =
+  'X-Forwarded-For comes from an address that is not in TRUST_PROXY, so all callers behind it share their limits: 50 wrong passwords lock all of them out. Add the address to TRUST_PROXY if it is your reverse proxy';
+
+/** Removes the port from `192.0.2.1:5678` and `[2001:db8::1]:99`, and the brackets. */
+function withoutPort(entry: string): string {
+  const [, ipv6, ipv4] = /^(?:\[([^\]]*)\](?::\d*)?|([^:]*):\d*)$/.exec(entry.trim()) ?? [];
+  return ipv6 ?? ipv4 ?? entry.trim();
+}
+
+/**
+ * Refuses compressed bodies. Otherwise their bytes would be read as text, and the error would be about the text. After authentication, so
+ * that a caller without a credential gets its 401.
+ */
+export function refuseEncodedBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const {
+      'content-encoding': encoding = '',
+      'content-length': length,
+      'transfer-encoding': chunked,
+    } = request.headers;
+    const hasBody = chunked !== undefined || (length !== undefined && length !== '0');
+    if (!hasBody || encoding === '' || encoding.toLowerCase() === 'identity') return done(null, payload);
+    const name = encoding.length > REPEATED_NAME ? 'this' : encoding;
+    done(new EncodedBody(`Content-Encoding: ${name} is not accepted. Send the body as it is.`));
+  });
+}
+
+/** The longest name of an encoding that an answer repeats, in characters. */
+const REPEATED_NAME = 40;
+
+/** A body in an encoding that no route decodes. Its message goes to the client. */
+class EncodedBody extends Error {
+  readonly statusCode = 415;
+}
+
+/**
+ * Refuses texts that no field takes, in addresses, forms and JSON, before anything reads them. The bodies of MCP and OAuth are not parsed
+ * yet: MCP checks the input of each tool.
+ */
+export function refuseUnusableTexts(app: FastifyInstance): void {
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { query, body } = request;
+    const problem =
+      textProblem(query, 'The address') ?? (isUint8Array(body) ? undefined : textProblem(body, 'The body'));
+    if (problem === undefined) done();
+    else done(new UnusableText(`${problem}.`));
+  });
+}
