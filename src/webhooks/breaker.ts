@@ -76,17 +76,14 @@ function openAfterFailure(
   return isProbe ? paused(open.since, 2 * open.pauseMs, open.failedProbes + 1) : open;
 }
 
-/** Whether a delivery that no user requested may be attempted now. */
-export const mayTry = ({ open }: Breaker, now: number): boolean => open === undefined || probeInMs(open, now) <= 0;
-
-/** When a delivery that no user requested may be attempted: milliseconds since the epoch, 0 if now. */
-export const mayTryAt = (breaker: Breaker, now: number): number =>
-  breaker.open === undefined || mayTry(breaker, now) ? 0 : Date.parse(breaker.open.probeAt);
-
-function probeInMs({ probeAt, pauseMs }: Open, now: number): number {
-  const wait = Date.parse(probeAt) - now;
-  // The clock was set back.
-  return wait > pauseMs ? 0 : wait;
+/** When a delivery that no user requested may be attempted, in milliseconds since the epoch: at `now` at the latest if it may be now. */
+export function mayTryAt({ open }: Breaker, now: number): number {
+  if (open === undefined) return now;
+  const at = Date.parse(open.probeAt);
+  // Further ahead than the pause: the clock was set back.
+  return at - now > open.pauseMs ? now : at;
 }
+
+export const mayTry = (breaker: Breaker, now: number): boolean => mayTryAt(breaker, now) <= now;
 
 export const isLongDead = ({ open }: Breaker): boolean => (open?.failedProbes ?? 0) >= DISABLE_AFTER_PROBES;

@@ -55,7 +55,7 @@ export function createDeliverer(deps: DelivererDeps) {
     },
   };
   /** Call when the store may hold a due delivery of a registration; see {@link Endpoint.wake}. */
-  const wake = (webhookId: string, isAsked = false) => endpointOf(webhookId).wake(isAsked);
+  const wake = (webhookId: string, isRequested = false) => endpointOf(webhookId).wake(isRequested);
   const poll = createDuePoll({ queue, breakers, wake, clock, logger, pollIntervalMs });
 
   function endpointOf(webhookId: string): Endpoint {

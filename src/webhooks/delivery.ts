@@ -8,10 +8,10 @@ import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';
 import type { Outcome } from './schedule.ts';
-import type { SendResult } from './send/sender.ts';
+import type { PostResult } from './send/sender.ts';
 
 /** One POST to the receiver and its result. */
-export type Attempt = Omit<SendResult, 'retryAfter'> & {
+export type Attempt = PostResult & {
   readonly at: Timestamp;
   readonly url: string;
   /** `X-Service-Signature` was made with a secret that has been replaced since. */
@@ -58,11 +58,7 @@ export type DeliveryDocument = {
   readonly expiresAt: Timestamp;
 };
 
-export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> &
-  Notice & {
-    /** A user requested it. */
-    readonly isAsked?: true;
-  };
+export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & Notice;
 
 /** Due time of a delivery that a user requested: before all others, regardless of its receiver's health. */
 export const AT_ONCE = toTimestamp(0);
@@ -97,9 +93,8 @@ const sequenceOf = (payload: Payload, deliveryId: string): string =>
   payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
 
 /** @param now milliseconds since the epoch, here and below */
-export function newDelivery(added: NewDelivery, now: number): DeliveryDocument {
-  const { webhookId, account, eventId, position, payload, sealed, isAsked = false } = added;
-  const createdAt = toTimestamp(now);
+export function newDelivery(added: NewDelivery, now: number, due = toTimestamp(now)): DeliveryDocument {
+  const { webhookId, account, eventId, position, payload, sealed } = added;
   const deliveryId = deliveryIdOf(eventId, webhookId);
   return {
     deliveryId,
@@ -112,11 +107,11 @@ export function newDelivery(added: NewDelivery, now: number): DeliveryDocument {
     body: JSON.stringify(payload),
     ...defined({ sealed }),
     state: 'Pending',
-    due: isAsked ? AT_ONCE : createdAt,
+    due,
     tries: 0,
     attempts: [],
     eventAt: payload.timestamp,
-    createdAt,
+    createdAt: toTimestamp(now),
     expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
   };
 }
@@ -132,11 +127,11 @@ export function afterAttempts(
   now: number,
 ): DeliveryDocument {
   const tries = delivery.tries + 1;
-  const tried = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
-  if (outcome.state === 'Delivered') return { ...tried, ...endedAt(now), state: 'Delivered', tries };
-  if (delivery.state !== 'Pending') return tried;
-  if (outcome.state === 'Failed') return { ...ended(tried, outcome, now), tries };
-  return { ...tried, tries, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
+  const attempted = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
+  if (outcome.state === 'Delivered') return { ...attempted, ...endedAt(now), state: 'Delivered', tries };
+  if (delivery.state !== 'Pending') return attempted;
+  if (outcome.state === 'Failed') return { ...ended(attempted, outcome, now), tries };
+  return { ...attempted, tries, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
 }
 
 export const ended = (
@@ -149,8 +144,8 @@ const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestam
 
 /** A delivery with a full schedule ahead of it, from any state. */
 export function restarted(delivery: DeliveryDocument, due: Timestamp, now: number): DeliveryDocument {
-  const { reason: _, delayMs: __, ...kept } = delivery;
-  return { ...kept, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
+  const { reason: _, delayMs: __, ...rest } = delivery;
+  return { ...rest, state: 'Pending', due, tries: 0, expiresAt: toTimestamp(now + PENDING_RETENTION_MS) };
 }
 
 /** Whether a delivery waits for its first attempt. */

@@ -96,11 +96,11 @@ export class Endpoint {
 
   /**
    * Call when the store may hold a due delivery that {@link add} did not get.
-   * @param isAsked a user waits for it, so it goes first, and an open breaker does not delay it
+   * @param isRequested a user waits for it, so it goes first, and an open breaker does not delay it
    */
-  wake(isAsked: boolean): void {
+  wake(isRequested: boolean): void {
     if (this.#paused === 'failed') this.#paused = undefined;
-    if (this.#unread !== 'first') this.#unread = isAsked ? 'first' : 'some';
+    if (this.#unread !== 'first') this.#unread = isRequested ? 'first' : 'some';
     this.#next();
   }
 
@@ -152,8 +152,8 @@ export class Endpoint {
   async #read(): Promise<void> {
     try {
       // A snapshot from before the query: a delivery that ends meanwhile may still be found as pending.
-      const { found, hasMore } = await this.#deps.queue.due(this.webhookId, PAGE, this.#due.inFlightKeys());
-      for (const delivery of found) this.#due.add(delivery);
+      const { deliveries, hasMore } = await this.#deps.queue.due(this.webhookId, PAGE, this.#due.inFlightKeys());
+      for (const delivery of deliveries) this.#due.add(delivery);
       if (this.#unread === 'reading') this.#unread = hasMore ? 'more' : 'none';
     } finally {
       this.#isWaiting = false;
@@ -182,15 +182,15 @@ export class Endpoint {
   }
 
   async #deliver(delivery: Delivery, isProbe: boolean, release: () => void): Promise<void> {
-    const tried = await this.#checkAndSend(delivery.document).finally(() => {
+    const result = await this.#checkAndSend(delivery.document).finally(() => {
       this.#sending -= 1;
       release();
     });
-    if (tried !== undefined) await this.#record(delivery, tried, isProbe);
+    if (result !== undefined) await this.#record(delivery, result, isProbe);
   }
 
   /** @returns undefined if it was not sent */
-  async #checkAndSend(delivery: DeliveryDocument): Promise<Tried | undefined> {
+  async #checkAndSend(delivery: DeliveryDocument): Promise<TryResult | undefined> {
     const { registrations, queue, isActive } = this.#deps;
     // Checked right before sending, so removing or disabling a registration or revoking its key stops deliveries immediately.
     const recipient = await registrations.recipient(this.webhookId);
@@ -200,25 +200,25 @@ export class Endpoint {
     return undefined;
   }
 
-  async #signAndSend({ webhookId, url, secrets }: Recipient, delivery: DeliveryDocument): Promise<Tried> {
+  async #signAndSend({ webhookId, url, secrets }: Recipient, delivery: DeliveryDocument): Promise<TryResult> {
     const { bodies, clock, isActive, onPreviousSecret } = this.#deps;
     const [current] = secrets;
     const body = await bodies.bodyOf(delivery).catch(unreadable);
     if (typeof body !== 'string') return { result: body, attempts: [{ at: toTimestamp(clock()), url, ...body }] };
     const accepted = secrets.find((secret) => secret === onPreviousSecret.get(webhookId)) ?? current;
     const [first, ...others] = eachFirst(secrets, accepted);
-    let made = await this.#post(delivery, url, body, first, current);
-    const attempts = [made.attempt];
+    let last = await this.#post(delivery, url, body, first, current);
+    const attempts = [last.attempt];
     // While several secrets are valid, a receiver that responds with 401 gets the delivery again, signed with each of the others in turn.
     for (const signing of others) {
-      if (made.result.status !== 401 || !isActive()) break;
-      made = await this.#post(delivery, url, body, signing, current);
-      attempts.push(made.attempt);
-      if (!isSuccess(made.result)) continue;
+      if (last.result.status !== 401 || !isActive()) break;
+      last = await this.#post(delivery, url, body, signing, current);
+      attempts.push(last.attempt);
+      if (!isSuccess(last.result)) continue;
       if (signing[0] === current) onPreviousSecret.delete(webhookId);
       else onPreviousSecret.set(webhookId, signing[0]);
     }
-    return { result: made.result, attempts };
+    return { result: last.result, attempts };
   }
 
   /** @param signing the secrets to sign with; `current` is the one since the last rotation */
@@ -228,19 +228,19 @@ export class Endpoint {
     const sentAt = realClock();
     const signature = signatureHeaders(signing, { id: delivery.deliveryId, at: sentAt, body });
     const result = await sender.post({ url, headers: { 'content-type': CONTENT_TYPE, ...signature }, body });
-    const { retryAfter: _, ...kept } = result;
-    const made: Attempt = {
+    const { retryAfter: _, ...posted } = result;
+    const attempt: Attempt = {
       at,
       url,
-      ...kept,
+      ...posted,
       signed: { at: sentAt, with: signing.map(markOf) },
       ...(signing[0] === current ? {} : { previousSecret: true }),
     };
-    return { result, attempt: await bodies.attemptToStore(delivery, made) };
+    return { result, attempt: await bodies.attemptToStore(delivery, attempt) };
   }
 
   /** Changes the breaker, which may forbid the next attempt, and stores the outcome while the next ones are being sent. */
-  async #record(delivery: Delivery, { attempts, result }: Tried, isProbe: boolean): Promise<void> {
+  async #record(delivery: Delivery, { attempts, result }: TryResult, isProbe: boolean): Promise<void> {
     faultPoint('sent, outcome not stored');
     const { queue, clock, proven } = this.#deps;
     const outcome = outcomeOf(delivery.document, result, { now: clock(), random: Math.random() });
@@ -314,7 +314,7 @@ export class Endpoint {
 }
 
 /** The POSTs that one try of a delivery took, and the result of the last of them. */
-type Tried = { readonly attempts: readonly Attempt[]; readonly result: SendResult };
+type TryResult = { readonly attempts: readonly Attempt[]; readonly result: SendResult };
 
 /** The secrets in several orders: each of them first once, beginning with `accepted`. */
 function eachFirst(secrets: Secrets, accepted: string): readonly [Secrets, ...Secrets[]] {

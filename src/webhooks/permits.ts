@@ -16,20 +16,20 @@ type Waiter = { readonly isUnproven: boolean; readonly start: () => void };
  */
 export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAccount' | 'all'>) {
   /** Permits held, by account. */
-  const held = new Map<string, number>();
+  const inUseBy = new Map<string, number>();
   /** Waiters by account, in order of when the account began to wait or had its last turn. */
   const waiting = new Map<string, Waiter[]>();
-  let taken = 0;
-  let takenByUnproven = 0;
+  let inUse = 0;
+  let unprovenInUse = 0;
 
-  const mayStart = ({ isUnproven }: Waiter) => !isUnproven || takenByUnproven < all / 2;
+  const mayStart = ({ isUnproven }: Waiter) => !isUnproven || unprovenInUse < all / 2;
 
   /** The account whose turn it is, and the index of its waiter that may start. */
   function nextTurn(): { readonly account: string; readonly index: number } | undefined {
     let next: { readonly account: string; readonly index: number } | undefined;
     let fewest = perAccount;
     for (const [account, waiters] of waiting) {
-      const holds = held.get(account) ?? 0;
+      const holds = inUseBy.get(account) ?? 0;
       if (holds >= fewest) continue;
       const index = waiters.findIndex(mayStart);
       if (index === -1) continue;
@@ -42,7 +42,7 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
 
   /** A permit counts as taken from here on: otherwise another waiter could take it before this one runs. */
   function give(): void {
-    while (taken < all) {
+    while (inUse < all) {
       const turn = nextTurn();
       if (turn === undefined) return;
       const { account, index } = turn;
@@ -51,19 +51,19 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
       waiting.delete(account);
       if (waiters.length > 0) waiting.set(account, waiters);
       if (waiter === undefined) return;
-      taken += 1;
-      if (waiter.isUnproven) takenByUnproven += 1;
-      held.set(account, (held.get(account) ?? 0) + 1);
+      inUse += 1;
+      if (waiter.isUnproven) unprovenInUse += 1;
+      inUseBy.set(account, (inUseBy.get(account) ?? 0) + 1);
       waiter.start();
     }
   }
 
   function release(account: string, isUnproven: boolean): void {
-    taken -= 1;
-    if (isUnproven) takenByUnproven -= 1;
-    const left = (held.get(account) ?? 0) - 1;
-    if (left > 0) held.set(account, left);
-    else held.delete(account);
+    inUse -= 1;
+    if (isUnproven) unprovenInUse -= 1;
+    const left = (inUseBy.get(account) ?? 0) - 1;
+    if (left > 0) inUseBy.set(account, left);
+    else inUseBy.delete(account);
     give();
   }
 

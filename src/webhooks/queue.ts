@@ -1,5 +1,6 @@
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import {
@@ -56,9 +57,13 @@ export class DeliveryQueue {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Stores a pending delivery. @returns undefined if the registration already has one for that event */
-  async add(added: NewDelivery): Promise<Delivery | undefined> {
-    const document = newDelivery(added, this.#clock());
+  /**
+   * Stores a pending delivery.
+   * @param due default: now
+   * @returns undefined if the registration already has one for that event
+   */
+  async add(added: NewDelivery, due?: Timestamp): Promise<Delivery | undefined> {
+    const document = newDelivery(added, this.#clock(), due);
     if (!(await this.#collection.insert(document.deliveryId, document))) return undefined;
     this.#notify(document);
     return { key: document.deliveryId, version: 1, document };
@@ -79,20 +84,20 @@ export class DeliveryQueue {
     webhookId: string,
     limit: number,
     inFlight: ReadonlySet<string>,
-  ): Promise<{ readonly found: readonly Delivery[]; readonly hasMore: boolean }> {
+  ): Promise<{ readonly deliveries: readonly Delivery[]; readonly hasMore: boolean }> {
     const now = toTimestamp(this.#clock());
     const most = limit + inFlight.size;
     const page = await Array.fromAsync(this.#collection.find(dueOf(webhookId, most, now)));
-    const found = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
-    if (page.length < most) return { found: [...found.values()], hasMore: false };
-    const sequences = new Set(Array.from(found.values(), ({ document }) => document.sequence));
+    const due = new Map(page.filter(({ key }) => !inFlight.has(key)).map((stored) => [stored.key, stored]));
+    if (page.length < most) return { deliveries: [...due.values()], hasMore: false };
+    const sequences = new Set(Array.from(due.values(), ({ document }) => document.sequence));
     const ofSequences = pendingInSequences(webhookId, [...sequences]);
     // Usually there are no others; the index answers that without reading a delivery.
-    if ((await this.#collection.count(ofSequences)) > found.size) {
+    if ((await this.#collection.count(ofSequences)) > due.size) {
       for await (const stored of this.#collection.find(ofSequences))
-        if (stored.document.due <= now && !inFlight.has(stored.key)) found.set(stored.key, stored);
+        if (stored.document.due <= now && !inFlight.has(stored.key)) due.set(stored.key, stored);
     }
-    return { found: [...found.values()], hasMore: true };
+    return { deliveries: [...due.values()], hasMore: true };
   }
 
   /** Stores attempts of a delivery and their outcome. */
@@ -107,16 +112,16 @@ export class DeliveryQueue {
   async *waiting(): AsyncGenerator<DeliveryDocument> {
     let above = '';
     for (let limit = 1; ; ) {
-      let found = 0;
+      let registrations = 0;
       const page = await Array.fromAsync(this.#collection.find(firstPendingAfter(above, limit)));
       for (const { document } of page) {
         if (document.webhookId === above) continue;
         above = document.webhookId;
-        found += 1;
+        registrations += 1;
         yield document;
       }
       if (page.length < limit) return;
-      limit = Math.min(2 * found, MAX_WAITING_PAGE);
+      limit = Math.min(2 * registrations, MAX_WAITING_PAGE);
     }
   }
 

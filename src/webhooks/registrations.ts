@@ -44,7 +44,7 @@ export function createRegistrations(deps: {
   readonly isConnected: IsConnected;
 }) {
   const { readModels, credentials, load, secretKey, clock, isConnected } = deps;
-  const unsealed = createLruCache<string, string>(10_000);
+  const secretsBySeal = createLruCache<string, string>(10_000);
 
   /**
    * Why a registration gets no deliveries; undefined if it gets them. Registrations end with their credential: a revoked key or a
@@ -71,10 +71,10 @@ export function createRegistrations(deps: {
   }
 
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
-    const known = unsealed.get(sealed);
-    if (known !== undefined) return known;
+    const cached = secretsBySeal.get(sealed);
+    if (cached !== undefined) return cached;
     const secret = unseal(secretKey, purposes.webhookSecret(webhookId), sealed);
-    unsealed.set(sealed, secret);
+    secretsBySeal.set(sealed, secret);
     return secret;
   }
 
@@ -105,13 +105,13 @@ export function createRegistrations(deps: {
     async matching(event: Recorded<DeliverableEvent>): Promise<WebhookDocument[]> {
       const { communityId, brandId } = event.data;
       const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
-      const found: WebhookDocument[] = [];
+      const recipients: WebhookDocument[] = [];
       const registered = readModels.collection(webhooks);
       const query = ofAccounts(accounts);
       for await (const { document: webhook } of registered.find(query)) {
-        if (subscribes(webhook, event) && (await inactivity(webhook)) === undefined) found.push(webhook);
+        if (subscribes(webhook, event) && (await inactivity(webhook)) === undefined) recipients.push(webhook);
       }
-      return found;
+      return recipients;
     },
 
     /** The secrets of a registration, active or not: the current one, and those replaced last. */

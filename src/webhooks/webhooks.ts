@@ -18,7 +18,6 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { openBreakers } from './breakers.ts';
 import { createDeliverer, type Deliverer, type DelivererDeps } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
-import { createDeliveryNotifier } from './delivery-notifier.ts';
 import { openFailedEvents } from './fan-out/failed-events.ts';
 import { type FanOut, startFanOut } from './fan-out/fan-out.ts';
 import { prepareFanOutGroups } from './fan-out/groups.ts';
@@ -72,7 +71,7 @@ export type Webhooks = Awaited<ReturnType<typeof createWebhooks>>;
 export async function createWebhooks(deps: WebhooksDeps) {
   const { events, documents, heartbeats, readModels, clock, logger, tuning = {} } = deps;
   const parts = await openParts(deps);
-  const { queue, search, bodies, breakers, failedEvents, registrations, sender, disable, notifier } = parts;
+  const { queue, search, bodies, breakers, failedEvents, registrations, sender, disable } = parts;
   const stopping = new AbortController();
   let deliverer: Deliverer | undefined;
   let starting: Promise<void> | undefined;
@@ -113,7 +112,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
   return {
     ...createOnRequest({
       ...{ events, registrations, queue, search, bodies, clock, load: deps.commands.load },
-      wake: (webhookId, isAsked) => deliverer?.wake(webhookId, isAsked),
+      wake: (webhookId, isRequested) => deliverer?.wake(webhookId, isRequested),
     }),
     prepare,
 
@@ -135,7 +134,6 @@ export async function createWebhooks(deps: WebhooksDeps) {
       await starting;
       await role.stop();
       await sender.close();
-      notifier.close();
     },
 
     listDeliveries: async (which: ListDeliveries) => bodies.opened(await search.list(which)),
@@ -170,7 +168,6 @@ export async function createWebhooks(deps: WebhooksDeps) {
     replayParked: failedEvents.replay,
     /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
     onDelivery: (listener: Listener) => queue.onChange(listener),
-    onDeliveriesOf: notifier.onChange,
   };
 }
 
@@ -195,9 +192,7 @@ async function openParts(deps: WebhooksDeps) {
     const context = { actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId };
     await deps.commands.disable({ webhookId, reason }, defined(context));
   };
-  const notifier = createDeliveryNotifier();
-  queue.onChange(({ account }) => notifier.changed(account));
-  return { queue, search, breakers, failedEvents, registrations, bodies, sender, disable, notifier };
+  return { queue, search, breakers, failedEvents, registrations, bodies, sender, disable };
 }
 
 /**

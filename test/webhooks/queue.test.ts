@@ -33,7 +33,7 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     queue.add({ webhookId: webhookId(id), account: 'Brand:9', eventId, ...noticeOf(approved()) });
   const attempt = { at: toTimestamp(0), url: 'https://a.example/', duration: 3, answer: '', status: 500 };
   const due = async (id: string, limit = 10, inFlight: readonly string[] = []) =>
-    (await queue.due(id, limit, new Set(inFlight))).found;
+    (await queue.due(id, limit, new Set(inFlight))).deliveries;
   const dueIds = async (id: string) => (await due(id)).map(({ key }) => key);
   const one = async (id: string) => {
     const [stored] = await due(id, 1);
@@ -82,8 +82,8 @@ describe.each(documentEngines)('the delivery queue on %s', (_, createDatabase) =
     await addFor('e1', 1);
     await addFor('e2', 1);
     const ids = async (limit: number, inFlight: readonly string[] = []) => {
-      const { found, hasMore } = await queue.due('wh_a', limit, new Set(inFlight));
-      return [!hasMore, ...found.map(({ document }) => document.eventId)];
+      const { deliveries, hasMore } = await queue.due('wh_a', limit, new Set(inFlight));
+      return [!hasMore, ...deliveries.map(({ document }) => document.eventId)];
     };
     expect(await ids(1)).toEqual([false, 'e3', 'e1', 'e2']);
     expect(await ids(1, ['e3:wh_a'])).toEqual([false, 'e9']);

@@ -32,6 +32,9 @@ const MAX_RECENT = 500;
 /** How long to follow the log for a rendered page that has not connected, in milliseconds. */
 const FOLLOWED_FOR_MS = 60_000;
 
+/** An account's deliveries may change many times a second. They are announced once within this time, in milliseconds. */
+const ANNOUNCE_DELIVERIES_MS = 50;
+
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
@@ -41,7 +44,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 export function createLiveFeed(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
-  readonly webhooks: Pick<Webhooks, 'onDeliveriesOf'>;
+  readonly webhooks: Pick<Webhooks, 'onDelivery'>;
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
   /** Default {@link FOLLOWED_FOR_MS}. */
   readonly followedForMs?: number;
@@ -54,6 +57,9 @@ export function createLiveFeed(deps: {
   let current: string | undefined;
   let following: ReturnType<typeof follow> | undefined;
   let idle: NodeJS.Timeout | undefined;
+  /** The accounts whose deliveries have changed since the last announcement. */
+  const withDeliveries = new Set<AccountKey>();
+  let announcing: NodeJS.Timeout | undefined;
 
   function announce(change: ChangeToShow): void {
     sequence += 1;
@@ -62,6 +68,15 @@ export function createLiveFeed(deps: {
     if (recent.length > MAX_RECENT) recent.shift();
     for (const subscriber of subscribers)
       if (numbered.concerns?.(subscriber.account) ?? true) subscriber.onChange(numbered);
+  }
+
+  function announceLater(account: AccountKey): void {
+    withDeliveries.add(account);
+    announcing ??= setTimeout(() => {
+      announcing = undefined;
+      for (const each of withDeliveries) announce({ concerns: oneOf([each]), topic: '' });
+      withDeliveries.clear();
+    }, ANNOUNCE_DELIVERIES_MS).unref();
   }
 
   async function run(after: Position, signal: AbortSignal): Promise<void> {
@@ -84,7 +99,7 @@ export function createLiveFeed(deps: {
       recent.length = 0;
       current = id;
     });
-    const unsubscribe = webhooks.onDeliveriesOf((account) => announce({ concerns: oneOf([account]), topic: '' }));
+    const unsubscribe = webhooks.onDelivery(({ account }) => announceLater(account));
     const ended = begun
       .then(async () => run(await from, stopping.signal))
       .catch((error: unknown) => logger.error({ err: error }, 'live updates of open pages have stopped'))
@@ -119,6 +134,7 @@ export function createLiveFeed(deps: {
   return {
     async stop(): Promise<void> {
       clearTimeout(idle);
+      clearTimeout(announcing);
       await following?.stop();
     },
 

@@ -28,14 +28,14 @@ export async function earlierEvents(
   const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
   if (stream === undefined || (stream === event.stream && event.revision === 0)) return [];
   const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
-  const found: Recorded<DeliverableEvent>[] = [];
+  const ofBooking: Recorded<DeliverableEvent>[] = [];
   for await (const stored of readStream(events, stream)) {
     if (stored.position >= event.position) break;
     if (stored.data.bookingId !== event.data.bookingId) continue;
     const earlier = deliverable(stored);
-    if (earlier !== undefined && earlier.metadata.at > oldest) found.push(earlier);
+    if (earlier !== undefined && earlier.metadata.at > oldest) ofBooking.push(earlier);
   }
-  return found;
+  return ofBooking;
 
   /** A review has a stream of its own. It does not wait for the read model of bookings, which has long passed the booking. */
   async function bookingStream(): Promise<string | undefined> {

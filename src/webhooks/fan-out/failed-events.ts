@@ -90,14 +90,11 @@ export async function openFailedEvents(deps: {
   }
 
   /** @returns the stored state, or undefined if it has changed meanwhile */
-  async function change(
-    known: Stored<FailedEvent>,
-    to: Partial<FailedEvent>,
-  ): Promise<Stored<FailedEvent> | undefined> {
+  async function change(last: Stored<FailedEvent>, to: Partial<FailedEvent>): Promise<Stored<FailedEvent> | undefined> {
     const { isChanged, stored } = await collection.update(
-      known.key,
-      (event, version) => (event !== undefined && version === known.version ? { ...event, ...to } : undefined),
-      { stored: known },
+      last.key,
+      (event, version) => (event !== undefined && version === last.version ? { ...event, ...to } : undefined),
+      { stored: last },
     );
     return isChanged ? stored : undefined;
   }

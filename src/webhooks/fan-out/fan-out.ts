@@ -69,11 +69,11 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
   const retriedOnce = createLruCache<string, true>(10_000);
 
   /** Whether the read model of registrations has passed a position. */
-  async function shown(position: Position, timeoutMs: number): Promise<boolean> {
+  async function isShown(position: Position, timeoutMs: number): Promise<boolean> {
     const startedAt = performance.now();
-    const isShown = await readModels.waitFor(position, { projections: [webhooks], timeoutMs });
-    behindSince = isShown ? undefined : (behindSince ?? startedAt);
-    return isShown;
+    const hasPassed = await readModels.waitFor(position, { projections: [webhooks], timeoutMs });
+    behindSince = hasPassed ? undefined : (behindSince ?? startedAt);
+    return hasPassed;
   }
 
   /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
@@ -82,7 +82,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
     if (!isDeliverable(event)) return;
     // The read model of registrations may lag behind the event. Once past it, it has every registration made before the event; one made
     // after the event has a later position.
-    if (!(await shown(event.position, readModelWaitMs))) {
+    if (!(await isShown(event.position, readModelWaitMs))) {
       missedPosition = event.position;
       throw new Behind(`The read models have not reached position ${event.position} yet`);
     }
@@ -109,7 +109,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
   /** Resolves once the dependencies that every event needs are available. */
   async function ready(closing: AbortSignal): Promise<void> {
     await Promise.all([documents.ping(), events.ping(), registrations.ping()]);
-    while (!closing.aborted && !(await shown(missedPosition, LOOK_EVERY_MS)))
+    while (!closing.aborted && !(await isShown(missedPosition, LOOK_EVERY_MS)))
       await sleep(LOOK_EVERY_MS, undefined, { signal: closing }).catch(() => {});
   }
 

@@ -13,8 +13,10 @@ const GROUPS: readonly string[] = keysOf(WEBHOOK_EVENTS).map(fanOutGroup);
 
 /** Leaves out groups that do not exist. */
 export async function fanOutPositions(events: Pick<EventStoreOperations, 'groupPosition'>): Promise<FanOutPositions> {
-  const found = await Promise.all(GROUPS.map(async (group) => [group, await events.groupPosition(group)] as const));
-  return Object.fromEntries(found.flatMap(([group, position]) => (position === undefined ? [] : [[group, position]])));
+  const positions = await Promise.all(GROUPS.map(async (group) => [group, await events.groupPosition(group)] as const));
+  return Object.fromEntries(
+    positions.flatMap(([group, position]) => (position === undefined ? [] : [[group, position]])),
+  );
 }
 
 /** Moves groups, including those of kinds that this release does not know. Events after the positions are handled again. */

@@ -18,13 +18,13 @@ export type LostDelivery = Pick<DeliveryDocument, 'deliveryId' | 'webhookId' | '
  */
 export async function lostDeliveries(
   documents: Pick<DocumentStore, 'open'>,
-  held: AsyncIterable<{ readonly id: string }>,
+  logEvents: AsyncIterable<{ readonly id: string }>,
 ): Promise<LostDelivery[]> {
   const deliveries = await documents.open(deliveryCollection);
   const missing = new Set<string>();
   for await (const { document } of deliveries.find(everyDocument()))
     if (isOfEvent(document)) missing.add(document.eventId);
-  if (missing.size > 0) for await (const { id } of held) missing.delete(id);
+  if (missing.size > 0) for await (const { id } of logEvents) missing.delete(id);
   if (missing.size === 0) return [];
   const lost: LostDelivery[] = [];
   for await (const { document } of deliveries.find(everyDocument()))

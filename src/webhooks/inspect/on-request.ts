@@ -6,11 +6,11 @@ import { type Refusal, refuse } from '../../domain/decision.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type DeliveryDocument, deliveryIdOf, type NewDelivery } from '../delivery.ts';
+import { AT_ONCE, type DeliveryDocument, deliveryIdOf, type NewDelivery } from '../delivery.ts';
 import type { DeliveryQueue } from '../queue.ts';
 import { concerns, type Recipient, type Registrations } from '../registrations.ts';
 import type { SealedBodies } from '../send/sealed-bodies.ts';
-import { type Recovered, recoverDeliveries } from './recovery.ts';
+import { type Recovery, recoverDeliveries } from './recovery.ts';
 import type { BookingReference, DeliverySearch } from './search.ts';
 
 type Deps = {
@@ -21,13 +21,13 @@ type Deps = {
   readonly search: Pick<DeliverySearch, 'eventsOf'>;
   readonly bodies: Pick<SealedBodies, 'opened'>;
   /** Wakes the endpoint of a registration, if this process delivers. Otherwise the process that does finds the delivery by polling. */
-  readonly wake: (webhookId: string, isAsked?: boolean) => void;
+  readonly wake: (webhookId: string, isRequested?: boolean) => void;
   readonly clock: Clock;
 };
 
 /** Deliveries that a user requests. */
 export function createOnRequest(deps: Deps) {
-  const { events, load, registrations, queue, search, bodies, wake, clock } = deps;
+  const { load, registrations, queue, search, bodies, wake, clock } = deps;
 
   /** Whether this registration id never existed. */
   const isUnknown = async (webhookId: string): Promise<boolean> =>
@@ -56,9 +56,10 @@ export function createOnRequest(deps: Deps) {
     return sent(await queue.resend(deliveryId), deliveryId);
   }
 
-  /** Undefined if the event already has a delivery. */
-  async function add(added: Omit<NewDelivery, 'isAsked'>): Promise<DeliveryDocument | undefined> {
-    return (await queue.add({ ...added, isAsked: true }))?.document;
+  /** Stores a delivery, and wakes its endpoint. @returns undefined if the event already has a delivery */
+  async function send(added: NewDelivery): Promise<DeliveryDocument | Refusal | undefined> {
+    const stored = await queue.add(added, AT_ONCE);
+    return stored && sent(stored.document, stored.key);
   }
 
   /** Sends an event of a booking to a registration: creates the delivery, or resends it. */
@@ -70,24 +71,23 @@ export function createOnRequest(deps: Deps) {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
     const { account } = recipient;
-    const [webhook, happened] = await Promise.all([registrations.find(webhookId), search.eventsOf(booking)]);
-    const event = happened.find(({ id }) => id === eventId);
+    const [webhook, events] = await Promise.all([registrations.find(webhookId), search.eventsOf(booking)]);
+    const event = events.find(({ id }) => id === eventId);
     if (event === undefined || webhook === undefined || !concerns(webhook, event))
       return refuse('ResourceNotFound', 'This webhook is not sent that event.');
     const { position } = event;
-    const added = await add({ webhookId: recipient.webhookId, account, eventId, position, ...noticeOf(event) });
-    const deliveryId = deliveryIdOf(eventId, webhookId);
-    // Another request or fan-out created it meanwhile.
-    return added === undefined ? resend(deliveryId) : sent(added, deliveryId);
+    const delivery = await send({ webhookId: recipient.webhookId, account, eventId, position, ...noticeOf(event) });
+    // Another request or fan-out may have created it meanwhile.
+    return delivery ?? resend(deliveryIdOf(eventId, webhookId));
   }
 
   /** Makes everything due that has not reached the registration since the given time, at most 30 days back. */
-  async function recover(webhookId: string, since: Timestamp): Promise<Recovered | Refusal> {
+  async function recover(webhookId: string, since: Timestamp): Promise<Recovery | Refusal> {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
-    const recovered = await recoverDeliveries({ events, registrations, queue, clock }, webhookId, Date.parse(since));
+    const recovery = await recoverDeliveries(deps, webhookId, Date.parse(since));
     wake(webhookId);
-    return recovered;
+    return recovery;
   }
 
   /** Sends an event of kind `Test`, once. */
@@ -97,8 +97,8 @@ export function createOnRequest(deps: Deps) {
     const { account } = recipient;
     const payload = testPayload(recipient.webhookId, toTimestamp(clock()));
     const eventId = randomUUID();
-    const added = await add({ webhookId: recipient.webhookId, account, eventId, payload });
-    return sent(added, deliveryIdOf(eventId, webhookId));
+    const delivery = await send({ webhookId: recipient.webhookId, account, eventId, payload });
+    return delivery ?? unknownDelivery(deliveryIdOf(eventId, webhookId));
   }
 
   return { isUnknown, resend, sendEvent, recover, sendTest };

@@ -16,7 +16,7 @@ import { concerns, type Registrations } from '../registrations.ts';
 const PAGE = 100;
 
 /** What a recovery has made due. */
-export type Recovered = {
+export type Recovery = {
   readonly due: number;
   /** The beginning of the 30 days, if it was asked to go further back: older events were left out. */
   readonly from?: Timestamp;
@@ -38,26 +38,26 @@ export async function recoverDeliveries(
   },
   webhookId: string,
   since: number,
-): Promise<Recovered> {
+): Promise<Recovery> {
   const { events, registrations, queue, clock } = deps;
   const webhook = await registrations.find(webhookId);
   if (webhook === undefined) return { due: 0 };
   const oldest = clock() - RETENTION_MS;
   const from = Math.max(since, oldest);
-  const missed = happenedSince(events, from, webhook.registeredAt);
+  const happened = deliverableSince(events, from, webhook.registeredAt);
   let due = 0;
-  for await (const page of inPages(missed, PAGE)) {
+  for await (const page of inPages(happened, PAGE)) {
     const ofBookings = Map.groupBy(page, ({ data }) => data.bookingId).values();
-    for (const recovered of await Promise.all(Array.from(ofBookings, (ofBooking) => inOrder(webhook, ofBooking))))
-      due += recovered;
+    for (const count of await Promise.all(Array.from(ofBookings, (ofBooking) => inOrder(webhook, ofBooking))))
+      due += count;
   }
   return { due, ...(since < oldest && { from: toTimestamp(from) }) };
 
   /** One after another, so that the running deliverer sees them in order. */
   async function inOrder(to: WebhookDocument, ofBooking: readonly Recorded<DeliverableEvent>[]): Promise<number> {
-    let recovered = 0;
-    for (const event of ofBooking) if (concerns(to, event) && (await recover(to, event))) recovered += 1;
-    return recovered;
+    let count = 0;
+    for (const event of ofBooking) if (concerns(to, event) && (await recover(to, event))) count += 1;
+    return count;
   }
 
   async function recover({ webhookId, account }: WebhookDocument, event: Recorded<DeliverableEvent>): Promise<boolean> {
@@ -71,7 +71,7 @@ export async function recoverDeliveries(
  * The deliverable events since a given time (milliseconds since the epoch), in log order. The search starts at a position, not a time: a
  * wrong clock may have put an older time later in the log.
  */
-async function* happenedSince(
+async function* deliverableSince(
   events: Pick<EventStore, 'readAll'>,
   from: number,
   after: Position,

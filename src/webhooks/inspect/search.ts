@@ -38,7 +38,7 @@ export type SearchDeliveries = {
 };
 
 /** A page of results, newest first. Texts of forgotten subjects are erased from the bodies. */
-export type FoundDeliveries = {
+export type DeliveryPage = {
   readonly deliveries: readonly DeliveryDocument[];
   /** Where to continue; undefined at the end. A search stops after reading {@link MAX_READ} deliveries, however few it found. */
   readonly next: DeliveryCursor | undefined;
@@ -126,14 +126,14 @@ export async function openDeliverySearch(deps: {
 
   /** @throws {Unavailable} if the log cannot be read */
   async function eventsOf({ bookingId, spaceId, date }: BookingReference): Promise<Recorded<DeliverableEvent>[]> {
-    const found: Recorded<DeliverableEvent>[] = [];
+    const ofBooking: Recorded<DeliverableEvent>[] = [];
     for (const stream of [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)]) {
       for await (const stored of readStream(deps.events, stream)) {
         const event = stored.data.bookingId === bookingId ? deliverable(stored) : undefined;
-        if (event !== undefined) found.push(event);
+        if (event !== undefined) ofBooking.push(event);
       }
     }
-    return found;
+    return ofBooking;
   }
 
   /** Deliveries of some registrations in one direction. A delivery that ends meanwhile is returned once. */
@@ -151,12 +151,12 @@ export async function openDeliverySearch(deps: {
   }
 
   async function list({ webhookId, state, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
-    const found: DeliveryDocument[] = [];
-    if (limit === 0) return found;
+    const deliveries: DeliveryDocument[] = [];
+    if (limit === 0) return deliveries;
     const which = { webhookIds: [webhookId], ...defined({ state }) };
     for await (const delivery of inStates(which, 'descending', undefined, limit))
-      if (found.push(delivery) === limit) break;
-    return found;
+      if (deliveries.push(delivery) === limit) break;
+    return deliveries;
   }
 
   /** Reads deliveries in one direction until enough are found or {@link MAX_READ} are read. */
@@ -164,29 +164,29 @@ export async function openDeliverySearch(deps: {
     { event, limit, ...which }: SearchDeliveries,
     direction: Direction,
     from: DeliveryCursor | undefined,
-  ): Promise<{ readonly found: readonly DeliveryDocument[]; readonly last: DeliveryCursor | undefined }> {
-    const found: DeliveryDocument[] = [];
+  ): Promise<{ readonly matches: readonly DeliveryDocument[]; readonly last: DeliveryCursor | undefined }> {
+    const matches: DeliveryDocument[] = [];
     let last = from;
     let read = 0;
     for await (const delivery of inStates(which, direction, from, limit + 1)) {
-      if (found.length === limit || read === MAX_READ) return { found, last };
-      if (event === undefined || delivery.event === event) found.push(delivery);
+      if (matches.length === limit || read === MAX_READ) return { matches, last };
+      if (event === undefined || delivery.event === event) matches.push(delivery);
       last = delivery;
       read += 1;
     }
-    return { found, last: undefined };
+    return { matches, last: undefined };
   }
 
-  async function search(wanted: SearchDeliveries): Promise<FoundDeliveries> {
-    const { before, after, ...rest } = wanted;
+  async function search(query: SearchDeliveries): Promise<DeliveryPage> {
+    const { before, after, ...rest } = query;
     if (before === undefined) {
-      const { found, last } = await scan(wanted, 'descending', after);
-      return { deliveries: found, next: last, previous: after === undefined ? undefined : found[0] };
+      const { matches, last } = await scan(query, 'descending', after);
+      return { deliveries: matches, next: last, previous: after === undefined ? undefined : matches[0] };
     }
-    const { found, last } = await scan(wanted, 'ascending', before);
+    const { matches, last } = await scan(query, 'ascending', before);
     // Near the newest a page would be short, so return the whole first page.
     if (last === undefined) return search(rest);
-    return { deliveries: found.toReversed(), next: found[0] ?? before, previous: last };
+    return { deliveries: matches.toReversed(), next: matches[0] ?? before, previous: last };
   }
 
   return {

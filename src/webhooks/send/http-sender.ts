@@ -13,11 +13,13 @@ export const DEADLINE_MS = 5_000;
 /** How much of a response body is read. */
 const MAX_RESPONSE_BYTES = 16 * 1_024;
 /** How much of it is stored with the attempt. */
-const KEPT_RESPONSE_BYTES = 1_024;
+const STORED_RESPONSE_BYTES = 1_024;
 /** Closes idle connections before the receiver does: most servers close them after 5 s. */
 const KEEP_ALIVE_MS = 4_000;
 
-export type SenderOptions = Omit<GuardOptions, 'timeoutMs'> & { readonly deadlineMs?: number };
+export type SenderOptions = Pick<GuardOptions, 'allowPrivate' | 'resolve' | 'tls' | 'onForbidden'> & {
+  readonly deadlineMs?: number;
+};
 
 /** Sends to URLs from API clients; the address guard decides which addresses are allowed. */
 export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptions): Sender {
@@ -110,8 +112,8 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
           if (typeof header === 'string') retryAfter = header;
         },
         onResponseData(_, chunk) {
-          if (read < KEPT_RESPONSE_BYTES)
-            answer += text.decode(chunk.subarray(0, KEPT_RESPONSE_BYTES - read), { stream: true });
+          if (read < STORED_RESPONSE_BYTES)
+            answer += text.decode(chunk.subarray(0, STORED_RESPONSE_BYTES - read), { stream: true });
           read += chunk.length;
           if (read > MAX_RESPONSE_BYTES) settle(undefined, false);
         },

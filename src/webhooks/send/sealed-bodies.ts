@@ -38,17 +38,17 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
 
     /** Deliveries with their texts opened. */
     async opened(deliveries: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
-      const held = deliveries.map(holdersIn);
-      const opened = (await openTexts(held.flat())).values();
+      const holders = deliveries.map(holdersIn);
+      const opened = (await openTexts(holders.flat())).values();
       return deliveries.map((delivery, index) => {
-        const [texts, ...answers] = (held[index] ?? []).map(() => opened.next().value);
+        const [texts, ...answers] = (holders[index] ?? []).map(() => opened.next().value);
         if (texts === undefined) return delivery;
-        const { sealed: _, ...shown } = delivery;
+        const { sealed: _, ...rest } = delivery;
         const attempts = delivery.attempts.map(({ sealedAnswer: _, ...attempt }, number) => ({
           ...attempt,
           ...answers[number],
         }));
-        return { ...shown, attempts, body: bodyWith(delivery, texts) };
+        return { ...rest, attempts, body: bodyWith(delivery, texts) };
       });
     },
   };

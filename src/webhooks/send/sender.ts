@@ -12,8 +12,8 @@ export type SendErrorType =
   | 'Protocol'
   | 'Unreadable';
 
-/** The result of one POST. Either `status` or `error` is present. */
-export type SendResult = {
+/** What is stored of a POST. Either `status` or `error` is present. */
+export type PostResult = {
   readonly status?: number;
   readonly error?: { readonly type: SendErrorType; readonly message: string };
   /** IP address of the receiver, if it got that far. */
@@ -22,8 +22,10 @@ export type SendResult = {
   readonly duration: number;
   /** The first KiB of the response body. */
   readonly answer: string;
-  readonly retryAfter?: string;
 };
+
+/** The result of one POST. */
+export type SendResult = PostResult & { readonly retryAfter?: string };
 
 /** The headers that are the same in every request. */
 export const CONTENT_TYPE = 'application/json';
