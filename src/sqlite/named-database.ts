@@ -3,7 +3,10 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { isDamage } from './busy.ts';
 import type { FileName } from './file-name.ts';
 
-/** A connection whose errors name the damaged file and the command that repairs it. */
+/**
+ * A connection whose errors name the damaged file and the command that repairs it. Its statements have their own `get`, `all` and `run`, because
+ * damage may show only when rows are read: without these, test/service/damaged-files.test.ts fails.
+ */
 export class NamedDatabase extends DatabaseSync {
   readonly #file: FileName;
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import { EventStoreDBClient } from '@eventstore/db-client';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { Channel, type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { addressOf } from './gossip.ts';
 import type { Endpoint, Settings } from './settings.ts';
@@ -11,6 +12,8 @@ const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const RECONNECT_MS = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
 /** The TLS server name for an IP address. A server with one certificate ignores it. */
 const NAMELESS = 'eventstoredb.invalid';
+
+export type BatchAppend = ReturnType<InstanceType<typeof streamsGrpc.StreamsClient>['batchAppend']>;
 
 /** A client of one node, with its own connection. Never fails over to another node; the caller replaces it. */
 export class NodeClient extends EventStoreDBClient {
@@ -36,6 +39,15 @@ export class NodeClient extends EventStoreDBClient {
   }
 
   protected override getChannel = async (): Promise<Channel> => this.#channel;
+
+  /** Opens a call over which appends are sent. It is open until `use` ends. Only a subclass of the client may open one of its own. */
+  batchAppend(use: (call: BatchAppend) => Promise<void>): Promise<void> {
+    // A former leader then refuses appends, instead of forwarding them to a leader that may not answer.
+    const options = [{ requiresLeader: true }, { deadline: Number.POSITIVE_INFINITY }] as const;
+    return this.execute(streamsGrpc.StreamsClient, 'batchAppend', (grpc) =>
+      use(grpc.batchAppend(...this.callArguments(...options))),
+    );
+  }
 
   /** Calls `listener` when calls in flight must end because the node will not answer them. @returns how to unsubscribe */
   onGivenUp(listener: (error: Error) => void): () => void {
