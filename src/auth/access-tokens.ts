@@ -69,7 +69,7 @@ export function createAccessTokens(deps: {
   const publicKey = publicKeys(signingKeys);
 
   /** The claims of a token that was verified before and has not expired. */
-  function known(token: string): Signed | undefined {
+  function cachedToken(token: string): Signed | undefined {
     const hit = cached.get(token);
     if (hit === undefined || hit.expiresAt > clock()) return hit;
     cached.delete(token);
@@ -96,7 +96,7 @@ export function createAccessTokens(deps: {
     }
   }
 
-  const signedToken = async (token: string): Promise<Signed | undefined> => known(token) ?? check(token);
+  const signedToken = async (token: string): Promise<Signed | undefined> => cachedToken(token) ?? check(token);
 
   async function verify(token: string): Promise<VerifiedToken | undefined> {
     const signed = await signedToken(token);

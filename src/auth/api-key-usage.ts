@@ -55,8 +55,8 @@ export async function createApiKeyUsage(deps: {
 
     /** When each of these keys was last used, to the minute. Keys that were never used are absent. */
     async lastUsed(apiKeyIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>> {
-      const found = await uses.getMany(apiKeyIds);
-      return new Map(found.map(({ key, document }) => [key, document.usedAt]));
+      const documents = await uses.getMany(apiKeyIds);
+      return new Map(documents.map(({ key, document }) => [key, document.usedAt]));
     },
   };
 }

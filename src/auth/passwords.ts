@@ -22,8 +22,8 @@ export async function hashPassword(password: string): Promise<string> {
 export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
   const parsed = hash === undefined ? DUMMY : parse(hash);
   const { tag, ...parameters } = parsed;
-  const found = await derive('argon2id', { ...parameters, tagLength: tag.length, message: normalised(password) });
-  return timingSafeEqual(found, tag) && hash !== undefined;
+  const derived = await derive('argon2id', { ...parameters, tagLength: tag.length, message: normalised(password) });
+  return timingSafeEqual(derived, tag) && hash !== undefined;
 }
 
 type Parsed = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };

@@ -40,10 +40,10 @@ export function resourceOfScopes(scopes: readonly string[]): Audience | undefine
  * @returns undefined if the request must be refused (`invalid_scope`)
  */
 export function fittingScopes(scopes: readonly string[], audience: Audience): Set<string> | undefined {
-  const known = scopes.filter((scope) => KNOWN.has(scope));
-  const ofResources = known.filter((scope) => audiencesOf(scope).length > 0);
+  const ours = scopes.filter((scope) => KNOWN.has(scope));
+  const ofResources = ours.filter((scope) => audiencesOf(scope).length > 0);
   const fitting = new Set(
-    known.filter((scope) => !ofResources.includes(scope) || audiencesOf(scope).includes(audience)),
+    ours.filter((scope) => !ofResources.includes(scope) || audiencesOf(scope).includes(audience)),
   );
   if (ofResources.length > 0 && !ofResources.some((scope) => fitting.has(scope))) return undefined;
   const grantsSomething = [...fitting].some((scope) => scope !== OFFLINE_SCOPE);
@@ -52,8 +52,8 @@ export function fittingScopes(scopes: readonly string[], audience: Audience): Se
 
 /** Whether a request only identifies the user: no scope of a resource, so no token for one. */
 export function isIdentityOnly(scopes: readonly string[]): boolean {
-  const known = scopes.filter((scope) => KNOWN.has(scope));
-  return known.includes('openid') && known.every((scope) => audiencesOf(scope).length === 0);
+  const ours = scopes.filter((scope) => KNOWN.has(scope));
+  return ours.includes('openid') && ours.every((scope) => audiencesOf(scope).length === 0);
 }
 
 /** Everything but webhooks, for which there is no MCP tool (docs/guides/mcp.md). */

@@ -65,14 +65,14 @@ export async function createSigningKeys(deps: { documents: DocumentStore; secret
   }
   const isThere = (await documents.get(KEY)) !== undefined;
   // Generating a key takes 50 to 300 ms; the start does not wait for it.
-  const made = isThere ? undefined : makeFirst();
-  made?.catch(() => {});
+  const firstKey = isThere ? undefined : makeFirst();
+  firstKey?.catch(() => {});
 
   async function stored() {
-    await made;
-    const found = await documents.get(KEY);
-    if (found === undefined) throw new Error('The signing keys are missing from the document store');
-    return found;
+    await firstKey;
+    const set = await documents.get(KEY);
+    if (set === undefined) throw new Error('The signing keys are missing from the document store');
+    return set;
   }
 
   /** The current key set, including changes by other processes. Cheap enough to call every time. */
@@ -101,9 +101,9 @@ export async function createSigningKeys(deps: { documents: DocumentStore; secret
      * signed have expired (docs/decisions/credentials.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
      */
     async rotate({ now = false } = {}): Promise<{ readonly kid: string; readonly signsFrom: string }> {
-      const known = await stored();
+      const before = await stored();
       const key = await generateKey(clock() + (now ? 0 : PUBLISHED_BEFORE_SIGNING_MS));
-      await documents.update(KEY, (set) => ({ keys: [...inOrder(set?.keys ?? [], clock()), key] }), { stored: known });
+      await documents.update(KEY, (set) => ({ keys: [...inOrder(set?.keys ?? [], clock()), key] }), { stored: before });
       return { kid: key.kid, signsFrom: key.signsFrom };
     },
   };
@@ -123,10 +123,10 @@ function inOrder(keys: readonly StoredKey[], now: number): StoredKey[] {
   if (signing === undefined) return newestFirst.toReversed();
   // A key stopped signing when its successor started.
   let successor = signing;
-  const kept: StoredKey[] = [];
+  const verifying: StoredKey[] = [];
   for (const key of before) {
-    if (Date.parse(successor.signsFrom) + KEPT_AFTER_SIGNING_MS > now) kept.push(key);
+    if (Date.parse(successor.signsFrom) + KEPT_AFTER_SIGNING_MS > now) verifying.push(key);
     successor = key;
   }
-  return [signing, ...upcoming, ...kept];
+  return [signing, ...upcoming, ...verifying];
 }

@@ -194,11 +194,11 @@ function lookups(users: Documents<UserDocument>) {
 
     /** The users who belong to the account, or all users, ordered by e-mail. */
     async list(account?: Account): Promise<User[]> {
-      const found: User[] = [];
+      const members: User[] = [];
       for await (const { document } of users.find(everyDocument()))
         if (isUser(document) && (account === undefined || belongsTo(document, account)))
-          found.push(withoutHash(document));
-      return found.sort((a, b) => (a.email < b.email ? -1 : 1));
+          members.push(withoutHash(document));
+      return members.sort((a, b) => (a.email < b.email ? -1 : 1));
     },
 
     /** Takes equally long for an unknown e-mail and a wrong password. */
@@ -236,7 +236,7 @@ const withAccount = (user: UserDocument, account: Account): Changed =>
 
 function withoutAccount(user: UserDocument, account: Account): Changed | Refusal {
   if (!belongsTo(user, account)) return { user, changes: [] };
-  const accounts = user.accounts.filter((held) => accountKey(held) !== accountKey(account));
+  const accounts = user.accounts.filter((each) => accountKey(each) !== accountKey(account));
   return accounts.length > 0
     ? { user: { ...user, accounts }, changes: [memberRemoved(user, account)] }
     : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
@@ -263,7 +263,7 @@ const memberRemoved = (user: User, account: Account): MembershipEvent => ({
 
 /** Whether the user belongs to the account. */
 export const belongsTo = (user: User, account: Account) =>
-  user.accounts.some((held) => accountKey(held) === accountKey(account));
+  user.accounts.some((each) => accountKey(each) === accountKey(account));
 
 /** Normalises an e-mail for storage and comparison. */
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();

@@ -108,7 +108,7 @@ export async function createClients(deps: {
       const stored = await clients.get(id);
       return stored && isThere(stored.document);
     },
-    known: (account) => Array.fromAsync(clients.find(ofAccount(account)), ({ key }) => ({ clientId: key })),
+    existing: (account) => Array.fromAsync(clients.find(ofAccount(account)), ({ key }) => ({ clientId: key })),
     clock,
   });
   const oneMore = atMost(
@@ -183,8 +183,8 @@ export async function createClients(deps: {
       const name = toAppName('name', given, LABEL);
       if (typeof name !== 'string') return name;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
-      const taken = await quota.take(accountKey(account), () => ({ clientId }), oneMore);
-      if (isRefusal(taken)) return taken;
+      const reserved = await quota.take(accountKey(account), () => ({ clientId }), oneMore);
+      if (isRefusal(reserved)) return reserved;
       const clientSecret = randomBytes(32).toString('base64url');
       const createdAt = new Date(clock()).toISOString();
       const metadata: AdapterPayload = {

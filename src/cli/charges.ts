@@ -53,9 +53,9 @@ const HEADER = [
   ...['date', 'startHour', 'endHour', 'charged', 'refunded', 'net', 'currency', 'eventId'],
 ];
 
-type Asked = { readonly month: string; readonly by: ChargeBasis };
+type ChargesQuery = { readonly month: string; readonly by: ChargeBasis };
 
-async function printCsv(command: Invoked, found: ChargesOfMonth, { month, by }: Asked): Promise<void> {
+async function printCsv(command: Invoked, found: ChargesOfMonth, { month, by }: ChargesQuery): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();
   await write(csvHeader(HEADER));
@@ -92,7 +92,7 @@ function totalRow({ currency, charged, refunded }: PaymentTotal) {
 async function printJson(
   command: Invoked,
   { brand, isOver, read }: ChargesOfMonth,
-  { month, by }: Asked,
+  { month, by }: ChargesQuery,
 ): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();

@@ -53,7 +53,7 @@ export async function createApiKeyCommands(deps: {
       const key = await handler.load(streamOf.apiKey(id), apiKey);
       return key && !key.revoked;
     },
-    async known(account) {
+    async existing(account) {
       const stored = await Array.fromAsync(readModels.collection(apiKeys).find(ofAccount(account)));
       return stored.flatMap(({ document: { apiKeyId: id, revokedAt } }) =>
         revokedAt === undefined ? { apiKeyId: id } : [],
@@ -71,8 +71,8 @@ export async function createApiKeyCommands(deps: {
       const { account, permissions } = command;
       const wrong = issueApiKey(undefined, issued);
       if (isRefusal(wrong)) return wrong;
-      const taken = await quota.take(accountKey(account), () => ({ apiKeyId: id }), oneMore);
-      if (isRefusal(taken)) return taken;
+      const reserved = await quota.take(accountKey(account), () => ({ apiKeyId: id }), oneMore);
+      if (isRefusal(reserved)) return reserved;
       // If the key is never issued, the record is unused.
       await credentials.add(issued.hash, { apiKeyId: id, account, permissions });
       const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>

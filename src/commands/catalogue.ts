@@ -69,7 +69,7 @@ export async function createCatalogueCommands(deps: {
     collection: { name: 'spaceQuotas', kind: 'record', indexes: [] },
     idOf: ({ spaceId: id }) => String(id),
     exists: async (id) => ((await handler.load(streamOf.space(Number(id)), space)) === undefined ? undefined : true),
-    async known(account) {
+    async existing(account) {
       const owner = communityId(accountOfKey(account)?.id ?? 0);
       const stored = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(owner)));
       return stored.map(({ document: { spaceId: id } }) => ({ spaceId: id }));
@@ -118,10 +118,10 @@ export async function createCatalogueCommands(deps: {
       const wrong = wrongSpace(terms);
       if (wrong !== undefined) return wrong;
       const account = accountKey({ kind: 'Community', id: stored.document.communityId });
-      const taken = await quota.take(account, async () => ({ spaceId: spaceId(await ids.spaces.next()) }), oneMore);
-      if (isRefusal(taken)) return taken;
+      const reserved = await quota.take(account, async () => ({ spaceId: spaceId(await ids.spaces.next()) }), oneMore);
+      if (isRefusal(reserved)) return reserved;
       const { communityId: community, timeZone } = stored.document;
-      const added = { ...terms, ...taken, communityId: community, timeZone };
+      const added = { ...terms, ...reserved, communityId: community, timeZone };
       const stream = streamOf.space(added.spaceId);
       const outcome = await handler.execute(stream, space, context, (existing) => addSpace(existing, added));
       if (!isRefusal(outcome)) return added.spaceId;

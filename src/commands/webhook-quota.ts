@@ -16,12 +16,12 @@ export async function openWebhookQuota(deps: {
   /** A registration from the log; undefined if it is not there. */
   readonly load: (webhookId: string) => Promise<Pick<Webhook, 'status'> | undefined>;
   /** The registrations of an account in the read model. */
-  readonly known: (account: AccountKey) => Promise<readonly Registration[]>;
+  readonly existing: (account: AccountKey) => Promise<readonly Registration[]>;
   readonly clock: Clock;
   /** Registrations an account may have. */
   readonly perAccount: number;
 }) {
-  const { documents, load, known, clock, perAccount } = deps;
+  const { documents, load, existing, clock, perAccount } = deps;
   const quota = await openAccountQuota<Registration>({
     documents,
     collection: { name: 'webhookPlaces', kind: 'record', indexes: [] },
@@ -30,22 +30,22 @@ export async function openWebhookQuota(deps: {
       const webhook = await load(id);
       return webhook && webhook.status !== 'removed';
     },
-    known,
+    existing,
     clock,
   });
 
   return {
     /** Counts a registration that is about to be made. @returns a refusal if there may be none */
     async take({ account, credential }: WebhookOwner, webhookId: WebhookId): Promise<Refusal | undefined> {
-      const taken = await quota.take(
+      const reserved = await quota.take(
         accountKey(account),
         () => ({ webhookId, credential }),
-        ({ taken: others, recent, now }) => {
+        ({ items: others, recent, now }) => {
           const ofCredential = others.filter((each) => each.credential === credential).length;
           return webhookQuota({ ofCredential, ofAccount: others.length, recent }, perAccount, now);
         },
       );
-      return isRefusal(taken) ? taken : undefined;
+      return isRefusal(reserved) ? reserved : undefined;
     },
 
     /** Stops counting a registration that was refused or removed towards what the account has. */

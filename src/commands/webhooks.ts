@@ -74,7 +74,7 @@ export async function createWebhookCommands(deps: {
   const quota = await openWebhookQuota({
     documents,
     load,
-    known: (account) =>
+    existing: (account) =>
       Array.fromAsync(readModels.collection(webhooks).find(ofAccount(account)), ({ document }) => {
         const { webhookId, credential } = document;
         return { webhookId, credential };

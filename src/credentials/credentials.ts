@@ -39,7 +39,7 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>): P
       const at = performance.now();
       const last = checks.get(id);
       if (last !== undefined && at - last.at < FRESH_MS) return last.isEnded;
-      const check: Check = { at, isEnded: ended.get(id).then((found) => found !== undefined) };
+      const check: Check = { at, isEnded: ended.get(id).then((record) => record !== undefined) };
       checks.set(id, check);
       check.isEnded.catch(() => checks.get(id) === check && checks.delete(id));
       return check.isEnded;

@@ -129,7 +129,7 @@ export type Change<D extends object> = (
 ) => D | undefined | Promise<D | undefined>;
 
 /** The document that the caller has already read. */
-export type Known<D extends object> = { readonly stored?: Stored<D> | undefined };
+export type LastRead<D extends object> = { readonly stored?: Stored<D> | undefined };
 
 /** The outcome of an update, with the document now stored. */
 export type Updated<D extends object> =
@@ -166,10 +166,10 @@ export type Documents<D extends object> = {
   /**
    * Changes or inserts a document by compare-and-set. After a conflict, `change` runs again on the newly stored document, so it
    * must have no side effects.
-   * @param known the document to start with, instead of a read
+   * @param lastRead the document to start with, instead of a read
    * @throws {Unavailable} after many conflicts in a row, such as when a unique value is taken
    */
-  update(key: string, change: Change<D>, known?: Known<D>): Promise<Updated<D>>;
+  update(key: string, change: Change<D>, lastRead?: LastRead<D>): Promise<Updated<D>>;
 
   /** @returns false if the document does not exist or is not at `version` */
   delete(key: string, version?: number): Promise<boolean>;

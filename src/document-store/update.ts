@@ -1,6 +1,6 @@
 import pRetry from 'p-retry';
 import { Unavailable } from '../runtime/unavailable.ts';
-import type { Change, Documents, Known, Stored, Updated } from './document-store.ts';
+import type { Change, Documents, LastRead, Stored, Updated } from './document-store.ts';
 
 /** Twenty processes that change one document at once need about ten retries. */
 const RETRIES = 40;
@@ -20,10 +20,10 @@ export async function updateDocument<D extends object>(
   documents: CompareAndSet<D>,
   key: string,
   change: Change<D>,
-  known?: Known<D>,
+  lastRead?: LastRead<D>,
 ): Promise<Updated<D>> {
   // The first attempt nearly always succeeds, so run it without the retry wrapper.
-  const first = known === undefined ? await documents.get(key) : known.stored;
+  const first = lastRead === undefined ? await documents.get(key) : lastRead.stored;
   const updated = await tryUpdate(documents, key, change, first);
   if (!(updated instanceof Conflict)) return updated;
 

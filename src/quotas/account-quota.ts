@@ -10,16 +10,16 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 /** What one account has of a kind, such as its webhook registrations. */
 export type QuotaDocument<T> = {
   /** Those that it has, including those about to be made. */
-  readonly taken: readonly Taken<T>[];
+  readonly taken: readonly Counted<T>[];
   /** When the latest were counted, including those that it no longer has. */
   readonly recent: readonly Timestamp[];
 };
 
-type Taken<T> = T & { readonly at: Timestamp };
+type Counted<T> = T & { readonly at: Timestamp };
 
 /** What an account has when it asks for one more. */
 export type QuotaUse<T> = {
-  readonly taken: readonly T[];
+  readonly items: readonly T[];
   /** When the latest were made within {@link RECENT_MS}, those that it no longer has included. */
   readonly recent: readonly number[];
   readonly now: number;
@@ -40,17 +40,17 @@ export async function openAccountQuota<T extends object>(deps: {
   readonly idOf: (item: T) => string;
   /** Whether the account still has it; undefined if it was never made. */
   readonly exists: (id: string) => Promise<boolean | undefined>;
-  /** What an account is known to have. Records restored from a copy older than the log lack the latest. */
-  readonly known: (account: AccountKey) => Promise<readonly T[]>;
+  /** What an account has, as read elsewhere. Records restored from a copy older than the log lack the latest. */
+  readonly existing: (account: AccountKey) => Promise<readonly T[]>;
   /** The clock if the document store has none of its own: all processes then run on this machine. */
   readonly clock: Clock;
 }) {
-  const { documents, idOf, known, clock } = deps;
+  const { documents, idOf, existing, clock } = deps;
   const quotas = await documents.open(deps.collection);
   /** Serialises the counting of an account: concurrent requests would only compete for its document. */
   const accounts = new SerialQueue();
 
-  async function exists(item: Taken<T>, now: number): Promise<boolean> {
+  async function exists(item: Counted<T>, now: number): Promise<boolean> {
     return (await deps.exists(idOf(item))) ?? Date.parse(item.at) > now - UNFINISHED_MS;
   }
 
@@ -67,25 +67,25 @@ export async function openAccountQuota<T extends object>(deps: {
     ): Promise<T | Refusal> {
       const now = (await documents.now()) ?? clock();
       const at = toTimestamp(now);
-      let made: T | undefined;
+      let item: T | undefined;
       let outcome: T | Refusal | undefined;
       const count = async (stored: QuotaDocument<T> | undefined): Promise<QuotaDocument<T> | undefined> => {
         const recent = recentOf(stored?.recent ?? [], now);
         const counted = stored?.taken ?? [];
         const ids = new Set(counted.map(idOf));
-        const uncounted = (await known(account)).filter((item) => !ids.has(idOf(item)));
-        let taken = [...counted, ...uncounted.map((item) => ({ ...item, at }))];
-        let refusal = refuseOneMore({ taken, recent, now });
+        const uncounted = (await existing(account)).filter((item) => !ids.has(idOf(item)));
+        let items = [...counted, ...uncounted.map((item) => ({ ...item, at }))];
+        let refusal = refuseOneMore({ items, recent, now });
         if (refusal !== undefined && refusal.retryAfter === undefined) {
-          const existing = await Promise.all(taken.map((item) => exists(item, now)));
-          taken = taken.filter((_, i) => existing[i]);
-          refusal = refuseOneMore({ taken, recent, now });
+          const existing = await Promise.all(items.map((item) => exists(item, now)));
+          items = items.filter((_, i) => existing[i]);
+          refusal = refuseOneMore({ items, recent, now });
         }
         outcome = refusal;
         if (refusal !== undefined) return undefined;
-        made ??= await make();
-        outcome = made;
-        return { taken: [...taken, { ...made, at }], recent: [...recent.map(toTimestamp), at] };
+        item ??= await make();
+        outcome = item;
+        return { taken: [...items, { ...item, at }], recent: [...recent.map(toTimestamp), at] };
       };
       await accounts.run(account, () => quotas.update(account, count));
       if (outcome === undefined) throw new Error(`Nothing was counted for ${account}`);
@@ -116,5 +116,5 @@ const recentOf = (at: readonly Timestamp[], now: number): number[] =>
 /** Refuses one more than `max`. */
 export const atMost =
   (max: number, details: string) =>
-  ({ taken }: QuotaUse<object>): Refusal | undefined =>
-    taken.length < max ? undefined : refuse('ValidationError', details);
+  ({ items }: QuotaUse<object>): Refusal | undefined =>
+    items.length < max ? undefined : refuse('ValidationError', details);

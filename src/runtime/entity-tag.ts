@@ -6,14 +6,14 @@ export const digest = (text: string): string => hash('sha256', text, 'base64url'
 
 /** Whether the client has the answer with this entity tag. */
 export function clientHas({ headers }: FastifyRequest, entityTag: string): boolean {
-  const held = headers['if-none-match'];
-  return held !== undefined && (held === entityTag || isAmong(held, entityTag));
+  const header = headers['if-none-match'];
+  return header !== undefined && (header === entityTag || isAmong(header, entityTag));
 }
 
 /** `If-None-Match` compares weakly: `W/` does not count (RFC 9110, section 13.1.2). */
-function isAmong(held: string, entityTag: string): boolean {
+function isAmong(header: string, entityTag: string): boolean {
   const opaque = withoutWeakness(entityTag);
-  return held.trim() === '*' || held.split(',').some((tag) => withoutWeakness(tag.trim()) === opaque);
+  return header.trim() === '*' || header.split(',').some((tag) => withoutWeakness(tag.trim()) === opaque);
 }
 
 const withoutWeakness = (tag: string): string => (tag.startsWith('W/') ? tag.slice(2) : tag);

@@ -4,7 +4,8 @@ const wakeUps = new Map<number, { readonly timer: NodeJS.Timeout; readonly wakes
 let reached = 0;
 
 /**
- * Calls `wake` at the next multiple of a period. Periodic jobs thus share wake-ups: on an idle machine, one costs more than most jobs.
+ * Calls `wake` at the next multiple of a period. Periodic jobs thus share wake-ups: on an idle machine, one costs more
+ * than most jobs (docs/benchmarks.md#at-rest), so a timer for each job would exceed the 0.5 % of a core that an idle service may use.
  * @param options.ref whether this keeps the process running. Default true
  * @returns cancels it
  */

@@ -12,9 +12,9 @@ export async function* textLines(chunks: AsyncIterable<Buffer>, longest: number)
   let rest = '';
   for await (const chunk of chunks) {
     // Not readline, which also splits at U+2028; JSON leaves that as it is.
-    const found = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = found.pop() ?? '';
-    for (const text of found) yield { text, isWhole: true };
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const text of lines) yield { text, isWhole: true };
     if (rest.length > longest) throw new RangeError('A line is too long');
   }
   rest += lastOf(decoder);

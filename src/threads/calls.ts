@@ -23,7 +23,7 @@ type Ask<C extends Calls> = <N extends keyof C & string>(
 /** `isRepeated`: it was sent before, to a thread that has ended and may have run it. */
 type Question = { readonly id: number; readonly name: string; readonly argument: unknown; readonly isRepeated?: true };
 type Answer = { readonly id: number } & ({ readonly result: unknown } | { readonly failed: PlainError });
-type Asked = { readonly question: Question; readonly answered: PromiseWithResolvers<unknown> };
+type PendingCall = { readonly question: Question; readonly answered: PromiseWithResolvers<unknown> };
 
 /** Calls a thread that serves with {@link answer}. The port changes when that thread restarts. */
 export type Caller<C extends Calls> = {
@@ -38,15 +38,15 @@ export type Caller<C extends Calls> = {
 
 /** Sends the calls of one turn of the event loop as one message, because each message wakes the other thread. */
 export function createCaller<C extends Calls>(): Caller<C> {
-  const waiting = new Map<number, Asked>();
+  const pendingCalls = new Map<number, PendingCall>();
   let send: ((question: Question) => void) | undefined;
   let next = 0;
   let failure: Error | undefined;
   let restarting: NodeJS.Timeout | undefined;
 
   function rejectAll(reason: Error): void {
-    for (const { answered } of waiting.values()) answered.reject(reason);
-    waiting.clear();
+    for (const { answered } of pendingCalls.values()) answered.reject(reason);
+    pendingCalls.clear();
   }
 
   /** The thread has answered, or no call is waiting. */
@@ -60,25 +60,25 @@ export function createCaller<C extends Calls>(): Caller<C> {
       if (failure !== undefined) return Promise.reject(failure);
       const answered = Promise.withResolvers<unknown>();
       const question = { id: next++, name, argument };
-      waiting.set(question.id, { question, answered });
+      pendingCalls.set(question.id, { question, answered });
       send?.(question);
       return answered.promise;
     },
     connect(port) {
-      if (waiting.size === 0) stopWaiting();
+      if (pendingCalls.size === 0) stopWaiting();
       failure = undefined;
       send = inBatches<Question>(port, setImmediate);
       port.on('message', (answers) => {
         if (!isBatch<Answer>(answers)) return;
         stopWaiting();
         for (const answer of answers) {
-          const asked = waiting.get(answer.id);
-          waiting.delete(answer.id);
-          if ('failed' in answer) asked?.answered.reject(errorOf(answer.failed));
-          else asked?.answered.resolve(answer.result);
+          const pending = pendingCalls.get(answer.id);
+          pendingCalls.delete(answer.id);
+          if ('failed' in answer) pending?.answered.reject(errorOf(answer.failed));
+          else pending?.answered.resolve(answer.result);
         }
       });
-      for (const { question } of waiting.values()) send({ ...question, isRepeated: true });
+      for (const { question } of pendingCalls.values()) send({ ...question, isRepeated: true });
     },
     disconnect() {
       send = undefined;
@@ -137,13 +137,13 @@ const isBatch = <T>(message: unknown): message is readonly T[] => Array.isArray(
 
 /** Collects items until `later` and sends them as one message. */
 function inBatches<T>(port: Port, later: (flush: () => void) => void): (item: T) => void {
-  let waiting: T[] = [];
+  let batch: T[] = [];
   return (item) => {
-    waiting.push(item);
-    if (waiting.length > 1) return;
+    batch.push(item);
+    if (batch.length > 1) return;
     later(() => {
-      const items = waiting;
-      waiting = [];
+      const items = batch;
+      batch = [];
       port.postMessage(items);
     });
   };

@@ -48,8 +48,8 @@ export class CopyCheck {
   /** @returns the problem of a record, if it has one */
   record(collection: string, key: string): string | undefined {
     if (!isCollectionName(collection)) return 'a collection of records that cannot exist';
-    const known = this.#collections.get(collection.toLowerCase());
-    if (known !== undefined && known !== collection) return `the collections ${known} and ${collection}`;
+    const earlier = this.#collections.get(collection.toLowerCase());
+    if (earlier !== undefined && earlier !== collection) return `the collections ${earlier} and ${collection}`;
     this.#collections.set(collection.toLowerCase(), collection);
     if (this.#collections.size > MOST_COLLECTIONS) return `more than ${MOST_COLLECTIONS} collections`;
     if (!key.isWellFormed()) return `a key in ${collection} that is not Unicode`;

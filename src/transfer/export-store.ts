@@ -117,8 +117,8 @@ async function* eventsOf(
 
 /** The position of the last event of an interrupted export. */
 async function positionOf(events: ExportStore['events'], last: PortableEvent): Promise<Position> {
-  for await (const found of events.readStream(last.stream, { from: last.revision, limit: 1 }))
-    if (canonicalForm(portableEvent(found)) === canonicalForm(last)) return found.position;
+  for await (const event of events.readStream(last.stream, { from: last.revision, limit: 1 }))
+    if (canonicalForm(portableEvent(event)) === canonicalForm(last)) return event.position;
   throw otherLog();
 }
 
@@ -148,8 +148,8 @@ class LastHandledEvent {
 
 /** All records that move, by collection and key. */
 async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' | 'open'>): AsyncGenerator<RecordLine> {
-  const found = (await documents.collections()).filter(({ kind, name }) => kind === 'record' && moves(name));
-  for (const { name: collection, ttl = ttlOf(collection) } of found.toSorted(byName)) {
+  const records = (await documents.collections()).filter(({ kind, name }) => kind === 'record' && moves(name));
+  for (const { name: collection, ttl = ttlOf(collection) } of records.toSorted(byName)) {
     const declared = { name: collection, kind: 'record', indexes: [], ...defined({ ttl }) } as const;
     const opened = await documents.open<JsonObject>(declared);
     for await (const { key, document } of opened.find(everyDocument())) yield { collection, key, document };
@@ -175,8 +175,8 @@ async function recordsToWrite({ documents, copyTo }: NonNullable<ExportStore['re
 type RecordSource = () => AsyncIterable<RecordLine>;
 
 async function positionsOf(records: AsyncIterable<RecordLine>): Promise<ReadonlySet<Position>> {
-  const found = new Set<Position>();
+  const positions = new Set<Position>();
   for await (const { collection, document } of records)
-    for (const position of positionsIn(collection, document)) found.add(position);
-  return found;
+    for (const position of positionsIn(collection, document)) positions.add(position);
+  return positions;
 }

@@ -38,15 +38,15 @@ export async function fillLog(deps: FillLog): Promise<void> {
   };
 
   for await (const event of source) {
-    const found = hasPassedExisting ? undefined : await existing.next();
-    if (found === undefined || found.done === true) {
+    const next = hasPassedExisting ? undefined : await existing.next();
+    if (next === undefined || next.done === true) {
       hasPassedExisting = true;
       batch.push(event);
       if (batch.length >= BATCH) await flush();
       continue;
     }
-    if (!isSame(found.value, event)) throw new UnusableCopy(`The event log in ${log} changed meanwhile`);
-    stored(event, found.value.position);
+    if (!isSame(next.value, event)) throw new UnusableCopy(`The event log in ${log} changed meanwhile`);
+    stored(event, next.value.position);
     done += 1;
   }
   if (batch.length > 0) await flush();
@@ -65,9 +65,9 @@ export async function checkFillable(deps: {
 }): Promise<void> {
   const { events, file, locations, otherwise } = deps;
   const source = eventsIn(file);
-  for await (const found of events.readAll()) {
+  for await (const next of events.readAll()) {
     const { value } = await source.next();
-    if (value === undefined || !isSame(found, value))
+    if (value === undefined || !isSame(next, value))
       throw new UnusableCopy(`The event log in ${locations.log} holds other events than ${file}. ${otherwise}`);
   }
   await source.return(undefined);

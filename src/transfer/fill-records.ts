@@ -22,9 +22,9 @@ export async function beginFilling(
   refusal: string,
 ): Promise<void> {
   const memory = await documents.open(RECORDS_MEMORY);
-  const known = await memory.get(MEMORY_KEY);
-  if (isDeepStrictEqual(known?.document.standstill, mark.standstill)) return;
-  if (known !== undefined || (await hasRecords(documents))) throw new UnusableCopy(refusal);
+  const stored = await memory.get(MEMORY_KEY);
+  if (isDeepStrictEqual(stored?.document.standstill, mark.standstill)) return;
+  if (stored !== undefined || (await hasRecords(documents))) throw new UnusableCopy(refusal);
   await memory.insert(MEMORY_KEY, { format: STORE_FORMAT, ...mark });
 }
 

@@ -50,7 +50,7 @@ export async function readWholeExport(file: string): Promise<WholeExport> {
 async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport> {
   const hash = createHash('sha256');
   const ofEvents = createHash('sha256');
-  const found = { events: 0, records: 0 };
+  const counts = { events: 0, records: 0 };
   const groups: GroupLine[] = [];
   const referredTo = new Set<string>();
   let passed = 0;
@@ -71,13 +71,13 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
     const problem = header.probe === undefined ? undefined : problemOf(line, check);
     if (problem !== undefined) throw damaged(file, number, `it holds ${problem}`);
     if (isEvent(line)) {
-      found.events += 1;
+      counts.events += 1;
       ofEvents.update(text).update('\n');
     } else if ('group' in line) {
       groups.push(line.group);
       if (line.group.lastEvent !== null) referredTo.add(line.group.lastEvent);
     } else if ('record' in line) {
-      found.records += 1;
+      counts.records += 1;
       for (const id of positionsIn(line.record.collection, line.record.document)) referredTo.add(id);
     }
   }
@@ -87,9 +87,9 @@ async function readAndCheck(file: string, check: CopyCheck): Promise<WholeExport
       `${file} is cut off: its last line, with the count and the digest, is missing. Run venue ${header.purpose === 'keep' ? 'backup' : 'export'} again, or copy the file again`,
     );
   const { events, records, sha256 } = trailer;
-  if (events !== found.events || trailer.groups !== groups.length || records !== found.records)
+  if (events !== counts.events || trailer.groups !== groups.length || records !== counts.records)
     throw new UnusableCopy(
-      `${file} is damaged: it holds ${found.events} events and ${found.records} records instead of ${events} and ${records}`,
+      `${file} is damaged: it holds ${counts.events} events and ${counts.records} records instead of ${events} and ${records}`,
     );
   if (hash.digest('hex') !== sha256)
     throw new UnusableCopy(`${file} was changed: its SHA-256 is not that of its last line`);

@@ -97,11 +97,11 @@ describe.each(documentEngines)('the quota on %s', (_, createDatabase) => {
   afterEach(() => database.remove());
 
   /** The quota as another process sees it. */
-  const open = async (known: readonly string[] = [], perAccount = 100): Promise<WebhookQuota> =>
+  const open = async (existing: readonly string[] = [], perAccount = 100): Promise<WebhookQuota> =>
     openWebhookQuota({
       documents: { ...(await database.open()), now: async () => now },
       load: async (id) => log.get(id),
-      known: async () => known.map((id) => ({ webhookId: webhookId(id), credential: OWNER.credential })),
+      existing: async () => existing.map((id) => ({ webhookId: webhookId(id), credential: OWNER.credential })),
       // The clock of the machine is far off.
       clock: () => 0,
       perAccount,

@@ -22,7 +22,7 @@ export type ReadEvent = { readonly position: number; readonly event: StoredEvent
 export type Read = { readonly events: readonly ReadEvent[]; readonly reached: number; readonly hasMore: boolean };
 
 /** The events in (after, end]. */
-type Held = { after: number; end: number; readonly events: ReadEvent[] };
+type CachedTail = { after: number; end: number; readonly events: ReadEvent[] };
 
 /**
  * Caches the last events of the log for all subscriptions and consumers of this connection, and wakes them. This process announces
@@ -37,7 +37,7 @@ export class LogTail {
   /** The statements that read events before the tail, by the number of types. */
   readonly #before = new Map<number, StatementSync>();
   readonly #subscribers = new Set<Wakeup>();
-  #held: Held | undefined;
+  #cached: CachedTail | undefined;
   /** Whether the file may have events that the tail has not read. */
   #mayHaveMore = true;
   #stopPoll: (() => void) | undefined;
@@ -57,13 +57,13 @@ export class LogTail {
   }
 
   /**
-   * Adds events that this process has committed if they follow the held ones; otherwise the next read uses the file.
+   * Adds events that this process has committed if they follow the cached ones; otherwise the next read uses the file.
    * @param before the position of the event before them
    */
   take(before: number, rows: () => readonly CommittedRow[]): void {
-    const held = this.#held;
-    if (held === undefined || this.#mayHaveMore || before !== held.end) this.#mayHaveMore = true;
-    else this.#add(held, readEvents(rows()));
+    const cached = this.#cached;
+    if (cached === undefined || this.#mayHaveMore || before !== cached.end) this.#mayHaveMore = true;
+    else this.#add(cached, readEvents(rows()));
     this.#wakeSoon();
   }
 
@@ -94,12 +94,12 @@ export class LogTail {
    * @param types default: all
    */
   read(after: number, types: readonly string[] | undefined, limit: number): Read {
-    const held = this.#refresh();
-    const isHeld = after >= held.after;
-    const top = isHeld ? held.end : Math.min(held.end, after + WINDOW);
-    const events = isHeld ? ofTypes(held.events, after, types, limit) : this.#readBefore(after, top, types, limit);
+    const cached = this.#refresh();
+    const isCached = after >= cached.after;
+    const top = isCached ? cached.end : Math.min(cached.end, after + WINDOW);
+    const events = isCached ? ofTypes(cached.events, after, types, limit) : this.#readBefore(after, top, types, limit);
     const reached = events.length === limit ? (events.at(-1)?.position ?? after) : Math.max(top, after);
-    return { events, reached, hasMore: reached < held.end || this.#mayHaveMore };
+    return { events, reached, hasMore: reached < cached.end || this.#mayHaveMore };
   }
 
   /** The position of the last event. */
@@ -120,26 +120,26 @@ export class LogTail {
     return readEvents(statement.all(after, top, ...types, limit));
   }
 
-  #refresh(): Held {
-    this.#held ??= this.#begin();
-    const held = this.#held;
-    if (!this.#mayHaveMore) return held;
-    const events = readEvents(this.#next.all(held.end));
+  #refresh(): CachedTail {
+    this.#cached ??= this.#begin();
+    const cached = this.#cached;
+    if (!this.#mayHaveMore) return cached;
+    const events = readEvents(this.#next.all(cached.end));
     this.#mayHaveMore = events.length === TAIL_PAGE;
-    this.#add(held, events);
-    return held;
+    this.#add(cached, events);
+    return cached;
   }
 
-  #begin(): Held {
+  #begin(): CachedTail {
     const end = this.end();
     return { after: end, end, events: [] };
   }
 
-  #add(held: Held, events: readonly ReadEvent[]): void {
-    for (const event of events) held.events.push(event);
-    held.end = held.events.at(-1)?.position ?? held.end;
-    if (held.events.length > 2 * TAIL_PAGE)
-      held.after = held.events.splice(0, held.events.length - TAIL_PAGE).at(-1)?.position ?? held.after;
+  #add(cached: CachedTail, events: readonly ReadEvent[]): void {
+    for (const event of events) cached.events.push(event);
+    cached.end = cached.events.at(-1)?.position ?? cached.end;
+    if (cached.events.length > 2 * TAIL_PAGE)
+      cached.after = cached.events.splice(0, cached.events.length - TAIL_PAGE).at(-1)?.position ?? cached.after;
   }
 
   /** Once for all events of a group, whose appends are answered together. */
@@ -165,10 +165,10 @@ export class LogTail {
     } catch {
       // The woken readers meet the same error and handle it.
     }
-    const end = this.#held?.end ?? 0;
+    const end = this.#cached?.end ?? 0;
     // This process announces its own commits within this turn.
     setImmediate(() => {
-      if (this.#held?.end === end && this.#hasUnread(end)) this.#busyUntil = performance.now() + BUSY_FOR_MS;
+      if (this.#cached?.end === end && this.#hasUnread(end)) this.#busyUntil = performance.now() + BUSY_FOR_MS;
     });
     this.changed();
   }
@@ -186,17 +186,17 @@ const readEvents = (rows: readonly unknown[]): ReadEvent[] =>
   eventsOf(rows).map((event) => ({ position: numberOf(event.position), event }));
 
 function ofTypes(
-  held: readonly ReadEvent[],
+  cached: readonly ReadEvent[],
   after: number,
   types: readonly string[] | undefined,
   limit: number,
 ): ReadEvent[] {
   // Search from the end, because readers nearly always want the last few events.
-  let from = held.length;
-  while (from > 0 && (held[from - 1]?.position ?? 0) > after) from -= 1;
+  let from = cached.length;
+  while (from > 0 && (cached[from - 1]?.position ?? 0) > after) from -= 1;
   const events: ReadEvent[] = [];
-  for (; from < held.length && events.length < limit; from += 1) {
-    const read = held[from];
+  for (; from < cached.length && events.length < limit; from += 1) {
+    const read = cached[from];
     if (read !== undefined && (types === undefined || types.includes(read.event.type))) events.push(read);
   }
   return events;
