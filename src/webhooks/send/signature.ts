@@ -1,5 +1,4 @@
-import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { createLruCache } from '../../runtime/lru-cache.ts';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
@@ -11,7 +10,7 @@ export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString(
  * secret's own text.
  */
 export const serviceSignature = (secret: string, body: string): string =>
-  createHmac('sha256', hmacKeys(secret).text).update(body).digest('hex');
+  createHmac('sha256', secret).update(body).digest('hex');
 
 /** The signed input. `id` is the same in all attempts; `at` is the time of this attempt, in milliseconds since the epoch. */
 export type Signed = { readonly id: string; readonly at: number; readonly body: string };
@@ -38,24 +37,10 @@ export function signatureHeaders(secrets: Secrets, { id, at, body }: Signed): Re
 /** One secret, or several for a day after a rotation. */
 export type Secrets = readonly [first: string, ...others: string[]];
 
-const standardSignature = (secret: string, content: string): string =>
-  `v1,${createHmac('sha256', hmacKeys(secret).bytes).update(content).digest('base64')}`;
+function standardSignature(secret: string, content: string): string {
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
+}
 
 /** Identifies a secret of a registration without revealing it. */
-export const markOf = (secret: string): string => hmacKeys(secret).mark;
-
-/** A secret as the two families use it: its text, and the bytes that its base64 encodes. `mark` is the start of its digest. */
-type Keys = { readonly text: KeyObject; readonly bytes: KeyObject; readonly mark: string };
-const cachedKeys = createLruCache<string, Keys>(1_000);
-
-function hmacKeys(secret: string): Keys {
-  const cached = cachedKeys.get(secret);
-  if (cached !== undefined) return cached;
-  const keys = {
-    text: createSecretKey(secret, 'utf8'),
-    bytes: createSecretKey(secret.slice(PREFIX.length), 'base64'),
-    mark: createHash('sha256').update(secret).digest('hex').slice(0, 8),
-  };
-  cachedKeys.set(secret, keys);
-  return keys;
-}
+export const markOf = (secret: string): string => createHash('sha256').update(secret).digest('hex').slice(0, 8);
