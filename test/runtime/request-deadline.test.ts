@@ -8,13 +8,15 @@ import { eventually } from '../eventually.ts';
 
 let app: FastifyInstance;
 let done: string[];
+let log: string[];
 /** Handlers hang until a test resolves this. */
 let standing: PromiseWithResolvers<void>;
 
 beforeEach(async () => {
   done = [];
+  log = [];
   standing = Promise.withResolvers();
-  app = Fastify();
+  app = Fastify({ logger: { level: 'warn', stream: { write: (line) => log.push(line) } } });
   app.setErrorHandler(handleError);
   answerInTime(app, { withinMs: 100 });
   await app.register(async (scope) => {
@@ -61,6 +63,7 @@ test('a stalled write is answered with an unknown outcome, and with what to do n
   standing.resolve();
   await eventually(() => expect(done).toEqual(['write begun', 'write begun', 'write ended', 'write ended']));
   expect((await app.inject('/at-once')).json()).toEqual({ what: 'at once' });
+  expect(log.filter((line) => line.includes('already sent'))).toEqual([]);
 });
 
 test('a write that had not started by the deadline never starts, and its answer does not report an unknown outcome', async () => {
