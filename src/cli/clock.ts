@@ -8,11 +8,11 @@ export function clockCommands(venue: Command): void {
   subcommand(
     clock,
     'check',
-    'compare the clock with the last event and with that of MongoDB; exits with 1 if it is wrong',
+    'compare the clock with the last event, other processes and MongoDB; exits with 1 if it is wrong',
     'clock check',
   ).action((_, command) =>
     operate(command, async ({ clockWatch }) => {
-      const problem = await clockWatch.check();
+      const problem = await clockWatch.checkAll();
       return problem === undefined
         ? { json: { believed: true } }
         : {

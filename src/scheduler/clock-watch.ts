@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -7,6 +8,9 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 /** The largest tolerated difference. NTP keeps clocks within a second. */
 const TOLERANCE_MS = 30_000;
 const CHECK_EVERY_MS = 5_000;
+/** A live process is compared once it beats, each second; a dead one is no longer waited for after four. */
+const COMPARED_WITHIN_MS = 6_000;
+const COMPARE_AGAIN_MS = 250;
 const NOT_COMPARED_YET = 'The clock of this machine could not be compared yet';
 
 export type ClockWatch = ReturnType<typeof createClockWatch>;
@@ -64,6 +68,12 @@ export function createClockWatch(deps: {
 
   return {
     check,
+    /** The same for a process that has just started: waits until the clocks of the others are known. */
+    async checkAll(): Promise<string | undefined> {
+      const giveUpAt = performance.now() + COMPARED_WITHIN_MS;
+      while (heartbeats.clockLeads().includes(undefined) && performance.now() < giveUpAt) await delay(COMPARE_AGAIN_MS);
+      return check();
+    },
     /** The problem that the last check has found. */
     problem: (): string | undefined => problem,
     /** Checks now and every few seconds. */

@@ -94,3 +94,12 @@ test('what cannot be compared keeps the scheduler at rest, but is not called a w
   expect(await clock.check()).toContain('1 day ahead');
   expect(logger.error).toHaveBeenCalledTimes(1);
 });
+
+test('a process that has just started waits until another process has beaten before it compares the clocks', async () => {
+  leads = [undefined];
+  const compared = watch().checkAll();
+  setTimeout(() => {
+    leads = [DAY_MS];
+  }, 50);
+  expect(await compared).toBe('The clock of this machine is 1 day ahead of that of another process');
+});
