@@ -304,6 +304,19 @@ export const PAGES: Readonly<Record<string, Page>> = {
       ['kubectl ', 'needs Kubernetes'],
     ],
   },
+  'docs/operations/runbook.md': {
+    leftOut: [
+      ['scrape_configs', 'needs Prometheus'],
+      ['curl -s http://127.0.0.1:9464', 'needs METRICS_PORT; test/monitoring/metrics-port.test.ts sets it'],
+      ...['deliveries', 'delivery', 'disable', 'enable', 'test', 'recover'].map(
+        (command) => [`npx venue webhook ${command} `, 'needs a webhook; test/cli/webhooks.test.ts has one'] as const,
+      ),
+      ['docker compose', 'needs Docker'],
+      ['systemctl', 'needs systemd'],
+      ['journalctl', 'needs systemd'],
+    ],
+    steps: { 'backup --into': { before: 'mkdir backups', fill: { '/backups': 'backups' } } },
+  },
   'docs/operations/export.md': EXPORT,
   'docs/decisions/seals.md': {
     leftOut: [['{"data":{"brandId"', 'test/audit/portable-event.test.ts computes the hash of this line']],
