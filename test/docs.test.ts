@@ -10,9 +10,10 @@ const CODE = globSync(['src/**/*.ts', 'projections/**/*.ts', 'test/**/*.ts'], {
   cwd: ROOT,
   exclude: ['**/node_modules/**'],
 });
-const PAGES = ['README.md', 'CONTRIBUTING.md', 'src/README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter(
-  (path) => existsSync(join(ROOT, path)),
-);
+const PAGES = [
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'src/README.md'],
+  ...globSync('docs/**/*.md', { cwd: ROOT }),
+].filter((path) => existsSync(join(ROOT, path)));
 
 /** The anchors of a page, as GitHub derives them from its headings. */
 const anchorsOf = (path: string): string[] =>
@@ -80,17 +81,24 @@ test('the index lists every decision', () => {
   expect(listed.toSorted()).toEqual(pages.toSorted());
 });
 
-test('every promise names a test that exists', () => {
-  const rows = [...read('docs/promises.md').matchAll(/^\| (.+) \| (.+) \| (.+) \|$/gm)];
-  const promises = rows.filter(([, promise = '']) => promise !== 'Promise' && !promise.startsWith('--'));
-  expect(promises.length).toBeGreaterThan(40);
-  const broken = promises.filter(([, , , tests = '']) => {
-    const files = [...tests.matchAll(/\]\(\.\.\/(test\/[^)]+\.ts)\)/g)].map(([, path = '']) => path);
-    return (
-      files.length === 0 || files.some((path) => !existsSync(join(ROOT, path)) || !/\b(test|it)\b/.test(read(path)))
-    );
+/** The rows of a page's tables whose last cell names no test, or one that does not exist. */
+function rowsWithoutTest(page: string, heading: string, columns: number) {
+  const cells = [...read(page).matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(' | '));
+  const rows = cells.filter(([first = '']) => first !== heading && !first.startsWith('--'));
+  const broken = rows.filter((row) => {
+    const files = [...(row.at(-1) ?? '').matchAll(/\]\((?:\.\.\/)?(test\/[^)]+\.ts)\)/g)].map(([, path = '']) => path);
+    const exists = (path: string) => existsSync(join(ROOT, path)) && /\b(test|it)\b/.test(read(path));
+    return row.length !== columns || files.length === 0 || !files.every(exists);
   });
-  expect(broken.map(([, promise]) => promise)).toEqual([]);
+  return { rows: rows.length, broken: broken.map((row) => row.join(' | ')) };
+}
+
+test('every promise, and every threat, names a test that exists', () => {
+  const promises = rowsWithoutTest('docs/promises.md', 'Promise', 3);
+  const threats = rowsWithoutTest('SECURITY.md', 'Who', 4);
+  expect({ promises: promises.broken, threats: threats.broken }).toEqual({ promises: [], threats: [] });
+  expect(promises.rows).toBeGreaterThan(40);
+  expect(threats.rows).toBeGreaterThan(15);
 });
 
 test('code cites only pages of this repository', () => {
