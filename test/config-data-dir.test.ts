@@ -18,6 +18,8 @@ test('without variables, every setting has its default', () => {
   expect(readConfig({ DATA_DIR: folder, PORT: ' ' })).toEqual({
     port: 3000,
     host: '127.0.0.1',
+    metricsPort: undefined,
+    metricsHost: '127.0.0.1',
     publicUrl: 'http://localhost:3000',
     trustProxy: [],
     dataDir: folder,
@@ -43,6 +45,7 @@ test('without variables, every setting has its default', () => {
     operator: 'cli',
     demo: true,
     logLevel: 'info',
+    logReads: false,
     clockShift: 0,
     drainMs: 1_000,
     retireAfterMs: 24 * 3_600_000,
