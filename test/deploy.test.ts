@@ -65,7 +65,7 @@ const MANIFESTS = globSync('deploy/kubernetes/*.yaml', { cwd: ROOT });
 const PYTHON = join(ROOT, '.venv/bin/python3');
 const hasSchemas = spawnSync(PYTHON, ['-c', 'import kubernetes_validate']).status === 0;
 const without = 'NOT TESTED: no kubernetes_validate in .venv (test/clients/requirements.txt)';
-reportEngine('deploy', 'Kubernetes', hasSchemas ? 'its schemas' : without);
+reportEngine('deployment', 'Kubernetes', hasSchemas ? 'its schemas' : without);
 
 test.skipIf(!hasSchemas)('the schemas of Kubernetes accept the manifests', () => {
   const args = ['-m', 'kubernetes_validate', '--strict', '--quiet', ...MANIFESTS];
@@ -155,7 +155,7 @@ test('alerts, dashboard and runbook name metrics that exist, and every alert has
 type Rule = { readonly alert: string; readonly annotations: { readonly runbook: string } };
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-reportEngine('deploy', 'Prometheus', hasPromtool ? 'promtool' : 'NOT TESTED: no promtool');
+reportEngine('deployment', 'Prometheus', hasPromtool ? 'promtool' : 'NOT TESTED: no promtool');
 
 test.skipIf(!hasPromtool)('promtool accepts the alerts', () => {
   const { status, stderr } = spawnSync('promtool', ['check', 'rules', RULES], { cwd: ROOT, encoding: 'utf8' });

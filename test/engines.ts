@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 
 /** Suites report which engines, browsers, generators of clients and disks they ran against, or why not, so that no run skips one silently. */
 export function reportEngine(
-  port: 'event store' | 'document store' | 'browser' | 'client' | 'disk',
+  port: 'event store' | 'document store' | 'browser' | 'client' | 'deployment' | 'disk',
   engine: string,
   outcome: string,
 ): void {
