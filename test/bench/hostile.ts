@@ -14,6 +14,8 @@ type Attacker = Omit<Attack, 'url' | 'name'>;
 type Victim = { readonly service: Service; readonly key: string };
 
 const PER_SECOND = 100;
+/** Until the service has loaded the modules that it loads when they are first needed, such as those of a sign-in. */
+const WARM_UP_SECONDS = 2;
 /** The bookings of one attack do not get in the way of the next one's. */
 const DAYS_PER_ATTACK = 360;
 const FLOOR = { floor: { atMost: 100 } };
@@ -55,20 +57,21 @@ export async function measureHostile(setting: {
   const figures: Record<string, number> = {};
   await checkout.withVenue(
     async (venue) => {
-      const { attacker, key } = await addAccounts(checkout, venue);
-      const withService = <T>(work: (victim: Victim) => Promise<T>) =>
-        checkout.withService(venue, (service) => work({ service, key }));
+      const attacker = await equipAttacker(checkout, venue);
+      const withService = async <T>(work: (victim: Victim) => Promise<T>) => {
+        const key = await addVictim(checkout, venue);
+        return checkout.withService(venue, (service) => work({ service, key }));
+      };
       await withService(({ service: { url } }) => makePairs({ ...attacker, url }, pairs));
       figures.idle = await withService(async (victim) => {
-        await p99Of(victim, 1);
+        await p99Of(victim, WARM_UP_SECONDS);
         return p99Of(victim, seconds);
       });
       for (const name of NAMES)
         await withService(async (victim) => {
-          if (name === 'webhooks') await registerWebhook(victim.service, receiver.url, key);
+          if (name === 'webhooks') await registerWebhook(victim.service, receiver.url, victim.key);
           const end = await startAttack({ ...attacker, name, url: victim.service.url });
-          // Until the service has loaded the modules that it loads when they are first needed.
-          await p99Of(victim, 1);
+          await p99Of(victim, WARM_UP_SECONDS);
           const startedAt = Date.now();
           figures[name] = await p99Of(victim, seconds);
           console.error(`  ${name}: ${Math.round(figures[name])} ms; the attacker was answered ${await end()}`);
@@ -84,21 +87,23 @@ export async function measureHostile(setting: {
   return figures;
 }
 
-/** Gives the first brand what an attacker may have, and adds another brand. @returns a key of the latter */
-async function addAccounts(checkout: Checkout, venue: Service['venue']) {
-  const command = (...args: readonly string[]) => checkout.venueCommand(venue, ...args);
-  await command('brand', 'add', '--name', 'Other');
-  const key = fieldOf(await command('api-key', 'issue', '--brand', '2'), 'key');
-  const client = await command('client', 'add', '--brand', '1');
+/** Adds a brand without bookings: its list is as long during one attack as during the next. @returns a key of it */
+async function addVictim(checkout: Checkout, venue: Service['venue']): Promise<string> {
+  const added = await checkout.venueCommand(venue, 'brand', 'add', '--name', 'Other');
+  return fieldOf(await checkout.venueCommand(venue, 'api-key', 'issue', '--brand', fieldOf(added, 'id')), 'key');
+}
+
+/** Gives the first brand what an attacker may have. */
+async function equipAttacker(checkout: Checkout, venue: Service['venue']): Promise<Attacker> {
+  const client = await checkout.venueCommand(venue, 'client', 'add', '--brand', '1');
   const user = { email: 'ada@example.com', password: 'correct horse battery' };
   await checkout.addUser(venue, user, '--community', '1');
-  const attacker: Attacker = {
+  return {
     key: venue.key,
     client: { id: fieldOf(client, 'clientId'), secret: fieldOf(client, 'clientSecret') },
     user,
     places: { spaceIds: venue.spaceIds.slice(1), nextDay: venue.nextDay },
   };
-  return { attacker, key };
 }
 
 const fieldOf = (json: unknown, name: string): string => {
