@@ -169,7 +169,7 @@ const readinessOf = (core: Core, stopping: () => boolean): CheckReadiness =>
       eventStore: () => askLog(core.events, LOG_ANSWERS_WITHIN_MS),
       documentStore: () => core.documents.ping(),
     },
-    readModels: core.projector.status,
+    readModels: core.projector.readModels.status,
     ...(isEmbedded(core.config) && { disk: () => diskWarning(core.config.dataDir) }),
     clock: core.clockWatch.problem,
     failedEvents: core.webhooks.countFailedEvents,
@@ -238,9 +238,9 @@ export async function startService(
   core.identity.start(fenced.resolve);
   await core.clockWatch.start();
   // After that, reads of unfinished read models fail, and /readyz shows the reason.
-  await projector.readable(READABLE_WITHIN_MS);
+  await projector.readModels.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
-  const { readable } = projector;
+  const { readable } = projector.readModels;
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable }) : undefined;
   if (roles.has('webhooks')) await webhooks.start();
   const scheduler = createRole({ ...core, name: 'scheduler', run: async () => startScheduled(core) });

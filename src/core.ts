@@ -20,7 +20,7 @@ import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
 import { destroyKeysForgottenSince } from './personal-data/forgotten.ts';
 import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
-import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
+import { listReadModels } from './projector/listing.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { generationName } from './read-models/generations.ts';
@@ -143,7 +143,7 @@ export type Core = Base & {
   readonly apiKeyUsage: ApiKeyUsage;
   /** Pending changes that the log may not hold yet. */
   readonly changing: Changing;
-  readonly maintenance: Maintenance;
+  readonly maintenance: ReturnType<typeof createMaintenance>;
   readonly audit: Audit;
   readonly facts: StoreFacts;
   readonly metrics: Metrics;
@@ -225,7 +225,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation],
-    maintenance: createMaintenance({ ...base, projections, openScratch: openSqliteDocuments }),
+    maintenance: createMaintenance(base),
     // Imported on use, to save startup time.
     async resealRecords(onProgress) {
       const { resealRecords } = await import('./store-identity/reseal.ts');
@@ -236,5 +236,18 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       const readers = { webhookDeliveries: webhooks.getDelivery };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
     },
+  };
+}
+
+type OnProgress = (progress: { readonly done: number; readonly total?: number }) => void;
+
+/** An operator's tasks around read models, whether or not the service is running. Imported on use, to save startup time. */
+function createMaintenance(base: Base) {
+  const deps = { ...base, projections, openScratch: openSqliteDocuments };
+  return {
+    readModels: () => listReadModels(deps),
+    rebuild: async (onProgress: OnProgress) =>
+      (await import('./projector/rebuild.ts')).rebuild({ ...deps, onProgress }),
+    verify: async (onProgress: OnProgress) => (await import('./projector/verify.ts')).verify({ ...deps, onProgress }),
   };
 }

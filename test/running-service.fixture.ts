@@ -40,7 +40,7 @@ export async function runService(
   const core: Core = await openCore(config, logger, { clock: () => time.now });
   const app: FastifyInstance = await createApp(core);
   core.projector.start();
-  await core.projector.readable(10_000);
+  await core.projector.readModels.readable(10_000);
   await app.ready();
 
   const call = (method: 'GET' | 'POST' | 'DELETE' | 'PUT', url: string, { key, body, headers }: Call = {}) =>

@@ -76,8 +76,8 @@ async function buildReadModels(config: Config, total: number, command: Invoked):
   try {
     await withProgressBar(command, async (show) => {
       for (let isBuilt = false; !isBuilt; ) {
-        isBuilt = await projector.readable(POLL_MS);
-        const { problems } = await projector.status(1);
+        isBuilt = await projector.readModels.readable(POLL_MS);
+        const { problems } = await projector.readModels.status(1);
         const failing = problems.find((problem) => problem.state === 'failing');
         if (failing !== undefined)
           throw new Error(`The read model ${failing.readModel} cannot be built: ${failing.message}`);

@@ -17,7 +17,7 @@ export function readModelCommands(venue: Command): void {
       if (fromNothing) await discardReadModels(operatorConfig());
       await operate(command, async ({ maintenance }) => {
         const names = projections.map(({ name }) => name);
-        await withProgressBar(command, (show) => maintenance.rebuild({ onProgress: show }));
+        await withProgressBar(command, (show) => maintenance.rebuild(show));
         return { json: { rebuilt: names } };
       });
     });

@@ -55,7 +55,7 @@ extends it according to the output of --against … --json. See docs/guides/audi
 
 const verifyReadModels = (command: Invoked): Promise<void> =>
   operate(command, async ({ maintenance }) => {
-    const found = await withProgressBar(command, (show) => maintenance.verify({ onProgress: show }));
+    const found = await withProgressBar(command, (show) => maintenance.verify(show));
     const { differences, notVerified } = found;
     const left =
       notVerified.length === 0 ? '' : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;

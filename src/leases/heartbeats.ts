@@ -22,8 +22,11 @@ export type Heartbeats<S extends object> = {
   announce(change: Partial<S>): void;
   /** Beats immediately. Rejects if the store fails. */
   beat(): Promise<void>;
-  /** How long a process has been silent, in milliseconds, as seen by this one. `Infinity` if it has ended or never existed. */
-  silentFor(session: string): Promise<number>;
+  /**
+   * Whether a process has been silent for so long, as seen by this one, or has ended, or never existed. True only by a read that began
+   * after this call.
+   */
+  isSilent(session: string, forMs: number): Promise<boolean>;
   /** The live processes, including this one, with the last status of each. */
   living(): Promise<readonly Living<S>[]>;
   /** The same as of the last beat, without a read. */
@@ -91,8 +94,9 @@ export async function startHeartbeats<S extends object>(deps: {
     ({ stored } = await heartbeats.update(session, change, { stored }));
     const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
     lastBeat = startedAt;
-    await watch.read();
+    // Before anything else can fail or take long: after this beat, a lease that others may have taken would count as held again.
     for (const listener of listeners) listener(silentMs);
+    await watch.read();
   }
 
   /** One beat at a time, because each builds on the version of the one before. */
@@ -121,7 +125,8 @@ export async function startHeartbeats<S extends object>(deps: {
       status = { ...status, ...change };
     },
     beat,
-    silentFor: async (other) => (other === session ? performance.now() - lastBeat : await watch.silentFor(other)),
+    isSilent: async (other, forMs) =>
+      other === session ? performance.now() - lastBeat >= forMs : await watch.isSilent(other, forMs),
     async living() {
       await watch.read();
       return lastSeen();
@@ -189,17 +194,20 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
   }
 
   /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
-  const silence = ({ since }: Seen<S>): number => Math.max(0, readAt - since);
+  const silenceOf = (heartbeat: Seen<S> | undefined): number =>
+    heartbeat === undefined ? Number.POSITIVE_INFINITY : Math.max(0, readAt - heartbeat.since);
 
   return {
     read,
     /** All heartbeats as of the last read, with how long each process had been silent, in milliseconds. */
-    seen: () => Array.from(seen.values(), (each) => ({ ...each, silentMs: silence(each) })),
-    /** Infinite if the process has ended or never existed. Reads again unless the last read was a moment ago. */
-    async silentFor(other: string): Promise<number> {
-      if (!seen.has(other) || performance.now() - readAt >= READ_AGAIN_MS) await read();
-      const known = seen.get(other);
-      return known === undefined ? Number.POSITIVE_INFINITY : silence(known);
+    seen: () => Array.from(seen.values(), (each) => ({ ...each, silentMs: silenceOf(each) })),
+    async isSilent(other: string, forMs: number): Promise<boolean> {
+      const isAlive = () => silenceOf(seen.get(other)) < forMs;
+      if (performance.now() - readAt < READ_AGAIN_MS && isAlive()) return false;
+      // A silence that was seen before may have ended since, and that of a read under way, too.
+      await reading?.catch(() => {});
+      await read();
+      return !isAlive();
     },
   };
 }

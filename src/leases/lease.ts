@@ -1,7 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 import type { Heartbeats } from './heartbeats.ts';
+import {
+  evolve,
+  isHeld,
+  type LeaseDocument,
+  type LeaseEvent,
+  type LeaseState,
+  mayAcquire,
+  mustFree,
+  NONE,
+} from './lease-state.ts';
 
 /** A lease, held by at most one process until it is released or the holder falls silent (docs/decisions/leases.md). */
 export type Lease = {
@@ -26,19 +37,14 @@ export type Leases = {
   acquire(name: string, options: { readonly pollMs: number; readonly signal?: AbortSignal }): Promise<Lease>;
 };
 
-type LeaseDocument = {
-  /** The heartbeat id of the holder; absent if the lease is free. */
-  readonly session?: string;
-  /** How long the holder may be silent before others take the lease, in milliseconds. */
-  readonly durationMs?: number;
-  /** When the document of an unused lease may be removed (ISO 8601, UTC). */
-  readonly expiresAt: string;
-};
-
 /** How long the document of an unused lease is kept: longer than any stale holder can run. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
 
-export type LeaseDeps = {
+/**
+ * Named leases in a collection of their own. A process keeps a lease while its heartbeat continues; holding one costs no writes. A
+ * stale holder cannot write to the lease, because the version has moved on.
+ */
+export async function openLeases(deps: {
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
   readonly collection: string;
@@ -46,81 +52,80 @@ export type LeaseDeps = {
   readonly durationMs: number;
   /** Only determines when the documents of unused leases may be removed. */
   readonly clock: Clock;
-};
-
-/**
- * Named leases in a collection of their own. A process keeps a lease while its heartbeat continues; holding one costs no writes. A
- * stale holder cannot write to the lease, because the version has moved on.
- */
-export async function openLeases(deps: LeaseDeps): Promise<Leases> {
+}): Promise<Leases> {
   const { documents, heartbeats, durationMs, clock } = deps;
-  const leases = await documents.open(leaseCollection(deps.collection));
-  const held = new Map<string, { lose(): void; finish(): Promise<void> }>();
+  const { session } = heartbeats;
+  // Stored with the read models: a power failure that loses the last writes also ends every process that held a lease.
+  const collection: Collection<LeaseDocument> = {
+    ...{ name: deps.collection, kind: 'readModel', ttl: 'expiresAt', indexes: [] },
+  };
+  const leases = await documents.open(collection);
+  const states = new Map<string, LeaseState>();
+  const frees = new SerialQueue();
 
-  const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
-  const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
+  const stateOf = (name: string): LeaseState => states.get(name) ?? NONE;
+  const unheld = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
 
-  // Other processes may have taken leases while this one was silent. Release those that no process has taken: otherwise the others would
-  // wait for this process, which beats again.
+  function apply(name: string, event: LeaseEvent): void {
+    const next = evolve(stateOf(name), event);
+    if (next.status === 'none') states.delete(name);
+    else states.set(name, next);
+  }
+
+  /** Frees a lease that has ended: otherwise others would wait for this process, which still beats. */
+  const free = (name: string): Promise<void> =>
+    frees.run(name, async () => {
+      const state = stateOf(name);
+      if (state.status !== 'ended') return;
+      // Not deleted, because a restarted version could match that of a stale holder.
+      await leases.update(name, (document = unheld(), version) =>
+        mustFree(state, { document, version }, session) ? unheld() : undefined,
+      );
+      apply(name, { type: 'Freed', version: state.version });
+    });
+
   heartbeats.onBeat((silentMs) => {
-    for (const lease of held.values()) {
-      if (silentMs >= durationMs) lease.lose();
-      lease.finish().catch(() => {});
+    for (const name of [...states.keys()]) {
+      apply(name, { type: 'Beaten', silentMs, durationMs });
+      // Tried again at the next beat.
+      free(name).catch(() => {});
     }
   });
 
-  function hold(name: string, version: number): Lease {
-    let isOurs = true;
-    let releasing: Promise<void> | undefined;
-    const entry = {
-      lose() {
-        isOurs = false;
-      },
-      /** Frees a lost or released lease. Retried at the next beat after a failure. */
-      async finish() {
-        if (isOurs) return;
-        releasing ??= (async () => {
-          // Not deleted, because a restarted version could match that of a stale holder.
-          await leases.update(name, (_, now) => (now === version ? free() : undefined));
-          held.delete(name);
-        })().finally(() => {
-          releasing = undefined;
-        });
-        await releasing;
-      },
-    };
-    held.set(name, entry);
-    return {
-      isHeld: () => isOurs && heartbeats.sinceLastBeat() < durationMs,
-      async release() {
-        isOurs = false;
-        await entry.finish();
-      },
-    };
-  }
-
-  async function isAvailable(stored: Stored<LeaseDocument>): Promise<boolean> {
-    const { session, durationMs: duration = durationMs } = stored.document;
-    if (session === undefined) return true;
-    // An earlier attempt of this process stored it, but lost the response.
-    if (session === heartbeats.session) return !held.has(stored.key);
-    return (await heartbeats.silentFor(session)) >= duration;
-  }
+  const isSilent = async ({ session: holder, durationMs: mayBeSilentMs = durationMs }: Partial<LeaseDocument>) =>
+    holder !== undefined && (await heartbeats.isSilent(holder, mayBeSilentMs));
 
   async function tryAcquire(name: string): Promise<Lease | undefined> {
     const stored = await leases.get(name);
-    if (stored !== undefined && !(await isAvailable(stored))) return undefined;
-    if (heartbeats.sinceLastBeat() >= durationMs) return undefined;
-    const seen = stored?.version ?? 0;
-    const updated = await leases.update(name, (_, now) => (now === seen ? ours() : undefined), { stored });
-    return updated.isChanged ? hold(name, updated.stored.version) : undefined;
+    const { document = {}, version: before = 0 } = stored ?? {};
+    if (!mayAcquire(stateOf(name), document, await isSilent(document))) return undefined;
+    const version = before + 1;
+    const ours: LeaseDocument = { ...unheld(), session, durationMs };
+    apply(name, { type: 'Requested', version });
+    try {
+      const { isChanged } = await leases.update(name, (_, now) => (now === before ? ours : undefined), { stored });
+      apply(name, { type: isChanged ? 'Acquired' : 'Refused' });
+    } catch (error) {
+      apply(name, { type: 'Unanswered' });
+      throw error;
+    }
+    const lease: Lease = {
+      isHeld: () => isHeld(stateOf(name), version, heartbeats.sinceLastBeat(), durationMs),
+      async release() {
+        apply(name, { type: 'Released', version });
+        await free(name);
+      },
+    };
+    if (lease.isHeld()) return lease;
+    await lease.release();
+    return undefined;
   }
 
   return {
     tryAcquire,
     async isHeld(name) {
-      const { session, durationMs: duration = durationMs } = (await leases.get(name))?.document ?? {};
-      return session !== undefined && (await heartbeats.silentFor(session)) < duration;
+      const { document } = (await leases.get(name)) ?? {};
+      return document?.session !== undefined && !(await isSilent(document));
     },
     async acquire(name, { pollMs, signal }) {
       for (;;) {
@@ -131,21 +136,4 @@ export async function openLeases(deps: LeaseDeps): Promise<Leases> {
       }
     },
   };
-}
-
-/** Stored with the read models: a power failure that loses the last writes also ends every process that held a lease. */
-const leaseCollection = (name: string): Collection<LeaseDocument> => ({
-  name,
-  kind: 'readModel',
-  ttl: 'expiresAt',
-  indexes: [],
-});
-
-/** The process that holds the lease, or held it when it ended; undefined if the lease is free. */
-export async function readHolder(
-  documents: Pick<DocumentStore, 'open'>,
-  collection: string,
-  name: string,
-): Promise<string | undefined> {
-  return (await (await documents.open(leaseCollection(collection))).get(name))?.document.session;
 }

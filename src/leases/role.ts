@@ -1,6 +1,9 @@
 import type { BaseLogger } from 'pino';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { untilNext } from '../runtime/rounds.ts';
-import { type LeaseDeps, type Leases, openLeases } from './lease.ts';
+import type { Heartbeats } from './heartbeats.ts';
+import { type Leases, openLeases } from './lease.ts';
 
 /** What a process runs while it holds a role. */
 export type RunningRole = {
@@ -12,12 +15,12 @@ export type RunningRole = {
 export type Role = {
   /** Runs the role once no other process does. */
   start(): void;
+  /** Whether this process runs it. */
+  isActive(): boolean;
   /** Stops what runs, then lets another process take over. */
   stop(): Promise<void>;
 };
 
-/** How long the process of a role may be silent before another one takes over, in milliseconds. */
-const SILENCE_MS = 4_000;
 /** How often a process that stands by checks whether the role is free. */
 const STANDBY_POLL_MS = 250;
 /** How often the active process checks whether it still holds the lease. */
@@ -26,46 +29,54 @@ const HELD_POLL_MS = 1_000;
 const STUCK_PAUSE_MS = 2_000;
 
 /**
- * Runs a role in one process at a time, under one lease; the others stand by (docs/decisions/leases.md).
+ * Runs a role in one process at a time, under one lease; the others stand by, and take over from one that is silent for as long as any process
+ * may be (docs/decisions/leases.md).
  * @param deps.run starts the work. It must start nothing new once `isHeld` is false: another process may run the role by then
  */
-export function createRole(
-  deps: Omit<LeaseDeps, 'collection' | 'durationMs'> & {
-    readonly name: string;
-    readonly run: (isHeld: () => boolean) => Promise<RunningRole>;
-    readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
-    /** Default {@link SILENCE_MS}. */
-    readonly durationMs?: number | undefined;
-  },
-): Role {
-  const { name, run, logger, durationMs = SILENCE_MS } = deps;
+export function createRole(deps: {
+  readonly name: string;
+  /** The collection of its lease. Default `roles`. */
+  readonly collection?: string;
+  readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<object>;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
+  readonly run: (isHeld: () => boolean) => Promise<RunningRole>;
+  /** Whether this process may run it now, or has to leave it to others. Default: always. */
+  readonly mayRun?: () => boolean;
+}): Role {
+  const { name, collection = 'roles', documents, heartbeats, clock, logger, run, mayRun = () => true } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   let leases: Leases | undefined;
   let running: Promise<void> | undefined;
+  let isActive = () => false;
   let failure: string | undefined;
   let wasStuck = false;
 
-  /** Resolves at once if another process holds the role, otherwise when this one no longer does. */
+  /** Resolves at once if this process may not run the role or another one holds it, otherwise when this one no longer does. */
   async function runIfFree(): Promise<void> {
     wasStuck = false;
-    leases ??= await openLeases({ ...deps, collection: 'roles', durationMs });
+    if (!mayRun()) return;
+    leases ??= await openLeases({ documents, heartbeats, clock, collection, durationMs: heartbeats.silenceMs });
     const lease = await leases.tryAcquire(name);
     if (lease === undefined) return;
     const isHeld = () => !signal.aborted && lease.isHeld();
     try {
       const active = await run(isHeld);
+      isActive = isHeld;
       failure = undefined;
       const isStuck = () => active.isStuck?.() ?? false;
-      while (isHeld() && !isStuck()) await untilNext(HELD_POLL_MS, signal, { ref: false });
-      wasStuck = isHeld();
+      while (isHeld() && mayRun() && !isStuck()) await untilNext(HELD_POLL_MS, signal);
+      wasStuck = isHeld() && isStuck();
       if (!signal.aborted)
         logger.warn(
           { role: name },
-          `This process ${wasStuck ? 'cannot go on' : 'was silent for too long'} and gives up its role`,
+          `This process ${isHeld() ? 'cannot go on' : 'was silent for too long'} and gives up its role`,
         );
       await active.stop();
     } finally {
+      isActive = () => false;
       await lease.release();
     }
   }
@@ -79,7 +90,7 @@ export function createRole(
         if (failure !== String(error)) logger.error({ err: error, role: name }, 'A role could not be run; retrying');
         failure = String(error);
       }
-      await untilNext(wasStuck ? STUCK_PAUSE_MS : STANDBY_POLL_MS, signal, { ref: false });
+      await untilNext(wasStuck ? STUCK_PAUSE_MS : STANDBY_POLL_MS, signal);
     }
   }
 
@@ -87,6 +98,7 @@ export function createRole(
     start() {
       running ??= runInTurn();
     },
+    isActive: () => isActive(),
     async stop() {
       stopping.abort();
       await running;

@@ -1,7 +1,7 @@
 import type { FailingReadModel } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { ProjectionEventSkipped } from '../domain/events.ts';
-import { generationName, idIn, openCatalogue } from '../read-models/generations.ts';
+import { openCurrentGeneration } from '../read-models/current-generation.ts';
 import type { ProjectorDeps } from './projector.ts';
 import { skippings } from './skipped-events.ts';
 
@@ -25,28 +25,30 @@ export async function listReadModels({
   documents,
   projections,
 }: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'>): Promise<ReadModelListing[]> {
-  const catalogue = (await (await openCatalogue(documents)).read()).document;
-  const name = generationName(projections);
-  const live = idIn(catalogue, name, 'live');
-  const rebuilt = idIn(catalogue, name, 'building', 'joining');
-  const id = live ?? rebuilt;
-  const checkpoint = id && (await documents.checkpoints([id])).get(id);
+  const generations = await openCurrentGeneration({ documents, projections });
+  await generations.refresh();
+  const [live, building] = [generations.live(), generations.building()];
+  const { checkpoint } = live ?? building ?? {};
   const stateOf = (failure: FailingReadModel | undefined) => {
     if (failure !== undefined) return 'failing';
     if (live === undefined) return 'building';
-    return rebuilt === undefined ? 'live' : 'rebuilding';
+    return building === undefined ? 'live' : 'rebuilding';
   };
   return Promise.all(
     projections.map(async (projection): Promise<ReadModelListing> => {
       const { name, version } = projection;
       const failure = checkpoint?.failing.find((each) => each.name === name);
       const skipped = await Array.fromAsync(skippings(events, projection), ({ data, metadata: { at, actor } }) => ({
-        ...data,
-        at,
-        by: `${actor.kind} ${actor.id}`,
+        ...{ ...data, at, by: `${actor.kind} ${actor.id}` },
       }));
-      const done = checkpoint?.events ?? 0;
-      return { name, version, state: stateOf(failure), events: done, ...defined({ failure }), skipped };
+      return {
+        name,
+        version,
+        state: stateOf(failure),
+        events: checkpoint?.events ?? 0,
+        ...defined({ failure }),
+        skipped,
+      };
     }),
   );
 }

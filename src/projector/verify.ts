@@ -8,7 +8,8 @@ import type { Documents, OperatedDocumentStore, Projected } from '../document-st
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import { collectionOf, generationName, idIn, openCatalogue, START } from '../read-models/generations.ts';
+import { type CurrentGeneration, openCurrentGeneration } from '../read-models/current-generation.ts';
+import { START } from '../read-models/generations.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { createTarget, foldInto, type Target } from './fold.ts';
 import { upTo } from './follow.ts';
@@ -27,19 +28,25 @@ export type Verification = {
   readonly position: Position;
   readonly events: number;
   readonly documents: number;
-  /** The first differences found, up to the limit. */
+  /** The first differences. */
   readonly differences: readonly Difference[];
   /** Read models left out: failing, unbuilt, or missing in this release's version. */
   readonly notVerified: readonly string[];
 };
 
 const CHUNK = 500;
+const MAX_DIFFERENCES = 10;
+/** How long to wait for a first build that makes no progress. */
+const PROGRESS_WITHIN_MS = 30_000;
+const CHECK_EVERY_MS = 50;
+
+/** A read model, and its replay in the scratch store. */
+type Compared = Target & { readonly replayed: Documents<Row>; readonly live: Documents<Row> };
 
 /**
  * Replays the log and compares every document with the live read models (docs/decisions/read-models.md). Safe beside a running
  * service: a document that changes meanwhile is compared at its new position. The replay uses a scratch file on this machine.
  * @param onProgress gets the number of events replayed and, once counted, of all events
- * @param limit differences to report, default 10
  */
 export async function verify(deps: {
   readonly events: EventStore;
@@ -48,72 +55,27 @@ export async function verify(deps: {
   /** Opens a store of this machine in an empty folder, which is removed afterwards. */
   readonly openScratch: (folder: string) => Promise<OperatedDocumentStore>;
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
-  readonly limit?: number;
 }): Promise<Verification> {
+  const { events, projections, openScratch, onProgress } = deps;
+  const generations = await openCurrentGeneration(deps);
+  await untilBuilt(generations);
+  const { id, checkpoint = START, collections } = generations.live() ?? {};
   const folder = await mkdtemp(join(tmpdir(), 'venue-verify-'));
-  const scratch = await deps.openScratch(folder);
-  try {
-    return await verifyWith(scratch, deps);
-  } finally {
-    await scratch.close();
-    await rm(folder, { recursive: true });
+  const scratch = await openScratch(folder);
+
+  async function openCompared(projection: AnyProjection): Promise<readonly Compared[]> {
+    const { name } = projection;
+    const live = collections?.get(name);
+    if (live === undefined || checkpoint.failing.some((each) => each.name === name)) return [];
+    const replayed: Documents<Row> = await scratch.open({ name, kind: 'readModel', indexes: [] });
+    const target = createTarget(projection, replayed, await readSkippedEvents(events, projection));
+    return [{ ...target, replayed, live }];
   }
-}
-
-type Compared = Target & { readonly replayed: Documents<Row>; readonly live: Documents<Row> };
-
-/** How long to wait for a first build that makes no progress. */
-const PROGRESS_WITHIN_MS = 30_000;
-const CHECK_EVERY_MS = 50;
-
-/** The live generation of this release and its checkpoint. Waits for a first build, as after a restore. */
-async function liveGeneration({ documents, projections }: Parameters<typeof verify>[0]) {
-  const catalogue = await openCatalogue(documents);
-  const name = generationName(projections);
-  let done = -1;
-  for (let deadline = 0; ; await delay(CHECK_EVERY_MS)) {
-    const { document } = await catalogue.read();
-    const [live, building] = [idIn(document, name, 'live'), idIn(document, name, 'building')];
-    const id = live ?? building;
-    const checkpoint = id && (await documents.checkpoints([id])).get(id);
-    if (live !== undefined && checkpoint !== undefined) return { id: live, checkpoint };
-    const events = checkpoint?.events ?? 0;
-    if (events > done) deadline = performance.now() + PROGRESS_WITHIN_MS;
-    done = events;
-    if (building === undefined || performance.now() >= deadline) return undefined;
-  }
-}
-
-/** The read models that can be verified. */
-async function comparable(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]) {
-  const { events, documents, projections } = deps;
-  const current = await liveGeneration(deps);
-  const { checkpoint = START } = current ?? {};
-  const isVerified = ({ name }: AnyProjection) =>
-    current !== undefined && !checkpoint.failing.some((each) => each.name === name);
-  const targets = await Promise.all(
-    projections.filter(isVerified).map(async (projection): Promise<Compared> => {
-      const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
-      const target = createTarget(projection, replayed, await readSkippedEvents(events, projection));
-      return { ...target, replayed, live: await documents.open(collectionOf(projection, current?.id ?? '')) };
-    }),
-  );
-  const notVerified = projections.filter((each) => !isVerified(each)).map(({ name }) => name);
-  /** Whether the generation has not been replaced and dropped meanwhile. */
-  const isThere = async () =>
-    current === undefined ||
-    (await (await openCatalogue(documents)).read()).document.generations[current.id] !== undefined;
-  return { targets, checkpoint, notVerified, isThere };
-}
-
-async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
-  const { events, onProgress, limit = 10 } = deps;
-  const { targets, checkpoint, notVerified, isThere } = await comparable(scratch, deps);
 
   let position: Position = LOG_START;
   let replayed = 0;
   /** Replays the log up to and including `end`. */
-  async function replay(end: Position): Promise<void> {
+  async function replay(targets: readonly Compared[], end: Position): Promise<void> {
     if (end <= position) return;
     for await (const chunk of inPages(upTo(events.readAll({ after: position }), end), CHUNK)) {
       await Promise.all(targets.map((target) => foldInto(target, chunk)));
@@ -122,63 +84,73 @@ async function verifyWith(scratch: OperatedDocumentStore, deps: Parameters<typeo
     }
     position = end;
   }
-  await replay(checkpoint.position);
-  const verified = position;
 
   const differences: Difference[] = [];
-  const ahead: { readonly target: Compared; readonly key: string }[] = [];
   function judge({ projection }: Compared, key: string, expected: Row | undefined, actual: Row | undefined): void {
-    if (differences.length >= limit || isDeepStrictEqual(expected, actual)) return;
+    if (differences.length >= MAX_DIFFERENCES || isDeepStrictEqual(expected, actual)) return;
     differences.push(defined({ projection: projection.name, key, expected, actual }));
   }
 
-  /** Compares documents with the replay. Those that have changed since are compared later. */
+  /** Documents that were written after the replay. */
+  const later: { readonly target: Compared; readonly actual: Projected<Row> }[] = [];
+  /** Compares documents with the replay. */
   async function compare(target: Compared, keys: readonly string[]): Promise<void> {
-    const wanted = await target.replayed.projected(keys);
-    const found = await target.live.projected(keys);
+    const [expected, actual] = await Promise.all([target.replayed.projected(keys), target.live.projected(keys)]);
     for (const key of keys) {
-      const expected = wanted.get(key)?.document;
-      let actual = found.get(key);
-      if (actual !== undefined && isDeepStrictEqual(expected, actual.document)) continue;
-      // The document was not projected, or was written after the replay.
-      const stray = actual === undefined ? await target.live.get(key) : undefined;
-      if (stray !== undefined) actual = (await target.live.projected([key])).get(key);
-      if (actual !== undefined && actual.position > verified) ahead.push({ target, key });
-      else judge(target, key, expected, actual?.document ?? stray?.document);
+      const written = actual.get(key);
+      if (written !== undefined && written.position > checkpoint.position) later.push({ target, actual: written });
+      // One without a position was not written by a projection.
+      else judge(target, key, expected.get(key)?.document, (written ?? (await target.live.get(key)))?.document);
     }
   }
 
-  let compared = 0;
-  for (const target of targets) {
-    for await (const keys of chunksOf(target.replayed)) {
-      compared += keys.length;
-      await compare(target, keys);
+  try {
+    const targets = (await Promise.all(projections.map(openCompared))).flat();
+    await replay(targets, checkpoint.position);
+    let documents = 0;
+    for (const target of targets) {
+      for await (const keys of keysOf(target.replayed)) {
+        documents += keys.length;
+        await compare(target, keys);
+      }
+      for await (const keys of keysOf(target.live)) {
+        const expected = await target.replayed.projected(keys);
+        const strays = keys.filter((key) => expected.get(key)?.document === undefined);
+        await compare(target, strays);
+      }
     }
-    for await (const keys of chunksOf(target.live)) {
-      const wanted = await target.replayed.projected(keys);
-      await compare(
-        target,
-        keys.filter((key) => wanted.get(key)?.document === undefined),
-      );
+    // The replay advances from one to the next.
+    later.sort((a, b) => (a.actual.position < b.actual.position ? -1 : 1));
+    for (const { target, actual } of later) {
+      await replay(targets, actual.position);
+      const expected = (await target.replayed.projected([actual.key])).get(actual.key);
+      judge(target, actual.key, expected?.document, actual.document);
     }
+    await generations.refresh();
+    if (id !== undefined && !generations.has(id))
+      throw new Error('The read models were rebuilt while they were verified. Verify them again.');
+    const isVerified = ({ name }: AnyProjection) => targets.some(({ projection }) => projection.name === name);
+    const notVerified = projections.filter((each) => !isVerified(each)).map(({ name }) => name);
+    return { position: checkpoint.position, events: replayed, documents, differences, notVerified };
+  } finally {
+    await scratch.close();
+    await rm(folder, { recursive: true });
   }
-
-  // Documents that have changed are compared at their current positions; the replay advances from one to the next.
-  const moved: { readonly target: Compared; readonly actual: Projected<Row> }[] = [];
-  for (const { target, key } of ahead) {
-    const actual = (await target.live.projected([key])).get(key);
-    if (actual !== undefined) moved.push({ target, actual });
-  }
-  moved.sort((a, b) => (a.actual.position < b.actual.position ? -1 : 1));
-  for (const { target, actual } of moved) {
-    await replay(actual.position);
-    const expected = (await target.replayed.projected([actual.key])).get(actual.key);
-    judge(target, actual.key, expected?.document, actual.document);
-  }
-  if (!(await isThere())) throw new Error('The read models were rebuilt while they were verified. Verify them again.');
-  return { position: verified, events: replayed, documents: compared, differences, notVerified };
 }
 
-async function* chunksOf(documents: Documents<Row>): AsyncGenerator<string[]> {
+/** Waits for a first build while it makes progress, as after a restore. */
+async function untilBuilt(generations: CurrentGeneration): Promise<void> {
+  let done = -1;
+  for (let deadline = 0; ; await delay(CHECK_EVERY_MS)) {
+    await generations.refresh();
+    const { checkpoint } = generations.building() ?? {};
+    if (generations.live() !== undefined || checkpoint === undefined) return;
+    if (checkpoint.events > done) deadline = performance.now() + PROGRESS_WITHIN_MS;
+    done = checkpoint.events;
+    if (performance.now() >= deadline) return;
+  }
+}
+
+async function* keysOf(documents: Documents<Row>): AsyncGenerator<string[]> {
   for await (const page of inPages(documents.find(everyDocument()), CHUNK)) yield page.map(({ key }) => key);
 }

@@ -3,13 +3,14 @@ import type { Checkpoint, Documents, OperatedDocumentStore, Stored } from '../do
 import type { Position } from '../event-store/event-store.ts';
 import {
   type Catalogue,
-  type CatalogueStore,
+  type CatalogueEvent,
   collectionOf,
   EMPTY,
   type GenerationId,
   type GenerationState,
   generationName,
   generationsOf,
+  openCatalogue,
   START,
 } from './generations.ts';
 
@@ -22,15 +23,15 @@ const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 /** The pause while a projector in this process reports its checkpoints. */
 const PUSHED_PAUSE_MS = 250;
 
-/** A generation of this release, as this process last saw it. */
-export type SeenGeneration = {
+/** A generation of this release, as this process last read it. */
+export type CachedGeneration = {
   readonly id: GenerationId;
   readonly state: GenerationState;
   readonly checkpoint: Checkpoint;
 };
 
 /** The generation that this process reads, and its collections by read model. */
-export type LiveGeneration = SeenGeneration & { readonly collections: ReadonlyMap<string, Documents<Row>> };
+type LiveGeneration = CachedGeneration & { readonly collections: ReadonlyMap<string, Documents<Row>> };
 
 /** What to wait for, and for how long. */
 export type WaitFor = {
@@ -42,23 +43,23 @@ export type WaitFor = {
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
 
-export type CurrentGeneration = ReturnType<typeof watchGenerations>;
+export type CurrentGeneration = Awaited<ReturnType<typeof openCurrentGeneration>>;
 
 /**
  * This process's view of the generations of its release: where they stand, and which of them is live. Readers use it for at most
- * {@link TRUST_MS}; commands wait on it for their own writes (docs/decisions/read-models.md).
+ * {@link TRUST_MS}; commands wait on it for their own writes (docs/decisions/read-models.md). Empty until the first refresh.
  */
-export function watchGenerations(deps: {
+export async function openCurrentGeneration(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'checkpoints'>;
   readonly projections: readonly AnyProjection[];
-  readonly catalogue: Pick<CatalogueStore, 'read'>;
 }) {
-  const { documents, projections, catalogue } = deps;
+  const { documents, projections } = deps;
+  const catalogue = await openCatalogue(documents);
   const name = generationName(projections);
   const waiting = new Set<Waiter>();
-  let seen: readonly SeenGeneration[] = [];
+  let all: readonly CachedGeneration[] = [];
   let collections: { readonly id: GenerationId; readonly of: ReadonlyMap<string, Documents<Row>> } | undefined;
-  let known: Pick<Stored<Catalogue>, 'version' | 'document'> = { version: -1, document: EMPTY };
+  let stored: Pick<Stored<Catalogue>, 'version' | 'document'> = { version: -1, document: EMPTY };
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
   /** Whether a projector in this process reports its checkpoints, so that polling can be slow. */
@@ -67,44 +68,44 @@ export function watchGenerations(deps: {
   /** Consecutive polls without a change. */
   let polls = 0;
 
+  const inState = (state: GenerationState) => all.find((each) => each.state === state);
+
   /** A live generation without a checkpoint is gone, as after a power failure. It is not read until it has been built again. */
   function live(): LiveGeneration | undefined {
-    const current = seen.find(({ state }) => state === 'live');
+    const current = inState('live');
     return current !== undefined && collections?.id === current.id
       ? { ...current, collections: collections.of }
       : undefined;
   }
 
-  const ids = () => generationsOf(known.document, name).map(([id]) => id);
-
-  async function changed(next: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void> {
-    if (next.version < known.version) return;
-    known = next;
+  async function use(next: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void> {
+    if (next.version < stored.version) return;
+    stored = next;
     await readCheckpoints();
   }
 
   /** @returns whether one has moved */
   async function readCheckpoints(): Promise<boolean> {
-    const at = known;
-    const stored = await documents.checkpoints(ids());
-    if (known !== at) return true;
-    const before = new Map(seen.map((each) => [each.id, each.checkpoint]));
+    const at = stored;
+    const ours = generationsOf(at.document, name);
+    const checkpoints = await documents.checkpoints(ours.map(([id]) => id));
+    if (stored !== at) return true;
     let isNew = false;
-    const next = generationsOf(known.document, name).map(([id, { state }]): SeenGeneration => {
-      const [last, now] = [before.get(id) ?? START, stored.get(id) ?? START];
-      if (now.position <= last.position) return { id, state, checkpoint: now.position === last.position ? now : last };
-      isNew = true;
-      return { id, state, checkpoint: now };
+    const next = ours.map(([id, { state }]): CachedGeneration => {
+      const last = all.find((each) => each.id === id)?.checkpoint ?? START;
+      const checkpoint = checkpoints.get(id) ?? START;
+      isNew ||= checkpoint.position > last.position;
+      return { id, state, checkpoint: checkpoint.position < last.position ? last : checkpoint };
     });
     const id = next.find(({ state }) => state === 'live')?.id;
-    if (id !== undefined && collections?.id !== id && stored.has(id)) {
+    if (id !== undefined && collections?.id !== id && checkpoints.has(id)) {
       const opened = await Promise.all(
         projections.map(async (each) => [each.name, await documents.open<Row>(collectionOf(each, id))] as const),
       );
-      if (known !== at) return true;
+      if (stored !== at) return true;
       collections = { id, of: new Map(opened) };
     }
-    seen = next;
+    all = next;
     settle();
     return isNew;
   }
@@ -113,7 +114,7 @@ export function watchGenerations(deps: {
   function refresh(): Promise<void> {
     refreshing ??= (async () => {
       const at = performance.now();
-      await changed(await catalogue.read());
+      await use(await catalogue.read());
       refreshedAt = at;
     })().finally(() => {
       refreshing = undefined;
@@ -125,7 +126,7 @@ export function watchGenerations(deps: {
 
   /** Processes read the live generation; for up to a second around a swap, some of them read another. */
   function isReached({ position, which }: Waiter): boolean {
-    const read = seen.filter(({ state }) => state !== 'building');
+    const read = all.filter(({ state }) => state !== 'building');
     const current = live();
     if (which.projections === undefined)
       return current !== undefined && read.every(({ checkpoint }) => checkpoint.position >= position);
@@ -163,18 +164,26 @@ export function watchGenerations(deps: {
   return {
     name,
     live,
-    seen: () => seen,
+    /** The generation that is being built, or that becomes live next. */
+    building: () => inState('building') ?? inState('joining'),
     refresh,
     /** The age of the view, in milliseconds. */
     age,
-    /** Applies a change of the catalogue that this process has made. */
-    changed,
     /** Whether a generation may still be read. */
-    has: (id: GenerationId): boolean => seen.some((each) => each.id === id && each.state !== 'building'),
+    has: (id: GenerationId): boolean => all.some((each) => each.id === id && each.state !== 'building'),
+
+    /** The stored catalogue, with the generations of all releases. */
+    read: catalogue.read,
+    /** Changes the catalogue. @returns what is stored now */
+    async apply(event: CatalogueEvent): Promise<Catalogue> {
+      const changed = await catalogue.apply(event);
+      await use(changed);
+      return changed.document;
+    },
 
     /** Handles a checkpoint from a projector in this process. */
     reached(id: GenerationId, checkpoint: Checkpoint): void {
-      seen = seen.map((each) => (each.id === id ? { ...each, checkpoint } : each));
+      all = all.map((each) => (each.id === id ? { ...each, checkpoint } : each));
       isPushed = true;
       settle();
     },

@@ -1,11 +1,11 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
-import type { Checkpoint, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { type Leases, openLeases } from '../leases/lease.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { type WaitFor, watchGenerations } from './current-generation.ts';
-import { type Catalogue, type GenerationId, openCatalogue, projectorLease, READ_MODEL_LEASES } from './generations.ts';
+import { type CurrentGeneration, openCurrentGeneration, type WaitFor } from './current-generation.ts';
+import { projectorLease, READ_MODEL_LEASES } from './generations.ts';
 import type { NodeStatus } from './node-status.ts';
 import { createReader, type ReadModel } from './reader.ts';
 import { createStatus, type ReadModelsStatus } from './status.ts';
@@ -30,10 +30,8 @@ export type LiveReadModels = ReadModels & {
   status(limit?: number): Promise<ReadModelsStatus>;
   /** Resolves once the read models have been built and have caught up with the log. @returns false if that takes longer than `timeoutMs` */
   readable(timeoutMs: number): Promise<boolean>;
-  /** Called by a projector in this process, so that waiting callers need not poll. */
-  reached(id: GenerationId, checkpoint: Checkpoint): void;
-  /** Called by a projector in this process when it has changed the catalogue. */
-  changed(catalogue: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void>;
+  /** For a projector in this process. */
+  readonly generations: CurrentGeneration;
   close(): Promise<void>;
 };
 
@@ -66,8 +64,7 @@ export async function openReadModels(deps: {
   readonly catchUpWithinMs?: number;
 }): Promise<LiveReadModels> {
   const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
-  const catalogue = await openCatalogue(documents);
-  const current = watchGenerations({ documents, projections, catalogue });
+  const current = await openCurrentGeneration({ documents, projections });
   heartbeats.announce({ kind, projects: false, wants: current.name });
   const leases = await openReadModelLeases({ documents, heartbeats });
   /** Also while a process that projects has yet to take the lease over, as for a moment after a restart. */
@@ -99,8 +96,7 @@ export async function openReadModels(deps: {
       return live && `${live.id}.${name}`;
     },
     waitFor: current.waitFor,
-    reached: current.reached,
-    changed: current.changed,
+    generations: current,
 
     async readable(timeoutMs) {
       const deadline = performance.now() + timeoutMs;

@@ -50,7 +50,7 @@ export function createReader(deps: {
     const live = current.live();
     const documents = live?.collections.get(name);
     if (live === undefined || documents === undefined) {
-      const isBuilding = current.seen().some(({ state }) => state === 'building');
+      const isBuilding = current.building() !== undefined;
       throw unreadable(name, isBuilding ? 'is being built' : NOT_BUILT, await unattended());
     }
     const failing = live.checkpoint.failing.find((each) => each.name === name);

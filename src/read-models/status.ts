@@ -42,7 +42,7 @@ export function createStatus(deps: {
   const estimates = new Map<string, Estimate>();
 
   function progressOf(readModel: string, readable: boolean): Problem {
-    const { id = '', checkpoint } = current.seen().find(({ state }) => state === 'building') ?? {};
+    const { id = '', checkpoint } = current.building() ?? {};
     const done = checkpoint?.events ?? 0;
     const total = current.live()?.checkpoint.events ?? 0;
     const estimate = estimates.get(id) ?? createEstimate();
@@ -64,7 +64,7 @@ export function createStatus(deps: {
         ...defined({ event: event?.id }),
       }),
     );
-    const isRebuilt = current.seen().some(({ state }) => state === 'building');
+    const isRebuilt = current.building() !== undefined;
     const unattended = (await isAttended())
       ? []
       : projections.map(({ name }): Problem => ({ readModel: name, readable: true, state: 'unattended' }));

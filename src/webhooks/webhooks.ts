@@ -56,7 +56,6 @@ export type WebhooksDeps = {
 /** Timing of deliveries; the defaults suit production. */
 type Tuning = {
   readonly inFlight?: InFlightLimits;
-  readonly leaseMs?: number;
   readonly pollIntervalMs?: number;
   readonly readModelWaitMs?: number;
   readonly failureDelaysMs?: readonly number[];
@@ -76,7 +75,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
   let deliverer: Deliverer | undefined;
   let starting: Promise<void> | undefined;
   const role = createRole({
-    ...{ name: 'webhooks', documents, heartbeats, clock, logger, durationMs: tuning.leaseMs },
+    ...{ name: 'webhooks', documents, heartbeats, clock, logger },
     run: deliver,
   });
 

@@ -18,7 +18,7 @@ async function beside({ config, time }: RunningService) {
   const core = await openCore(config, pino({ level: 'silent' }), { clock: () => time.now });
   const app = await createApp(core);
   await app.ready();
-  await core.projector.readable(10_000);
+  await core.projector.readModels.readable(10_000);
   return { core, app };
 }
 
@@ -163,7 +163,7 @@ test('availability keeps its entity tag within the hour and changes it when the 
 test('a rebuild, which may correct a list without an event, changes the entity tag of lists', async () => {
   const reviews = `/communities/${community.id}/reviews`;
   const [before, free] = [await get(reviews, { key: community.key }), await get(routes()[0] ?? '')];
-  await service.core.maintenance.rebuild({ onProgress: () => {} });
+  await service.core.maintenance.rebuild(() => {});
   const held = before.etag;
   await expect.poll(async () => (await get(reviews, { key: community.key, held })).status).toBe(200);
   expect((await get(reviews, { key: community.key })).body).toBe(before.body);

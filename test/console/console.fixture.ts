@@ -45,7 +45,7 @@ export async function startDemo(
     await service.stop();
     const core = await openCore(config, logger);
     core.projector.start();
-    await core.projector.readable(10_000);
+    await core.projector.readModels.readable(10_000);
     await fill(core, demo);
     await core.projector.stop();
     await core.close();

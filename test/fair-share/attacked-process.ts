@@ -29,7 +29,7 @@ const TIMES = 100;
 const core = await openCore(readConfig(process.env), pino({ level: 'silent' }));
 const app = await createApp(core);
 core.projector.start();
-await core.projector.readable(60_000);
+await core.projector.readModels.readable(60_000);
 
 const counted = { lists: 0, mostLists: 0, searches: 0 };
 const { queries } = core;

@@ -33,7 +33,6 @@ describe.each(documentEngines)('a role on %s', (_, createDatabase) => {
     const report = (_: unknown, message?: string) => reported.push(message ?? '');
     const role = createRole({
       ...{ name: 'test', documents, heartbeats, clock: Date.now, logger: { warn: report, error: report } },
-      durationMs: SILENCE_MS,
       async run() {
         started.push(name);
         if (isBroken()) throw new Error('Broken');

@@ -11,7 +11,6 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
-import { readHolder } from '../../src/leases/lease.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
 import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
@@ -30,7 +29,9 @@ import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
+import { readHolder } from '../leases/read-holder.ts';
 import { appendEvent, appendEvents, type Count, counts, expected, trails } from './space-trails.ts';
 
 let folder: string;
@@ -146,9 +147,17 @@ const rebuildIn = async (documents: OperatedDocumentStore, options: Partial<Para
     ...{ events, documents, projections: BOTH, logger, heartbeats: await beating(documents), ...options },
   });
 
+/** The store of a process that believes to hold every lease of read models. */
+const withOtherLeases = (documents: OperatedDocumentStore): OperatedDocumentStore => ({
+  ...documents,
+  open: (collection) =>
+    documents.open(collection.name === READ_MODEL_LEASES ? { ...collection, name: 'otherLeases' } : collection),
+});
+
 describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   let database: TestDatabase;
   let documents: OperatedDocumentStore;
+  const holder = () => readHolder(documents, READ_MODEL_LEASES, projectorLease(generationName(BOTH)));
   /** The read models as another process sees them. */
   let elsewhere: LiveReadModels;
 
@@ -162,8 +171,8 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 
   it('folds the log, and readers in every process can wait for it', async () => {
-    const { readModels, readable } = await start(documents);
-    expect(await readable(10_000)).toBe(true);
+    const { readModels } = await start(documents);
+    expect(await readModels.readable(10_000)).toBe(true);
     for (let round = 0; round < 5; round++) {
       const position = await appendMany(20);
       const reached = await Promise.all([readModels, elsewhere].map((reader) => reader.waitFor(position)));
@@ -193,7 +202,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
 
   it('returns false when a wait times out, and measures the lag', async () => {
     const first = await start(documents);
-    await first.readable(10_000);
+    await first.readModels.readable(10_000);
     await elsewhere.readable(10_000);
     await first.stop();
     const position = await appendMany(5);
@@ -208,12 +217,11 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
 
   it('calls no read model unattended while a process has yet to take over, as for a moment after a restart', async () => {
     const first = await start(documents);
-    await first.readable(10_000);
-    // It tries once, and then no more within this test.
-    const second = await start(documents, BOTH, { tickMs: 60_000 });
-    await second.readable(10_000);
+    await first.readModels.readable(10_000);
+    const second = await start(documents, BOTH);
+    await second.readModels.readable(10_000);
     await first.stop();
-    expect(await second.status()).toMatchObject({ lag: 0, problems: [] });
+    expect(await second.readModels.status()).toMatchObject({ lag: 0, problems: [] });
   });
 
   it('refuses to read a collection that has not been built, instead of returning nothing', async () => {
@@ -232,7 +240,6 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 
   it('projects in one process at a time, and another takes over immediately after a clean stop', async () => {
-    const holder = () => readHolder(documents, READ_MODEL_LEASES, projectorLease(generationName(BOTH)));
     const heartbeats = await beating(documents);
     const first = await start(documents, BOTH, { heartbeats });
     await elsewhere.readable(10_000);
@@ -249,12 +256,43 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('stays correct when two processes believe that they hold the lease', async () => {
+  it('leaves the read models to a process that reaches the log', async () => {
+    let since: number | undefined;
+    let isReached = true;
+    const cutOff = changedStore(events, {
+      ping: async () => {
+        if (!isReached) throw new Error('No route to the log');
+      },
+      // As after an outage of four seconds.
+      outage: {
+        since: () => since,
+        suspect(_, at = performance.now()) {
+          since ??= at - 4_000;
+        },
+      },
+    });
     const heartbeats = await beating(documents);
-    const first = await start(documents, BOTH, { heartbeats });
-    await first.readable(10_000);
-    // The same heartbeat twice: both processes believe that they hold the lease.
-    await start(await database.open(), BOTH, { heartbeats });
+    const first = await start(documents, BOTH, { events: cutOff, heartbeats });
+    await first.readModels.readable(10_000);
+    const other = await database.open();
+    const standby = await beating(other);
+    const second = await start(other, BOTH, { heartbeats: standby });
+    expect(await holder()).toBe(heartbeats.session);
+    isReached = false;
+    await eventually(async () => expect(await holder()).toBe(standby.session));
+    await eventually(() => expect([first.isActive(), second.isActive()]).toEqual([false, true]));
+    expect(await elsewhere.waitFor(await appendMany(10))).toBe(true);
+    await expectToEqualTheLog(elsewhere, counts);
+    // It stands by again.
+    [isReached, since] = [true, undefined];
+    await second.stop();
+    await eventually(async () => expect(await holder()).toBe(heartbeats.session));
+  });
+
+  it('stays correct when two processes believe that they hold the lease', async () => {
+    const first = await start(documents);
+    await first.readModels.readable(10_000);
+    await start(withOtherLeases(await database.open()));
     let position = await appendMany(200);
     for (let round = 0; round < 10; round++) position = await appendMany(20);
     expect(await elsewhere.waitFor(position)).toBe(true);
@@ -384,7 +422,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   it('builds a new read model from an existing log, unreadable until it is complete', async () => {
     await appendMany(1_500, 300);
     const first = await start(documents, [counts]);
-    await first.readable(10_000);
+    await first.readModels.readable(10_000);
     await first.readModels.waitFor(await appendMany(1));
     await start(await database.open(), BOTH);
     const whole = (await expected(events, trails())).size;
@@ -408,7 +446,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     const next = await database.open();
     const later = [trails(2, 'new:'), counts];
     const old = await start(documents);
-    await old.readable(10_000);
+    await old.readModels.readable(10_000);
     await elsewhere.readable(10_000);
     await old.readModels.waitFor(await appendMany(700));
     const reading = await read(next, later);
@@ -418,7 +456,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       expect(await old.readModels.waitFor(await appendMany(20))).toBe(true);
       await expectToEqualTheLog(elsewhere, trails());
     }
-    expect(await upgraded.readable(10_000)).toBe(true);
+    expect(await upgraded.readModels.readable(10_000)).toBe(true);
     await reading.readable(10_000);
     expect(await reading.waitFor(await appendMany(20))).toBe(true);
     await expectToEqualTheLog(reading, trails(2, 'new:'));
@@ -434,7 +472,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     const end = await appendMany(20);
     expect(await rolledBack.readModels.waitFor(end)).toBe(true);
     // Once processes of the other release know that they have to wait for its read models.
-    await eventually(async () => expect((await rolledBack.status()).caughtUp).toBe(true));
+    await eventually(async () => expect((await rolledBack.readModels.status()).caughtUp).toBe(true));
     await expectToEqualTheLog(rolledBack.readModels, trails());
     await expectToEqualTheLog(rolledBack.readModels, counts);
   });
@@ -442,15 +480,19 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   it('drops a generation only after no process has wanted it for a long time', async () => {
     const later = [trails(2), counts];
     const first = await start(documents, BOTH);
-    await first.readable(10_000);
+    await first.readModels.readable(10_000);
     const before = await liveOf(documents);
     await first.stop();
     const keeping = await start(documents, later, { retireAfterMs: 3_600_000 });
-    await keeping.readable(10_000);
+    await keeping.readModels.readable(10_000);
     await keeping.stop();
     expect(await documents.names()).toContain(before);
     // `elsewhere` and the reader beside it belong to the first release: while they live, its generation is wanted.
-    await start(documents, later, { retireAfterMs: 200 });
+    const [one, two] = [await beating(documents), await beating(documents)] as const;
+    const [standby, active] = one.session < two.session ? [one, two] : [two, one];
+    const projector = await start(documents, later, { retireAfterMs: 200, heartbeats: active });
+    await eventually(() => expect(projector.isActive()).toBe(true));
+    await start(await database.open(), later, { retireAfterMs: 200, heartbeats: standby });
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(await documents.names()).toContain(before);
     for (const end of readers.splice(0)) await end();
@@ -563,7 +605,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   it('starts an additional build only while the disk has room, and reports the missing space', async () => {
     await appendMany(50);
     const first = await start(documents, [trails()]);
-    expect(await first.readable(10_000)).toBe(true);
+    expect(await first.readModels.readable(10_000)).toBe(true);
     await first.stop();
     let free = 0;
     vi.spyOn(documents, 'room').mockImplementation(async () => ({ free, readModels: 1_000_000 }));
@@ -574,7 +616,7 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     );
     expect(await documents.checkpoints([await liveOf(documents)])).toEqual(new Map());
     free = 100_000_000;
-    expect(await next.readable(10_000)).toBe(true);
+    expect(await next.readModels.readable(10_000)).toBe(true);
     await expectToEqualTheLog(next.readModels, counts);
   });
 
@@ -643,11 +685,8 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
 
     it('stays correct when two processes build the same read models', async () => {
       await appendMany(1_500, 60);
-      const heartbeats = await beating(documents);
-      await Promise.all([
-        start(documents, BOTH, { heartbeats, buildBatch }),
-        start(await database.open(), BOTH, { heartbeats, buildBatch }),
-      ]);
+      const other = withOtherLeases(await database.open());
+      await Promise.all([documents, other].map((store) => start(store, BOTH, { buildBatch })));
       expect(await elsewhere.readable(20_000)).toBe(true);
       expect(await elsewhere.waitFor(await appendMany(20, 60))).toBe(true);
       await expectToEqualTheLog(elsewhere, trails());
@@ -662,14 +701,12 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   it('lets a running service take over from the command line', async () => {
     for (const end of readers.splice(0)) await end();
     const tool = await start(documents, BOTH, { kind: 'tool' });
-    expect(await tool.readable(10_000)).toBe(true);
+    expect(await tool.readModels.readable(10_000)).toBe(true);
     const other = await database.open();
     const service = await beating(other);
     await start(other, BOTH, { heartbeats: service });
     await eventually(async () => {
-      expect(await readHolder(documents, READ_MODEL_LEASES, projectorLease(generationName(BOTH)))).toBe(
-        service.session,
-      );
+      expect(await holder()).toBe(service.session);
       expect(await tool.readModels.waitFor(await appendMany(1))).toBe(true);
     });
   });
@@ -685,7 +722,7 @@ test('refolds what a power failure took from the read models', async () => {
   };
   await appendMany(400, 40);
   const first = await serve();
-  expect(await first.readable(20_000)).toBe(true);
+  expect(await first.readModels.readable(20_000)).toBe(true);
   await first.readModels.waitFor(await appendMany(50, 40));
   await first.end();
   await cp(join(store, 'read-models'), copy, { recursive: true });
@@ -715,7 +752,7 @@ test('rebuilds read models that a power failure removed, and refuses reads until
   };
   await appendMany(400, 40);
   const first = await start(await open(), BOTH);
-  expect(await first.readable(20_000)).toBe(true);
+  expect(await first.readModels.readable(20_000)).toBe(true);
   await first.stop();
   await ends.pop()?.();
   for (const file of await readdir(join(folder, 'read-models'))) await rm(join(folder, 'read-models', file));

@@ -79,7 +79,7 @@ async function setUp() {
 test('a process that starts beside another release shows all that was confirmed before its start, or refuses to answer', async () => {
   const { server, start } = await setUp();
   const [before, other] = [await start(1), await start(2)];
-  for (const { projector } of [before, other]) await projector.readable(10_000);
+  for (const { projector } of [before, other]) await projector.readModels.readable(10_000);
   let appended = 0;
   /** Acts as a command does: appends, and answers once the read models show the event. */
   async function change(): Promise<void> {

@@ -52,7 +52,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
   async function open(secretKey: SecretKey): Promise<Core> {
     const config = { ...service.config, secretKey };
     const core = await openCore(config, pino({ level: 'silent' }), { clock: () => service.time.now });
-    await core.projector.readable(10_000);
+    await core.projector.readModels.readable(10_000);
     return core;
   }
 

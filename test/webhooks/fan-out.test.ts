@@ -9,10 +9,11 @@ import { LOG_START } from '../../src/event-store/event-store.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { openFailedEvents } from '../../src/webhooks/fan-out/failed-events.ts';
 import { fanOutGroup, prepareFanOutGroups } from '../../src/webhooks/fan-out/groups.ts';
+import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
-import { BRAND, COMMUNITY, changedStore, openVenue, type Venue } from './venue.ts';
+import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
 const OTHER_COMMUNITY: Account = { kind: 'Community', id: communityId(4) };
 /** The same number as the community: accounts of different types must not be confused. */

@@ -20,6 +20,7 @@ import { createWriter } from '../../src/threads/writer.ts';
 import { newSigningSecret } from '../../src/webhooks/send/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
+import { changedStore } from '../event-store/changed-store.ts';
 
 export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
 export const BRAND: Account = { kind: 'Brand', id: brandId(9) };
@@ -36,24 +37,6 @@ const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 const QUOTAS = { apiKeysPerAccount: 1_000, spacesPerCommunity: 1_000 };
-
-/** An event store with some methods replaced. */
-export const changedStore = (events: OperatedEventStore, changes: Partial<OperatedEventStore>): OperatedEventStore => ({
-  append: (...args) => events.append(...args),
-  load: (...args) => events.load(...args),
-  readStream: (...args) => events.readStream(...args),
-  readAll: (...args) => events.readAll(...args),
-  lastEvent: () => events.lastEvent(),
-  subscribe: (...args) => events.subscribe(...args),
-  createGroup: (...args) => events.createGroup(...args),
-  moveGroup: (...args) => events.moveGroup(...args),
-  groupPosition: (...args) => events.groupPosition(...args),
-  consume: (...args) => events.consume(...args),
-  ping: () => events.ping(),
-  outage: events.outage,
-  close: () => events.close(),
-  ...changes,
-});
 
 /**
  * The parts of the service that webhooks need: log, read models, commands. Uses the embedded engines unless given a log. Several
@@ -80,8 +63,7 @@ export async function openVenue({
   writer?.start();
   const status: NodeStatus = { kind: 'service', projects: false, wants: '' };
   /** The heartbeat of one process. */
-  const beating = (silenceMs?: number) =>
-    startHeartbeats<NodeStatus>({ documents, status, ...(silenceMs && { silenceMs }) });
+  const beating = () => startHeartbeats<NodeStatus>({ documents, status });
   let gate: PromiseWithResolvers<void> | undefined;
   const heartbeats = await beating();
   const projector = await openProjector({
@@ -100,7 +82,7 @@ export async function openVenue({
     tickMs: 50,
   });
   projector.start();
-  await projector.readable(10_000);
+  await projector.readModels.readable(10_000);
   const credentials = await openCredentials(documents);
   const personalData = createPersonalData({ documents, secretKey: SECRET_KEY, clock });
   const commands: Commands = await createCommands({
@@ -187,7 +169,7 @@ export async function openVenue({
 
     /** Starts a deliverer as another process would. */
     async deliver({ tuning, ...deps }: Partial<WebhooksDeps> = {}): Promise<Webhooks> {
-      const heart = await beating(tuning?.leaseMs);
+      const heart = await beating();
       hearts.push(heart);
       const webhooks = await createWebhooks({
         events,

@@ -1,0 +1,19 @@
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
+
+/** An event store with some methods replaced. */
+export const changedStore = (events: OperatedEventStore, changes: Partial<OperatedEventStore>): OperatedEventStore => ({
+  append: (...args) => events.append(...args),
+  load: (...args) => events.load(...args),
+  readStream: (...args) => events.readStream(...args),
+  readAll: (...args) => events.readAll(...args),
+  lastEvent: () => events.lastEvent(),
+  subscribe: (...args) => events.subscribe(...args),
+  createGroup: (...args) => events.createGroup(...args),
+  moveGroup: (...args) => events.moveGroup(...args),
+  groupPosition: (...args) => events.groupPosition(...args),
+  consume: (...args) => events.consume(...args),
+  ping: () => events.ping(),
+  outage: events.outage,
+  close: () => events.close(),
+  ...changes,
+});
