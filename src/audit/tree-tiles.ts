@@ -69,16 +69,15 @@ export async function continueTree(size: number, read: ReadTile): Promise<Growin
 
 /** Reads any node from tiles, each of which is read once. */
 export function nodesOf(readTile: ReadTile): ReadNode {
-  const known = new Map<string, Promise<readonly Hash[]>>();
+  const tiles = new Map<string, Promise<readonly Hash[]>>();
   return async (level, at) => {
     const tile = Math.floor(level / TILE_HEIGHT);
     const index = Math.floor((at * 2 ** (level % TILE_HEIGHT)) / TILE_WIDTH);
     const key = `${tile}/${index}`;
-    const reading = known.get(key) ?? readTile(tile, index);
-    known.set(key, reading);
-    const found = subtreeIn(await reading, level % TILE_HEIGHT, at, index);
-    if (found === undefined) throw new MissingHashes(tile, index);
-    return found;
+    const hashes = await tiles.getOrInsertComputed(key, () => readTile(tile, index));
+    const hash = subtreeIn(hashes, level % TILE_HEIGHT, at, index);
+    if (hash === undefined) throw new MissingHashes(tile, index);
+    return hash;
   };
 }
 

@@ -12,8 +12,8 @@ let reached = 0;
 export function atNext(periodMs: number, wake: () => void, { ref = true } = {}): () => void {
   const now = performance.now();
   const at = (Math.floor(Math.max(now, reached) / periodMs) + 1) * periodMs;
-  const wakeUp = wakeUps.get(at) ?? { timer: setTimeout(fire, at - now, at).unref(), wakes: new Set() };
-  wakeUps.set(at, wakeUp);
+  const start = () => ({ timer: setTimeout(fire, at - now, at).unref(), wakes: new Set<() => void>() });
+  const wakeUp = wakeUps.getOrInsertComputed(at, start);
   if (ref) wakeUp.timer.ref();
   // A function of its own, because a caller may pass the same one twice.
   const call = () => wake();

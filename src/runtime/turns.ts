@@ -22,8 +22,7 @@ export function createTurns(limit: number): Turns {
     take(key, answer) {
       const { promise, resolve } = Promise.withResolvers<EndTurn | undefined>();
       const entry = { begin: () => resolve(end) };
-      const queue = queues.get(key) ?? new Set();
-      queues.set(key, queue.add(entry));
+      const queue = queues.getOrInsertComputed(key, () => new Set()).add(entry);
       const stopWatching = finished(answer, { readable: false }, () => {
         resolve(undefined);
         end();

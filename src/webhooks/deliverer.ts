@@ -58,11 +58,8 @@ export function createDeliverer(deps: DelivererDeps) {
   const wake = (webhookId: string, isRequested = false) => endpointOf(webhookId).wake(isRequested);
   const poll = createDuePoll({ queue, breakers, wake, clock, logger, pollIntervalMs });
 
-  function endpointOf(webhookId: string): Endpoint {
-    const endpoint = endpoints.get(webhookId) ?? new Endpoint(webhookId, endpointDeps);
-    endpoints.set(webhookId, endpoint);
-    return endpoint;
-  }
+  const endpointOf = (webhookId: string): Endpoint =>
+    endpoints.getOrInsertComputed(webhookId, () => new Endpoint(webhookId, endpointDeps));
 
   return {
     wake,

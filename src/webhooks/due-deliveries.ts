@@ -42,8 +42,7 @@ export class DueDeliveries {
   add(delivery: Delivery): void {
     if (this.has(delivery)) return;
     const { document } = delivery;
-    const queue = this.#queues.get(document.sequence) ?? [];
-    this.#queues.set(document.sequence, queue);
+    const queue = this.#queues.getOrInsert(document.sequence, []);
     const after = queue.findIndex((other) => isBefore(document, other.document));
     queue.splice(after === -1 ? queue.length : after, 0, delivery);
     this.#waiting += 1;

@@ -76,9 +76,7 @@ export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAcco
     acquire(account: string, isUnproven: boolean): Promise<() => void> {
       const { promise, resolve } = Promise.withResolvers<() => void>();
       const waiter = { isUnproven, start: () => resolve(() => release(account, isUnproven)) };
-      const waiters = waiting.get(account);
-      if (waiters === undefined) waiting.set(account, [waiter]);
-      else waiters.push(waiter);
+      waiting.getOrInsert(account, []).push(waiter);
       give();
       return promise;
     },

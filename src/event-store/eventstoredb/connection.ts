@@ -124,9 +124,7 @@ export class Connection {
 
   async #client(use: 'append' | 'read', withinMs: number): Promise<NodeClient> {
     const leader = await this.#leader.find(withinMs);
-    const client = this.#shared.get(use) ?? this.#open(leader);
-    this.#shared.set(use, client);
-    return client;
+    return this.#shared.getOrInsertComputed(use, () => this.#open(leader));
   }
 
   /** The client shared by reads. @param givesUpAt how long to wait for a leader */

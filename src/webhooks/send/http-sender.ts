@@ -63,9 +63,7 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
   }
 
   function returnConnection(origin: string, connection: Connection): void {
-    const others = idle.get(origin);
-    if (others === undefined) idle.set(origin, [connection]);
-    else others.push(connection);
+    idle.getOrInsert(origin, []).push(connection);
   }
 
   function post({ url, headers, body }: Post): Promise<SendResult> {
