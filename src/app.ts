@@ -231,7 +231,6 @@ export async function startService(
   }
   let isStopping = false;
   const stopping = () => isStopping;
-  monitoring?.observe(core, stopping);
   const app = roles.has('api') ? await createApp(core, stopping) : undefined;
 
   const fenced = Promise.withResolvers<string>();
@@ -250,6 +249,8 @@ export async function startService(
   await core.authorizationServer.signingKeys.current();
   const { host, port } = config;
   await onAddress({ host, port }, async () => app?.listen({ host, port }));
+  // Only now: a load balancer that asks the metrics port sends requests as soon as it says that the process is ready.
+  monitoring?.observe(core, stopping);
 
   return {
     core,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { runVenue } from '../src/cli/venue.ts';
+import { readConfig } from '../src/config.ts';
 import { createPrometheus } from '../src/monitoring/prometheus.ts';
 import { reportEngine } from './engines.ts';
 
@@ -39,6 +40,27 @@ test('Compose passes every setting on to every service process, except those tha
     expect(passed.map(([name]) => name).toSorted()).toEqual(SETTINGS.filter((name) => !own.includes(name)).toSorted());
     expect(seconds(`PT${stop_grace_period.toUpperCase()}`)).toBeGreaterThanOrEqual(60 + ENDS_AFTER_DRAIN_S);
   }
+});
+
+/** The settings of a process as Compose passes them on, with these in `.env`. */
+function composed(dotEnv: Readonly<Record<string, string>>) {
+  const { environment }: Compose = parse(read('docker-compose.yml'), { merge: true }).services.service;
+  const filled = Object.entries(environment).map(([name, value]) => [
+    name,
+    value.replace(/\$\{(\w+):-([^}]*)\}/g, (_, of: string, fallback: string) => dotEnv[of] || fallback),
+  ]);
+  return readConfig(Object.fromEntries(filled));
+}
+
+test('in Compose, an unset setting has its default, and the secret key can be replaced', () => {
+  const [one, other] = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)];
+  const [oldKey, newKey] = [one.toString('base64'), other.toString('base64')];
+  expect(composed({ SECRET_KEY: oldKey, DRAIN: 'PT30S' })).toMatchObject({
+    ...{ secretKey: one, drainMs: 30_000, demo: false, port: 3000, publicUrl: 'http://localhost:3000' },
+    ...{ metricsPort: 9464, serviceFeePercent: 15, roles: new Set(['api', 'projector', 'webhooks', 'scheduler']) },
+  });
+  expect(composed({ SECRET_KEYS: `${newKey},${oldKey}` }).secretKey).toEqual([other, one]);
+  expect(() => composed({})).toThrow(/^SECRET_KEY: is required/);
 });
 
 type Compose = {

@@ -90,3 +90,18 @@ test('the metrics port answers before the stores are open; values that cannot be
   await expect(begin()).rejects.toThrow(UnusableAddress);
   await expect(begin()).rejects.toThrow(/^METRICS_PORT: .+ is in use by another process/);
 });
+
+test('a process is ready on its metrics port only once it takes requests', async () => {
+  const [port, metricsPort] = [String(await freePort()), String(await freePort())];
+  const settings = { DATA_DIR: await folder(), PORT: port, METRICS_PORT: metricsPort };
+  const started = startService(readConfig(settings), logger);
+  onTestFinished(async () => (await started).stop());
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${metricsPort}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  // Without a pause, because the demo data takes a moment to be made.
+  while (!(await isReady()));
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+});
