@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { runVenue } from '../src/cli/venue.ts';
 import { readConfig } from '../src/config.ts';
 import { createPrometheus } from '../src/monitoring/prometheus.ts';
+import { firstAccount } from '../src/runtime/venue-command.ts';
 import { reportEngine } from './engines.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
@@ -81,6 +82,17 @@ test('the image can be read and started by any user, and asks the metrics port f
   expect(health).toContain(`"http://127.0.0.1:\${METRICS_PORT}/healthz"`);
   // Docker before 25 refuses to build with it.
   expect(health).not.toContain('--start-interval');
+});
+
+test('help and hints show commands as the image has them, and as npm starts them in a checkout', async () => {
+  vi.stubEnv('npm_command', undefined);
+  expect([await helpOf('backup'), ...firstAccount()].join('\n')).toMatch(
+    /^ {2}venue backup \/backups.+^venue user add /ms,
+  );
+  vi.stubEnv('npm_command', 'exec');
+  expect([await helpOf('backup'), ...firstAccount()].join('\n')).toMatch(
+    /^ {2}npx venue backup .+^npx venue user add /ms,
+  );
 });
 
 const MANIFESTS = globSync('deploy/kubernetes/*.yaml', { cwd: ROOT });

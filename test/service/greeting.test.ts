@@ -10,8 +10,10 @@ async function greetingOf(ROLES: string, settings = {}): Promise<string> {
   return service.output.stdout;
 }
 
-test('a process prints its URL', async () => {
-  expect(await greetingOf('api,projector')).toMatch(/^\n {2}Venue Booking Service on http:\/\/localhost:\d+\n/);
+test('a process prints its URL, and commands as they can be typed where npm did not start it', async () => {
+  const greeting = await greetingOf('api,projector');
+  expect(greeting).toMatch(/^\n {2}Venue Booking Service on http:\/\/localhost:\d+\n/);
+  expect(greeting).toContain('\n  venue community add ');
 });
 
 test('a process without the role api prints no URL', async () => {
