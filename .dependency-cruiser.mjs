@@ -95,11 +95,10 @@ export const MAY_IMPORT = {
     'domain',
     'runtime',
   ],
-  // `secrets`: how an API key looks, which the MCP server refuses by name.
-  mcp: ['commands', 'queries', 'contract', 'contract/schemas', 'auth', 'domain', 'secrets', 'runtime'],
+  mcp: ['commands', 'queries', 'contract', 'contract/schemas', 'auth', 'domain', 'runtime'],
   // Shows operators how a process and its store are doing.
   monitoring: [
-    ...['api', 'audit', 'read-models', 'document-store', 'runtime'],
+    ...['api', 'audit', 'auth', 'read-models', 'leases', 'document-store', 'domain', 'runtime'],
     'transfer/last-backup.ts',
     'webhooks/webhooks.ts',
   ],

@@ -24,8 +24,10 @@ import { answerInOrder, readForwardedFor, refuseEncodedBodies, refuseUnusableTex
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
+import { rememberSenders } from './auth/caller.ts';
 import { createChangeFollowUp } from './auth/change-follow-up.ts';
 import { challengeOf } from './auth/resources.ts';
+import { PATHS } from './authorization-server/paths.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Core, openCore } from './core.ts';
@@ -40,11 +42,13 @@ import { createRole, type RunningRole } from './leases/role.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { startMonitoringServer } from './monitoring/monitoring-server.ts';
 import { createReadings } from './monitoring/readings.ts';
+import { createRequestWatch } from './monitoring/request-watch.ts';
 import { generationName } from './read-models/generations.ts';
 import { RELEASE } from './release.ts';
 import { diskWarning, freeBytes } from './runtime/disk.ts';
 import { requestArrived } from './runtime/loop-turn.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
+import { readTraces } from './runtime/trace.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
 import { onAddress } from './runtime/unusable-address.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
@@ -98,11 +102,18 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       connectionsCheckingInterval: CHECK_ARRIVAL_EVERY_MS,
     },
     frameworkErrors: (error, request, reply) => {
+      watch(request, reply);
       setCommonHeaders(request, reply);
       return asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply);
     },
   });
   app.log = loggerInstance;
+  readTraces(app);
+  rememberSenders(app);
+  const watch = createRequestWatch({
+    ...{ logger, metrics: core.metrics, logReads: config.logReads },
+    signInForm: `${PATHS.interaction}/:uid/sign-in`,
+  });
   answerUncommonRequests(app.server);
   answerInOrder(app);
   const { outage } = core.events;
@@ -121,6 +132,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   );
   app.addHook('onRequest', (request, reply, done) => {
     requestArrived();
+    watch(request, reply);
     setCommonHeaders(request, reply);
     if (lacksOneHost(request)) return void sendLacksOneHost(reply);
     // Clients that keep their connection move to another process with the next request.

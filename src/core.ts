@@ -15,6 +15,7 @@ import { closeStores, openIdentity, openSqliteDocuments, openStores, type Stores
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
+import { readServiceStatus, type ServiceStatus } from './monitoring/service-status.ts';
 import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
@@ -146,6 +147,8 @@ export type Core = Base & {
   readonly maintenance: ReturnType<typeof createMaintenance>;
   readonly audit: Audit;
   readonly facts: StoreFacts;
+  /** The processes and the store, for an operator. */
+  readonly status: () => Promise<ServiceStatus>;
   readonly metrics: Metrics;
   /** Reseals the records under the first secret key. @returns the number of changed records */
   readonly resealRecords: (onProgress: (resealed: number) => void) => Promise<number>;
@@ -176,6 +179,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       ...{ events, documents, readModels, personalData, credentials, clock: at },
       ...defined({ shownWithinMs: shownWithin }),
       settings: { ...config, pendingLimit },
+      observer: metrics,
       makeSigningSecret: newSigningSecret,
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
@@ -215,13 +219,16 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...{ readModels, personalData, credentials },
     commands: commands.webhooks,
     isConnected: authorizationServer.connectedApps.isConnected,
+    onAttempt: metrics.deliveryAttempt,
   });
 
   const audit = createAudit({ ...base, ...config, settings: config, logId: identity.logId });
+  const facts = createStoreFacts({ documents, webhooks, audit });
 
   return {
     ...base,
-    ...{ audit, metrics, facts: createStoreFacts({ documents, webhooks, audit }) },
+    ...{ audit, metrics, facts },
+    status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
     ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation],

@@ -5,6 +5,10 @@ import { defined } from './domain/defined.ts';
 import { isLogUnavailable } from './runtime/unavailable.ts';
 
 const DEBUG = pino.levels.values.debug ?? 20;
+const INFO = pino.levels.values.info ?? 30;
+
+/** The lowest status of a request that failed. */
+const FAILED = 500;
 
 /** How many lines about requests with the same message are written within this time. */
 const LINES = 20;
@@ -28,17 +32,18 @@ function isWithinLimit(logger: Logger, message: string): boolean {
 }
 
 /**
- * Logs at debug level only: errors caused by an event log outage, because the outage itself is logged; and lines about requests (`reqId`)
- * beyond a limit, because a stranger can send any number of them.
+ * Logs at debug level only: errors caused by an event log outage, because the outage itself is logged; and lines about failed requests
+ * (`reqId`) beyond a limit, because a stranger can send any number of them.
  */
 export const hooks: NonNullable<LoggerOptions['hooks']> = {
   logMethod(args, method, level) {
     const [first, message]: unknown[] = args;
-    const about: { readonly err?: unknown; readonly reqId?: unknown } =
+    const about: { readonly err?: unknown; readonly reqId?: unknown; readonly status?: unknown } =
       typeof first === 'object' && first !== null ? first : {};
+    const isAboutFailure =
+      about.reqId !== undefined && (level > INFO || (level > DEBUG && Number(about.status) >= FAILED));
     const isLeftOut =
-      level > DEBUG &&
-      (isLogUnavailable(about.err) || (about.reqId !== undefined && !isWithinLimit(this, String(message))));
+      (level > DEBUG && isLogUnavailable(about.err)) || (isAboutFailure && !isWithinLimit(this, String(message)));
     if (isLeftOut) this.debug(...args);
     else method.apply(this, args);
   },

@@ -5,7 +5,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { pino } from 'pino';
 import { createApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
-import { type Core, openCore } from '../src/core.ts';
+import { type Core, type CoreOptions, openCore } from '../src/core.ts';
 import type { Account } from '../src/domain/account.ts';
 import type { SpaceTerms } from '../src/domain/events.ts';
 import { brandId, cents, communityId } from '../src/domain/ids.ts';
@@ -33,11 +33,12 @@ type Call = { readonly key?: string; readonly body?: unknown; readonly headers?:
 export async function runService(
   settings: Readonly<Record<string, string>> = {},
   logger = pino({ level: process.env.LOG_LEVEL ?? 'silent' }),
+  options: Pick<CoreOptions, 'metrics'> = {},
 ) {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   const config: Config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', WEBHOOKS_ALLOW_PRIVATE: 'true', ...settings });
   const time = { now: NOON };
-  const core: Core = await openCore(config, logger, { clock: () => time.now });
+  const core: Core = await openCore(config, logger, { clock: () => time.now, ...options });
   const app: FastifyInstance = await createApp(core);
   core.projector.start();
   await core.projector.readModels.readable(10_000);
@@ -97,10 +98,11 @@ export async function runServiceAt(
   hostname: '127.0.0.1' | 'localhost' = '127.0.0.1',
   settings: Readonly<Record<string, string>> = {},
   logger?: Parameters<typeof runService>[1],
+  options?: Parameters<typeof runService>[2],
 ) {
   const port = await freePort();
   const url = `http://${hostname}:${port}`;
-  const service = await runService({ PORT: String(port), PUBLIC_URL: url, ...settings }, logger);
+  const service = await runService({ PORT: String(port), PUBLIC_URL: url, ...settings }, logger, options);
   return { url, service, listen: () => service.app.listen({ host: '127.0.0.1', port }) };
 }
 

@@ -38,6 +38,7 @@ export function createAuthentication({ authenticate, challenge }: Authentication
     const token = bearerToken(request.headers.authorization);
     const caller = token === undefined ? undefined : await authenticate(token);
     if (caller === undefined) sendUnauthenticated(reply, token);
+    request.sender = caller;
     return caller;
   };
 }

@@ -76,7 +76,7 @@ export const bookingRoutes =
           details: detailsOfRequest(request.body),
           ...defined({ idempotencyKey: request.headers['idempotency-key'] }),
         };
-        const context = { actor: actorOf(request.caller), correlationId: request.id };
+        const context = { actor: actorOf(request.caller), correlationId: request.id, ...request.trace };
         const booking = await commands.bookings.request(command, context);
         if (isRefusal(booking)) return sendRefusal(reply, booking);
         return reply.code(201).send(toBookingDto(booking));

@@ -59,7 +59,7 @@ export const webhookRoutes =
       },
       async (request, reply) => {
         const { url, events } = request.body;
-        const context = { actor: actorOf(request.caller), correlationId: request.id };
+        const context = { actor: actorOf(request.caller), correlationId: request.id, ...request.trace };
         const registered = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, context);
         if (isRefusal(registered)) return sendRefusal(reply, registered);
         return reply.code(201).send(toWebhookCreatedDto(registered));
@@ -83,7 +83,7 @@ export const webhookRoutes =
           return sendError(reply, 'ResourceNotFound', 'There is no webhook with this id.');
         const { id } = request.params;
         const by = ownerOf(request.caller);
-        const context = { actor: actorOf(request.caller), correlationId: request.id };
+        const context = { actor: actorOf(request.caller), correlationId: request.id, ...request.trace };
         const outcome = await commands.webhooks.remove({ webhookId: id, by }, context);
         if (isRefusal(outcome)) return sendRefusal(reply, outcome);
         return reply.code(204).send(null);

@@ -35,7 +35,9 @@ export function createApiKeyAuthentication(credentials: Pick<Credentials, 'issue
 export const authenticateEither =
   (byApiKey: Authenticate, byAccessToken: Authenticate): Authenticate =>
   (token) =>
-    token.startsWith(API_KEY_PREFIX) ? byApiKey(token) : byAccessToken(token);
+    looksLikeApiKey(token) ? byApiKey(token) : byAccessToken(token);
+
+export const looksLikeApiKey = (token: string): boolean => token.startsWith(API_KEY_PREFIX);
 
 /** The token of `Authorization: Bearer <token>`. The scheme is case-insensitive (RFC 9110). */
 export function bearerToken(authorization: string | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import type { Account, Actor } from '../domain/account.ts';
 
 /**
@@ -13,6 +14,19 @@ export type Caller = {
     | { readonly kind: 'client'; readonly id: string; readonly userId?: string }
     | { readonly kind: 'user'; readonly id: string };
 };
+
+/** The sender of a request, as far as it is known, for the log. */
+export type Sender = Pick<Caller, 'credential'> & Partial<Pick<Caller, 'account'>>;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the sender has proved who it is. */
+    sender: Sender | undefined;
+  }
+}
+
+/** Call it before routes are added. */
+export const rememberSenders = (app: FastifyInstance): void => void app.decorateRequest('sender', undefined);
 
 /** The user who acts, in person or through an app. */
 export const userOf = ({ credential }: Caller): string | undefined =>

@@ -29,7 +29,7 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { toAppName } from './app-name.ts';
-import { correlationId } from './request-id.ts';
+import { requestContext } from './request-context.ts';
 import type { Revocation } from './revocation.ts';
 
 /** A confidential client, which acts for the account that created it without a user (`client_credentials`). */
@@ -163,7 +163,7 @@ export async function createClients(deps: {
       if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} already exists`);
     },
     async destroy(id) {
-      await remove(id, { actor: AUTHORIZATION_SERVER, correlationId: correlationId() });
+      await remove(id, { actor: AUTHORIZATION_SERVER, ...requestContext() });
     },
     findByUid: () => Promise.resolve(undefined),
     findByUserCode: () => Promise.resolve(undefined),

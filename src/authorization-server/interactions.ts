@@ -101,6 +101,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     const user = await deps.users.verifyPassword(email, formFields(request).get('password') ?? '');
     if (user === undefined) return refuse(422, 'Wrong e-mail or password.');
     await deps.attempts.succeeded(email, request.ip);
+    request.sender = { credential: { kind: 'user', id: user.id } };
     return finish(deps, request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
   });
 
@@ -114,6 +115,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
         await consent(deps, interaction, formOf(interaction), { problem: 'Choose an account.' }),
         interaction,
       );
+    request.sender = { account, credential: { kind: 'user', id: user.id } };
     const grantId = await saveGrant(deps, interaction, user.id, account);
     return finish(deps, request, reply, { consent: { grantId } });
   });

@@ -14,7 +14,7 @@ import { accountOfGrant } from './grant-id.ts';
 import { invalidGrant, oidcProvider } from './oidc-provider.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
 import { createParallelUses } from './parallel-uses.ts';
-import { correlationId } from './request-id.ts';
+import { requestContext } from './request-context.ts';
 import type { Revocation } from './revocation.ts';
 
 type StoredGrant = {
@@ -218,7 +218,7 @@ function connection(
 
 const byUser = ({ userId, account }: AppConnected['data']): ChangeContext => ({
   actor: { kind: 'user', id: userId, account },
-  correlationId: correlationId(),
+  ...requestContext(),
 });
 
 /** The actor that ends a grant in a request to the authorization server: the app that revokes it, or the server itself. */
@@ -227,7 +227,7 @@ async function contextOf(grantId: string): Promise<ChangeContext> {
   const id = oidc?.route === 'revocation' ? oidc.client?.clientId : undefined;
   const account = accountOfKey(accountOfGrant(grantId) ?? '');
   const actor: Actor = id === undefined ? AUTHORIZATION_SERVER : { kind: 'client', id, ...defined({ account }) };
-  return { actor, correlationId: correlationId() };
+  return { actor, ...requestContext() };
 }
 
 /** The endpoint that is being called. */

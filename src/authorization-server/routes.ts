@@ -8,7 +8,7 @@ import type { AttemptCounts } from './attempt-counts.ts';
 import { type PageDeps, registerInteractions } from './interactions.ts';
 import { PATHS } from './paths.ts';
 import { answerPreflights, protectedResourceRoutes } from './protected-resources.ts';
-import { correlationId, runAsRequest } from './request-id.ts';
+import { requestContext, runAsRequest, sentByClient } from './request-context.ts';
 import type { RewriteRequest } from './request-rewriting.ts';
 import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
 import { sendUnavailable } from './unavailable.ts';
@@ -69,7 +69,7 @@ export const authorizationRoutes =
     if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
     app.setErrorHandler(sendError);
     // After the body has been read, because callbacks of its stream lose the context.
-    app.addHook('preValidation', (request, _reply, done) => runAsRequest(request.id, done));
+    app.addHook('preValidation', (request, _reply, done) => runAsRequest(request, done));
 
     const forward: Handler = (request, reply) => forwardTo(deps, app, request, reply);
     for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks]) app.get(path, forward);
@@ -130,10 +130,14 @@ async function forwardTo(
   reply: FastifyReply,
 ): Promise<void> {
   const { provider, handle } = await current();
-  if (provider.listenerCount('server_error') === 0)
+  if (provider.listenerCount('server_error') === 0) {
     provider.on('server_error', (_ctx, error) =>
-      app.log.error({ err: error, reqId: correlationId() }, 'authorization server error'),
+      app.log.error({ err: error, reqId: requestContext().correlationId }, 'authorization server error'),
     );
+    provider.on('grant.success', ({ oidc: { client } }) => {
+      if (client !== undefined) sentByClient(client.clientId);
+    });
+  }
   const rewritten = await rewrite({
     method: request.method,
     url: request.url,

@@ -22,6 +22,7 @@ export type OperatorCore = Pick<
   | 'webhooks'
   | 'authorizationServer'
   | 'maintenance'
+  | 'status'
   | 'clockWatch'
   | 'audit'
 >;

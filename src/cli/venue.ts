@@ -28,6 +28,7 @@ import { sealCommands } from './seals.ts';
 import { secretKeyCommands } from './secret-key.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { spaceCommands } from './spaces.ts';
+import { statusCommand } from './status.ts';
 import { addGroupExamples } from './subcommand.ts';
 import { userCommands } from './users.ts';
 import { verifyCommand } from './verify.ts';
@@ -128,6 +129,7 @@ Examples:
     parkedCommands,
     readModelCommands,
     personalDataCommands,
+    statusCommand,
     verifyCommand,
     sealCommands,
     clockCommands,

@@ -2,7 +2,7 @@ import pRetry from 'p-retry';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
-import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from '../domain/events.ts';
+import { type DomainEvent, type EventMetadata, type EventTrace, type Recorded, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
 import {
   type EventStore,
@@ -16,7 +16,7 @@ import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Aggregate, createStreamStates } from './stream-states.ts';
 
 /** The actor and the request of a command. */
-export type CommandContext = {
+export type CommandContext = Partial<EventTrace> & {
   readonly actor: Actor;
   /** One per external request; all of its events carry it. */
   readonly correlationId: string;
@@ -62,6 +62,14 @@ export type CommandHandler = {
   read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
+/** Counts commands. @param streamKind the part of a stream's name before its id */
+export type CommandObserver = {
+  command(streamKind: string, outcome: string): void;
+  appendConflict(streamKind: string): void;
+};
+
+const kindOf = (stream: string): string => stream.split('-', 1)[0] ?? stream;
+
 /** Retries of a command when other processes append to the same stream first: 60 decisions in all. */
 const RETRIES = { retries: 59, minTimeout: 1, maxTimeout: 64, randomize: true } as const;
 
@@ -76,8 +84,9 @@ export function createCommandHandler(deps: {
   readonly waitFor: (position: Position) => Promise<unknown>;
   /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];
+  readonly observer?: CommandObserver;
 }): CommandHandler {
-  const { events: log, clock, waitFor, seal } = deps;
+  const { events: log, clock, waitFor, seal, observer } = deps;
   const states = createStreamStates(log);
 
   async function decideOnce<S, E extends DomainEvent, D extends E>(
@@ -126,10 +135,16 @@ export function createCommandHandler(deps: {
           ...RETRIES,
           shouldRetry: ({ error }) => error instanceof WrongExpectedRevision,
           onFailedAttempt: async ({ error }) => {
-            if (error instanceof WrongExpectedRevision) await states.catchUp(stream, aggregate);
+            if (!(error instanceof WrongExpectedRevision)) return;
+            observer?.appendConflict(kindOf(stream));
+            await states.catchUp(stream, aggregate);
           },
         });
-      const outcome = await streams.run(stream, decided);
+      const outcome = await streams.run(stream, decided).catch((error: unknown) => {
+        observer?.command(kindOf(stream), 'failed');
+        throw error;
+      });
+      observer?.command(kindOf(stream), nameOf(outcome));
       if (isRefusal(outcome)) return outcome;
       await record?.();
       if (!waits) return outcome;
@@ -137,6 +152,11 @@ export function createCommandHandler(deps: {
       return outcome;
     },
   };
+}
+
+function nameOf(outcome: Accepted<unknown, DomainEvent> | Refusal): string {
+  if (isRefusal(outcome)) return outcome.refused;
+  return outcome.events.length === 0 ? 'unchanged' : 'accepted';
 }
 
 /** The events with their personal texts sealed, or the first refusal. */

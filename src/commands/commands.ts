@@ -9,7 +9,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
-import { createCommandHandler } from './command-handler.ts';
+import { type CommandObserver, createCommandHandler } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
 import { createMembershipCommands, type MembershipCommands } from './membership.ts';
 import { bookingStatuses, openPendingQuota } from './pending-quota.ts';
@@ -53,6 +53,7 @@ export async function createCommands(deps: {
   };
   /** How long a command waits until the read models include its events, in milliseconds. Default 2 s. */
   readonly shownWithinMs?: number;
+  readonly observer?: CommandObserver;
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<Commands> {
@@ -62,6 +63,7 @@ export async function createCommands(deps: {
     clock,
     waitFor: (position) => readModels.waitFor(position, defined({ timeoutMs: deps.shownWithinMs })),
     seal: personalData.sealEvent,
+    ...defined({ observer: deps.observer }),
   });
   const pendingQuota = async () => {
     const { pendingLimit: limit } = settings;

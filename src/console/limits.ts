@@ -28,9 +28,9 @@ export function createConsoleLimits(deps: {
     /** Limits the test deliveries to each receiver, because anyone may register the endpoint of a third party. */
     limitTests: (webhooks: PageDeps['webhooks']): PageDeps['webhooks'] => ({
       ...webhooks,
-      async sendTest(webhookId) {
+      async sendTest(webhookId, context) {
         const waitMs = await counts.add(['testDelivery', webhookId], { max: 1, windowMs });
-        if (waitMs === 0) return webhooks.sendTest(webhookId);
+        if (waitMs === 0) return webhooks.sendTest(webhookId, context);
         const details = `The last test delivery was just sent. Send the next one in ${Math.ceil(waitMs / 1_000)} s.`;
         return refuse('ValidationError', details);
       },

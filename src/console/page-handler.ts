@@ -99,7 +99,11 @@ export function createPageHandler(deps: PageHandlerDeps) {
     return {
       user,
       ...visited,
-      context: { actor: { kind: 'user', id: user.id, account: session.account }, correlationId: request.id },
+      context: {
+        actor: { kind: 'user', id: user.id, account: session.account },
+        correlationId: request.id,
+        ...request.trace,
+      },
       params: stringsOf(request.params),
       query: new Form(request.query),
       form: new Form(request.body),

@@ -1,6 +1,14 @@
 import { NOT_REPEATED } from '../domain/booking-details.ts';
 import { defined } from '../domain/defined.ts';
-import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
+import {
+  type BookingApproved,
+  type BookingCancelled,
+  type BookingRequested,
+  type EventTrace,
+  type Recorded,
+  type ReviewPosted,
+  traceIn,
+} from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import { erased, type Readable, type SealedTexts, sealedTextsIn } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
@@ -22,12 +30,20 @@ export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEve
  * The payload for the subscribers of an event, and its sealed texts. The payload holds the marker of erased texts in their place; sending
  * replaces it with the opened texts, unless their subject has been forgotten.
  */
-export type Notice = { readonly payload: Payload; readonly sealed?: SealedTexts };
+export type Notice = {
+  readonly payload: Payload;
+  readonly sealed?: SealedTexts;
+  /** The trace of the event. */
+  readonly trace?: EventTrace;
+};
 
 export function noticeOf(event: Recorded<DeliverableEvent>): Notice {
   const sealed = sealedTextsIn(event.data);
   const payload = payloadOf(erased(event));
-  return Object.keys(sealed).length === 0 ? { payload } : { payload, sealed };
+  const trace = traceIn(event.metadata);
+  return Object.keys(sealed).length === 0
+    ? { payload, ...defined({ trace }) }
+    : { payload, sealed, ...defined({ trace }) };
 }
 
 /** The payload for the subscribers of an event. A text that was not given is absent. */

@@ -16,8 +16,20 @@ import type { PersonalText, Subject } from './personal-text.ts';
 /** Version of the event shapes below, stored with each event. Older ones are upcast on read (`upcast.ts`). */
 export const SCHEMA = 1;
 
-/** The metadata of every event (docs/decisions/event-log.md). */
-export type EventMetadata = {
+/** The trace of the request that led to an event (docs/decisions/event-log.md). */
+export type EventTrace = {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** Only if the sender of the request does not record the trace. */
+  readonly traceFlags?: '00';
+};
+
+/** The trace in metadata, or in the context of a command, if it has one. */
+export const traceIn = ({ traceId, traceFlags }: Partial<EventTrace>): EventTrace | undefined =>
+  traceId === undefined ? undefined : { traceId, ...(traceFlags !== undefined && { traceFlags }) };
+
+/** The metadata of every event (docs/decisions/event-log.md). Without a trace if no request led to it, and from earlier releases. */
+export type EventMetadata = Partial<EventTrace> & {
   readonly at: Timestamp;
   readonly actor: Actor;
   /** One per external request, shared by every event that follows from it. */

@@ -29,6 +29,8 @@ export type Heartbeats<S extends object> = {
   isSilent(session: string, forMs: number): Promise<boolean>;
   /** The live processes, including this one, with the last status of each. */
   living(): Promise<readonly Living<S>[]>;
+  /** The same, once each has been seen to beat or has been silent for too long: a process that just started cannot tell them apart. */
+  confirmed(): Promise<readonly Living<S>[]>;
   /** The same as of the last beat, without a read. */
   lastSeen(): readonly Living<S>[];
   /** Whether no other process was alive at the last beat. */
@@ -129,6 +131,14 @@ export async function startHeartbeats<S extends object>(deps: {
       other === session ? performance.now() - lastBeat >= forMs : await watch.isSilent(other, forMs),
     async living() {
       await watch.read();
+      return lastSeen();
+    },
+    async confirmed() {
+      await watch.read();
+      while (others().some(({ isFresh }) => !isFresh)) {
+        await delay(READ_AGAIN_MS);
+        await watch.read();
+      }
       return lastSeen();
     },
     lastSeen,

@@ -21,6 +21,8 @@ export type Role = {
   stop(): Promise<void>;
 };
 
+/** The collection of the leases of roles. */
+export const ROLE_LEASES = 'roles';
 /** How often a process that stands by checks whether the role is free. */
 const STANDBY_POLL_MS = 250;
 /** How often the active process checks whether it still holds the lease. */
@@ -35,7 +37,7 @@ const STUCK_PAUSE_MS = 2_000;
  */
 export function createRole(deps: {
   readonly name: string;
-  /** The collection of its lease. Default `roles`. */
+  /** The collection of its lease. Default {@link ROLE_LEASES}. */
   readonly collection?: string;
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
@@ -45,7 +47,7 @@ export function createRole(deps: {
   /** Whether this process may run it now, or has to leave it to others. Default: always. */
   readonly mayRun?: () => boolean;
 }): Role {
-  const { name, collection = 'roles', documents, heartbeats, clock, logger, run, mayRun = () => true } = deps;
+  const { name, collection = ROLE_LEASES, documents, heartbeats, clock, logger, run, mayRun = () => true } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   let leases: Leases | undefined;

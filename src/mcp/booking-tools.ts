@@ -84,9 +84,9 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
       ResourceNotFound: SEE_SPACES,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ idempotencyKey, ...details }, { caller, correlationId }) {
+    async run({ idempotencyKey, ...details }, { caller, correlationId, trace }) {
       const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
-      const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId });
+      const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId, ...trace });
       if (!isRefusal(booking)) return toAssistantBooking(booking, caller.account.kind);
       return booking.details === KEY_REUSED.details
         ? { ...booking, advice: 'Use a new idempotencyKey for a different request.' }
@@ -112,14 +112,14 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
       ResourceNotFound: SEE_BOOKINGS,
       ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
-    async run({ bookingId, reason }, { caller, correlationId }) {
+    async run({ bookingId, reason }, { caller, correlationId, trace }) {
       const { account } = caller;
       const before = await queries.bookings.get(account, bookingId);
       // Repeating a call that has succeeded returns the same.
       if (before?.status === 'Cancelled') return toAssistantBooking(before, account.kind);
       const outcome = await commands.bookings.cancel(
         { bookingId, by: { kind: 'Brand', id: brandId(account.id) }, ...defined({ reason }) },
-        { actor: actorOf(caller), correlationId, userId: userOf(caller) },
+        { actor: actorOf(caller), correlationId, ...trace, userId: userOf(caller) },
       );
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;

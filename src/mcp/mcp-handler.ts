@@ -32,7 +32,7 @@ const FOR_ALL = [
 ].join(' ');
 
 /** The authenticated caller of a request. */
-export type McpCaller = Pick<ToolCall, 'correlationId' | 'isDisconnected'> & {
+export type McpCaller = Pick<ToolCall, 'correlationId' | 'trace' | 'isDisconnected'> & {
   readonly token: VerifiedToken;
   /** Waits until another message of the account may be answered. Undefined if the client has disconnected. */
   readonly takeTurn: () => Promise<(Pick<ToolCall, 'answerBy'> & { readonly end: () => void }) | undefined>;

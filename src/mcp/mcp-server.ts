@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
-import { bearerToken } from '../auth/authenticate.ts';
+import { bearerToken, looksLikeApiKey } from '../auth/authenticate.ts';
 import { challengeOf, type Resources, withSlash } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { accountKey } from '../domain/account.ts';
@@ -9,7 +9,6 @@ import { loadOnce } from '../runtime/load-once.ts';
 import { ANSWERED_WITHIN_MS } from '../runtime/request-deadline.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
-import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import type { ToolDeps } from './tool.ts';
 
 /** As for the REST API. */
@@ -91,7 +90,7 @@ export function mcpRoutes(deps: {
       const token = bearerToken(request.headers.authorization);
       if (token === undefined)
         return refuse(reply, 401, undefined, 'Send an access token: Authorization: Bearer <token>.');
-      if (token.startsWith(API_KEY_PREFIX))
+      if (looksLikeApiKey(token))
         return refuse(
           reply,
           401,
@@ -106,6 +105,7 @@ export function mcpRoutes(deps: {
       if (!verified.scopes.has(MCP_SCOPE))
         return refuse(reply, 403, 'insufficient_scope', `The token lacks the scope ${MCP_SCOPE}.`);
       request.mcpToken = verified;
+      request.sender = verified.caller;
       return undefined;
     });
 
@@ -115,7 +115,7 @@ export function mcpRoutes(deps: {
       const { caller } = mcpToken;
       const answered = await (await handler()).answer(webRequest(request, reply, url), {
         token: mcpToken,
-        correlationId: request.id,
+        ...{ correlationId: request.id, trace: request.trace },
         isDisconnected: () => reply.raw.destroyed,
         async takeTurn() {
           const end = await turns.take(accountKey(caller.account), reply.raw);

@@ -8,6 +8,7 @@ import { checkerOf, pathOf, ruleOf } from '../contract/schemas/validate.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Trace } from '../runtime/trace.ts';
 import {
   isUnavailable,
   OutcomeUnknown,
@@ -32,6 +33,7 @@ export type ToolCall = {
   readonly caller: Caller;
   /** The id of the request. */
   readonly correlationId: string;
+  readonly trace: Trace;
   /** Deadline of the answer, by `performance.now()`. */
   readonly answerBy: number;
   /** Whether the client has disconnected. */

@@ -1,6 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { within } from '../runtime/within.ts';
 import type { Metrics } from './metrics.ts';
+import { RequestHistogram } from './request-histogram.ts';
 
 /** A value that is read when the metrics are asked for. */
 export type Reading = {
@@ -20,9 +21,6 @@ export type Prometheus = Metrics & {
 /** How long a value may take to be read. */
 const READ_WITHIN_MS = 2_000;
 
-/** In seconds. The upper ones are the deadlines of requests and of commands that wait for read models. */
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
 /** Counts what a process does, for Prometheus. docs/operations/monitoring.md lists the names. */
 export function createPrometheus(build: { readonly version: string; readonly generation: string }): Prometheus {
   const registry = new Registry();
@@ -34,13 +32,7 @@ export function createPrometheus(build: { readonly version: string; readonly gen
     labelNames: ['version', 'generation', 'node'],
     registers,
   }).set({ ...build, node: process.version }, 1);
-  const requests = new Histogram({
-    name: 'venue_http_request_duration_seconds',
-    help: 'Requests by method, route pattern and status, until the last byte of the answer was written.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: BUCKETS,
-    registers,
-  });
+  const requests = new RequestHistogram(registers);
   const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
     new Counter({ name, help, labelNames, registers });
   const commands = counter('venue_commands_total', 'Commands by stream and outcome.', 'stream', 'outcome');
@@ -64,7 +56,7 @@ export function createPrometheus(build: { readonly version: string; readonly gen
   }
 
   return {
-    request: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
+    request: ({ method, route, status, seconds }) => requests.count(method, route, status, seconds),
     command: (stream, outcome) => commands.inc({ stream, outcome }),
     appendConflict: (stream) => conflicts.inc({ stream }),
     deliveryAttempt: (outcome) => attempts.inc({ outcome }),

@@ -97,7 +97,7 @@ function answerLate(reply: FastifyReply, now: number, cause: () => unknown): boo
   reply.send = (...payload) => (reply.raw.headersSent ? reply : send(...payload));
   // Close the connection, so that pipelined requests fail at once.
   reply.header('connection', 'close');
-  const what = `${request.method} ${request.routeOptions.url ?? request.url} was not answered in time`;
+  const what = `${request.method} ${request.routeOptions.url ?? 'of an unknown path'} was not answered in time`;
   reply.send(
     request.begun
       ? new OutcomeUnknown(what, cause())

@@ -4,6 +4,7 @@ import type { Collection } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
+import type { EventTrace } from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';
@@ -18,9 +19,9 @@ export type Attempt = PostResult & {
   readonly previousSecret?: true;
   /**
    * The inputs of its headers, besides the delivery (docs/decisions/webhook-deliveries.md): the time, in milliseconds since the epoch,
-   * and the marks of the secrets. Absent if nothing was sent.
+   * the marks of the secrets, and the parent id of its trace, which those of earlier releases lack. Absent if nothing was sent.
    */
-  readonly signed?: { readonly at: number; readonly with: readonly string[] };
+  readonly signed?: { readonly at: number; readonly with: readonly string[]; readonly parentId?: string };
   /** The sealed answer, if the body had personal texts: `answer` is then empty. */
   readonly sealedAnswer?: SealedText;
 };
@@ -52,6 +53,8 @@ export type DeliveryDocument = {
   readonly attempts: readonly Attempt[];
   /** Why it failed or was cancelled. */
   readonly reason?: string;
+  /** The trace of the request that led to it. Absent if none did, and from earlier releases. */
+  readonly trace?: EventTrace;
   /** When the event happened. */
   readonly eventAt: Timestamp;
   readonly createdAt: Timestamp;
@@ -89,12 +92,16 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
 /** The id of the delivery of an event to a registration, so that a redelivered event adds no second one. */
 export const deliveryIdOf = (eventId: string, webhookId: string): string => `${eventId}:${webhookId}`;
 
+/** The trace of a delivery. The id of an event that no request led to is a trace id, too, without its hyphens. */
+export const traceOf = ({ trace, eventId }: Pick<DeliveryDocument, 'trace' | 'eventId'>): EventTrace =>
+  trace ?? { traceId: eventId.replaceAll('-', '') };
+
 const sequenceOf = (payload: Payload, deliveryId: string): string =>
   payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
 
 /** @param now milliseconds since the epoch, here and below */
 export function newDelivery(added: NewDelivery, now: number, due = toTimestamp(now)): DeliveryDocument {
-  const { webhookId, account, eventId, position, payload, sealed } = added;
+  const { webhookId, account, eventId, position, payload, sealed, trace } = added;
   const deliveryId = deliveryIdOf(eventId, webhookId);
   return {
     deliveryId,
@@ -105,7 +112,7 @@ export function newDelivery(added: NewDelivery, now: number, due = toTimestamp(n
     ...defined({ position }),
     sequence: sequenceOf(payload, deliveryId),
     body: JSON.stringify(payload),
-    ...defined({ sealed }),
+    ...defined({ sealed, trace }),
     state: 'Pending',
     due,
     tries: 0,

@@ -3,10 +3,11 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
+import { newParentId, traceparentOf } from '../runtime/trace.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { afterAttempt, type Breaker, CLOSED, isLongDead, mayTry } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
-import { AT_ONCE, type Attempt, type DeliveryDocument } from './delivery.ts';
+import { AT_ONCE, type Attempt, type DeliveryDocument, traceOf } from './delivery.ts';
 import { DueDeliveries } from './due-deliveries.ts';
 import type { Permits } from './permits.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -227,13 +228,16 @@ export class Endpoint {
     const at = toTimestamp(clock());
     const sentAt = realClock();
     const signature = signatureHeaders(signing, { id: delivery.deliveryId, at: sentAt, body });
-    const result = await sender.post({ url, headers: { 'content-type': CONTENT_TYPE, ...signature }, body });
+    const parentId = newParentId();
+    const traceparent = traceparentOf(traceOf(delivery), parentId);
+    const headers = { 'content-type': CONTENT_TYPE, ...signature, traceparent };
+    const result = await sender.post({ url, headers, body });
     const { retryAfter: _, ...posted } = result;
     const attempt: Attempt = {
       at,
       url,
       ...posted,
-      signed: { at: sentAt, with: signing.map(markOf) },
+      signed: { at: sentAt, with: signing.map(markOf), parentId },
       ...(signing[0] === current ? {} : { previousSecret: true }),
     };
     return { result, attempt: await bodies.attemptToStore(delivery, attempt) };

@@ -49,6 +49,8 @@ export type WebhooksDeps = {
   readonly commands: Pick<WebhookCommands, 'disable' | 'load'>;
   readonly credentials: Pick<Credentials, 'isEnded'>;
   readonly isConnected: IsConnected;
+  /** Called after every POST. @param outcome `2xx` to `5xx`, or why there was no answer */
+  readonly onAttempt?: (outcome: string) => void;
   readonly sending?: Pick<SenderOptions, 'deadlineMs' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
 };
@@ -154,7 +156,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
         bodies.bodyAsSent(delivery),
         registrations.secrets(delivery.webhookId),
       ]);
-      return attempts.map((attempt) => requestHeaders({ attempt, deliveryId, body, secrets }));
+      return attempts.map((attempt) => requestHeaders({ attempt, delivery, body, secrets }));
     },
 
     /** The circuit breaker of the endpoint of a registration. */
@@ -181,11 +183,14 @@ async function openParts(deps: WebhooksDeps) {
   const { load } = deps.commands;
   const registrations = createRegistrations({ readModels, credentials, load, secretKey, clock, isConnected });
   const bodies = createSealedBodies(deps.personalData);
-  const sender = createLazySender({
-    allowPrivate: config.webhooksAllowPrivate,
-    onForbidden: (refused) => logger.info(refused, 'A webhook endpoint has an address that is not public'),
-    ...deps.sending,
-  });
+  const sender = createLazySender(
+    {
+      allowPrivate: config.webhooksAllowPrivate,
+      onForbidden: (refused) => logger.info(refused, 'A webhook endpoint has an address that is not public'),
+      ...deps.sending,
+    },
+    deps.onAttempt,
+  );
   const disable: DelivererDeps['disable'] = async ({ webhookId, reason, eventId }) => {
     logger.info({ webhookId, reason }, 'Webhook disabled');
     const context = { actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId };
@@ -217,10 +222,14 @@ async function waitForReadModels({
 }
 
 /** undici is loaded for the first delivery, so that a start does not have to wait for it. */
-function createLazySender(options: SenderOptions): Sender {
+function createLazySender(options: SenderOptions, onAttempt: WebhooksDeps['onAttempt']): Sender {
   const sender = loadOnce(async () => (await import('./send/http-sender.ts')).createSender(options));
   return {
-    post: async (post) => (await sender()).post(post),
+    async post(post) {
+      const result = await (await sender()).post(post);
+      onAttempt?.(result.error?.type ?? `${String(result.status).slice(0, 1)}xx`);
+      return result;
+    },
     close: async () => (await sender.loaded())?.close(),
   };
 }

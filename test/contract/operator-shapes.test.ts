@@ -100,6 +100,10 @@ const PRINTS: { readonly [command: string]: string } = {
   export: 'confirmation',
   import: 'confirmation',
   unfence: 'confirmation',
+  status: [
+    'eventsBehind behindSince? parkedEvents retryingEvents openBreakers oldestDelivery lastBackup lastSeal',
+    'processes.process processes.kind processes.release processes.roles processes.active',
+  ].join(' '),
   rebuild: 'confirmation',
   verify:
     'position events documents differences.projection differences.key differences.expected.*? differences.actual.*? notVerified',
@@ -211,6 +215,7 @@ describe('the JSON output of the command line', () => {
       ['webhook', 'test', webhookId],
       ['webhook', 'rotate', webhookId],
       ['parked', 'list'],
+      ['status'],
       ['data', '--brand', String(brand.id)],
       ['forget', '--brand', String(brand.id)],
     ];
@@ -342,6 +347,7 @@ async function findSpaces({ core }: RunningService): Promise<{ readonly spaces: 
     tool.register(server, {
       caller,
       correlationId: 'test',
+      trace: { traceId: '0' },
       answerBy: performance.now() + 10_000,
       isDisconnected: () => false,
     });

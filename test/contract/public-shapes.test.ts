@@ -173,6 +173,7 @@ function toolsOf({ core }: RunningService, account: Account) {
     tool.register(server, {
       caller,
       correlationId: 'test',
+      trace: { traceId: '0' },
       answerBy: performance.now() + 10_000,
       isDisconnected: () => false,
     });

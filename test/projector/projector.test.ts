@@ -11,6 +11,7 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
+import { readHolder } from '../../src/leases/read-holder.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
 import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
@@ -31,7 +32,6 @@ import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
-import { readHolder } from '../leases/read-holder.ts';
 import { appendEvent, appendEvents, type Count, counts, expected, trails } from './space-trails.ts';
 
 let folder: string;

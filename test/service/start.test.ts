@@ -30,6 +30,8 @@ test('a start loads only the modules that it needs at once', async () => {
     'fast-uri',
     '@fastify/static',
     'marked',
+    'prom-client',
+    'pino-pretty',
     'src/description/server.ts',
     'src/description/openapi.ts',
     'src/description/guide.ts',

@@ -112,8 +112,8 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
 
   routes.post(
     `${PATH}/:id/test`,
-    withWebhook(async (_visit, webhook) => {
-      const outcome = await webhooks.sendTest(webhook.webhookId);
+    withWebhook(async (visit, webhook) => {
+      const outcome = await webhooks.sendTest(webhook.webhookId, visit.context);
       return isRefusal(outcome) ? notDone(webhookHref(webhook), outcome.details) : { go: deliveryHref(outcome) };
     }),
   );

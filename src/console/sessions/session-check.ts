@@ -24,7 +24,10 @@ export function createSessionCheck(deps: SessionDeps): SessionCheck {
   return async (request, reply) => {
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     const isForm = request.method === 'POST';
-    if (current !== undefined && (!isForm || isOwnForm(request, current))) return current;
+    if (current !== undefined && (!isForm || isOwnForm(request, current))) {
+      request.sender = { account: current.session.account, credential: { kind: 'user', id: current.user.id } };
+      return current;
+    }
     if (current !== undefined) await rejectForm(deps, request, reply, { reason: 'foreign' });
     else if (isForm) await rejectForm(deps, request, reply, { reason: 'sessionEnded', signInUrl });
     else reply.redirect(signInUrl(request.url), 303);

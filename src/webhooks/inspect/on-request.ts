@@ -3,6 +3,8 @@ import type { WebhookCommands } from '../../commands/webhooks.ts';
 import { noticeOf, testPayload } from '../../contract/webhook-payload.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import { type Refusal, refuse } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
+import { type EventTrace, traceIn } from '../../domain/events.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -90,14 +92,15 @@ export function createOnRequest(deps: Deps) {
     return recovery;
   }
 
-  /** Sends an event of kind `Test`, once. */
-  async function sendTest(webhookId: string): Promise<DeliveryDocument | Refusal> {
+  /** Sends an event of kind `Test`, once. @param context with the trace of the request for it */
+  async function sendTest(webhookId: string, context: Partial<EventTrace> = {}): Promise<DeliveryDocument | Refusal> {
     const recipient = await activeRecipient(webhookId);
     if ('refused' in recipient) return recipient;
     const { account } = recipient;
     const payload = testPayload(recipient.webhookId, toTimestamp(clock()));
     const eventId = randomUUID();
-    const delivery = await send({ webhookId: recipient.webhookId, account, eventId, payload });
+    const trace = defined({ trace: traceIn(context) });
+    const delivery = await send({ webhookId: recipient.webhookId, account, eventId, payload, ...trace });
     return delivery ?? unknownDelivery(deliveryIdOf(eventId, webhookId));
   }
 

@@ -1,4 +1,5 @@
-import type { Attempt } from '../delivery.ts';
+import { traceparentOf } from '../../runtime/trace.ts';
+import { type Attempt, type DeliveryDocument, traceOf } from '../delivery.ts';
 import { CONTENT_TYPE, USER_AGENT } from '../send/sender.ts';
 import { markOf, signatureHeaders } from '../send/signature.ts';
 
@@ -21,12 +22,12 @@ const BEFORE_SENDING: ReadonlySet<string> = new Set(['Dns', 'Refused', 'Tls', 'F
  */
 export function requestHeaders({
   attempt: { url, error, signed },
-  deliveryId,
+  delivery,
   body,
   secrets,
 }: {
   readonly attempt: Attempt;
-  readonly deliveryId: string;
+  readonly delivery: Pick<DeliveryDocument, 'deliveryId' | 'eventId' | 'trace'>;
   readonly body: string | undefined;
   readonly secrets: readonly string[];
 }): RequestHeaders {
@@ -35,7 +36,7 @@ export function requestHeaders({
   const [first, ...others] = signed.with.flatMap((mark) => secrets.filter((secret) => markOf(secret) === mark));
   const signatures =
     body !== undefined && first !== undefined && others.length === signed.with.length - 1
-      ? signatureHeaders([first, ...others], { id: deliveryId, at: signed.at, body })
+      ? signatureHeaders([first, ...others], { id: delivery.deliveryId, at: signed.at, body })
       : undefined;
   const lacking =
     body === undefined
@@ -47,9 +48,12 @@ export function requestHeaders({
       ['connection', 'keep-alive'],
       ['content-type', CONTENT_TYPE],
       ['x-service-signature', signatures?.['x-service-signature']],
-      ['webhook-id', deliveryId],
+      ['webhook-id', delivery.deliveryId],
       ['webhook-timestamp', String(Math.floor(signed.at / 1_000))],
       ['webhook-signature', signatures?.['webhook-signature']],
+      ...(signed.parentId === undefined
+        ? []
+        : [['traceparent', traceparentOf(traceOf(delivery), signed.parentId)] as const]),
       ['user-agent', USER_AGENT],
       ['content-length', body === undefined ? undefined : String(Buffer.byteLength(body))],
     ],

@@ -1,0 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { ChangeContext } from '../auth/unlogged-changes.ts';
+
+/** What the events of a request carry of it: its id and its trace. */
+type RequestContext = Omit<ChangeContext, 'actor'>;
+
+/** oidc-provider does not pass the request to its adapters and listeners. */
+const current = new AsyncLocalStorage<FastifyRequest>();
+
+export const runAsRequest = (request: FastifyRequest, work: () => void): void => current.run(request, work);
+
+/** The context of the current request. */
+export function requestContext(): RequestContext {
+  const request = current.getStore();
+  return request === undefined
+    ? { correlationId: `oauth-${randomUUID()}` }
+    : { correlationId: request.id, ...request.trace };
+}
+
+/** Notes that the current request came from a client. */
+export function sentByClient(id: string): void {
+  const request = current.getStore();
+  if (request !== undefined) request.sender = { credential: { kind: 'client', id } };
+}

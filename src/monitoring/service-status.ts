@@ -1,0 +1,80 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { readHolder } from '../leases/read-holder.ts';
+import { ROLE_LEASES } from '../leases/role.ts';
+import { projectorLease, READ_MODEL_LEASES } from '../read-models/generations.ts';
+import type { NodeStatus } from '../read-models/node-status.ts';
+import type { ReadModelsStatus } from '../read-models/status.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { StoreFacts } from './store-facts.ts';
+
+export type ServiceStatus = {
+  readonly eventsBehind: number;
+  /** When the first of these events happened. */
+  readonly behindSince?: string;
+  readonly parkedEvents: number;
+  readonly retryingEvents: number;
+  readonly openBreakers: number;
+  /** When the delivery was created that has waited longest. */
+  readonly oldestDelivery: Timestamp | null;
+  readonly lastBackup: Timestamp | null;
+  /** When the last event happened that a checkpoint covers. */
+  readonly lastSeal: string | null;
+  readonly processes: readonly ProcessStatus[];
+};
+
+type ProcessStatus = {
+  readonly process: string;
+  readonly kind: NodeStatus['kind'];
+  /** Absent for a process of an earlier release, like its roles. */
+  readonly release?: string;
+  readonly roles?: readonly string[];
+  /** The roles in which it works now, while others stand by. */
+  readonly active: readonly string[];
+};
+
+/** What `venue status` shows. */
+export async function readServiceStatus(deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'confirmed' | 'session'>;
+  readonly readModels: () => Promise<ReadModelsStatus>;
+  readonly webhooks: Pick<Webhooks, 'countFailedEvents'>;
+  readonly facts: StoreFacts;
+}): Promise<ServiceStatus> {
+  const { documents, heartbeats, readModels, webhooks, facts } = deps;
+  const living = await heartbeats.confirmed();
+  const others = living.filter(({ session }) => session !== heartbeats.session);
+
+  /** The roles of one process at a time that a process holds. The read models of each release have a projector. */
+  async function activeIn(session: string, { wants }: NodeStatus): Promise<string[]> {
+    const holders: readonly (readonly [string, string, string])[] = [
+      ['projector', READ_MODEL_LEASES, projectorLease(wants)],
+      ['webhooks', ROLE_LEASES, 'webhooks'],
+      ['scheduler', ROLE_LEASES, 'scheduler'],
+    ];
+    const held = await Promise.all(
+      holders.map(async ([role, collection, lease]) =>
+        (await readHolder(documents, collection, lease)) === session ? [role] : [],
+      ),
+    );
+    return held.flat();
+  }
+
+  const processes = others.map(async ({ session, status }): Promise<ProcessStatus> => {
+    const { kind, release, roles } = status;
+    return { process: session, kind, ...defined({ release, roles }), active: await activeIn(session, status) };
+  });
+  const { lag, behindSince } = await readModels();
+  const { parked, retrying } = await webhooks.countFailedEvents();
+  return {
+    ...{ eventsBehind: lag, ...defined({ behindSince }) },
+    ...{ parkedEvents: parked, retryingEvents: retrying },
+    openBreakers: await facts.openBreakers(),
+    oldestDelivery: (await facts.oldestPendingDelivery()) ?? null,
+    lastBackup: (await facts.lastBackup()) ?? null,
+    lastSeal: (await facts.lastSeal()) ?? null,
+    processes: await Promise.all(processes),
+  };
+}
