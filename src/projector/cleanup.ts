@@ -4,10 +4,10 @@ import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { Lease, Leases } from '../leases/lease.ts';
 import type { CatalogueEvent, CatalogueStore } from '../read-models/generations.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
+import { CLEANUP_LEASE } from './leases.ts';
 
 /** The shortest interval between two cleanups. */
 const CHECK_EVERY_MS = 60_000;
-const CLEANUP_LEASE = 'cleanup';
 /** How soon to look again after a drop: a write in flight may have recreated a collection. */
 const LATE_WRITE_MS = 1_000;
 

@@ -13,14 +13,13 @@ import {
   type GenerationState,
   generationsOf,
   idIn,
-  rebuildLease,
 } from '../read-models/generations.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
-import { openReadModelLeases } from '../read-models/read-models.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { untilNext } from '../runtime/rounds.ts';
 import { createCleanup } from './cleanup.ts';
 import { Fenced, type GenerationDeps, type OpenGeneration, openGeneration } from './follow.ts';
+import { openReadModelLeases, rebuildLease } from './leases.ts';
 
 export type GenerationsDeps = {
   readonly events: EventStore;
@@ -64,7 +63,7 @@ export async function keepGenerations(
   const { events, documents, projections, heartbeats, logger, buildBatch, generations, isHeld } = deps;
   const { tickMs = TICK_MS, graceMs = GRACE_MS, retireAfterMs = RETIRE_AFTER_MS } = deps;
   const { name, read, apply } = generations;
-  const leases = await openReadModelLeases({ documents, heartbeats });
+  const leases = await openReadModelLeases(documents, heartbeats);
   const cleanup = createCleanup({ documents, heartbeats, leases, retireAfterMs, logger, read, apply });
   const writers = new Map<GenerationId, Writer>();
   const stopping = new AbortController();

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { roomProblem } from '../document-store/room.ts';
 import { openCurrentGeneration } from '../read-models/current-generation.ts';
-import { projectorLease, rebuildLease } from '../read-models/generations.ts';
-import { openReadModelLeases } from '../read-models/read-models.ts';
 import { openGeneration } from './follow.ts';
+import { openReadModelLeases, projectorLease, rebuildLease } from './leases.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 /** How long a rebuild waits for a process that keeps the read models of this release up to date, in milliseconds. */
@@ -29,7 +28,7 @@ export async function rebuild(
   if (problem !== undefined) throw new Error(problem);
   const generations = await openCurrentGeneration(deps);
   const { name, apply, refresh, live } = generations;
-  const leases = await openReadModelLeases({ documents, heartbeats, durationMs: SILENCE_MS });
+  const leases = await openReadModelLeases(documents, heartbeats, SILENCE_MS);
   const startedAt = performance.now();
   for (; live() === undefined || !(await leases.isHeld(projectorLease(name))); await delay(CHECK_EVERY_MS)) {
     if (performance.now() - startedAt > beginWithinMs)

@@ -16,11 +16,6 @@ export function generationName(projections: readonly Pick<AnyProjection, 'name' 
     .slice(0, 8);
 }
 
-/** The lease of the process that keeps the read models of a release up to date, and that of a rebuild. */
-export const projectorLease = (name: string): string => `projector:${name}`;
-export const rebuildLease = (name: string): string => `rebuild:${name}`;
-export const READ_MODEL_LEASES = 'readModelLeases';
-
 /**
  * `building`: no process reads it. `joining`: a rebuild that has caught up; it becomes live once every process waits for it.
  * `live`: processes read it. `retired`: replaced, kept up to date while processes may still read it.

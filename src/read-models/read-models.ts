@@ -2,10 +2,8 @@ import type { AnyProjection, Projection } from '../../projections/projection.ts'
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
-import { type Leases, openLeases } from '../leases/lease.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type CurrentGeneration, openCurrentGeneration, type WaitFor } from './current-generation.ts';
-import { projectorLease, READ_MODEL_LEASES } from './generations.ts';
 import type { NodeStatus } from './node-status.ts';
 import { createReader, type ReadModel } from './reader.ts';
 import { createStatus, type ReadModelsStatus } from './status.ts';
@@ -35,21 +33,6 @@ export type LiveReadModels = ReadModels & {
   close(): Promise<void>;
 };
 
-/** The leases of projectors and rebuilds. */
-export const openReadModelLeases = (deps: {
-  readonly documents: OperatedDocumentStore;
-  readonly heartbeats: Heartbeats<NodeStatus>;
-  /** How long a holder may be silent, in milliseconds. Default: as long as any process. */
-  readonly durationMs?: number;
-}): Promise<Leases> =>
-  openLeases({
-    documents: deps.documents,
-    heartbeats: deps.heartbeats,
-    collection: READ_MODEL_LEASES,
-    durationMs: deps.durationMs ?? deps.heartbeats.silenceMs,
-    clock: Date.now,
-  });
-
 /** Opens the read models of this release for reading, in any process. */
 export async function openReadModels(deps: {
   readonly documents: OperatedDocumentStore;
@@ -66,10 +49,8 @@ export async function openReadModels(deps: {
   const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
   const current = await openCurrentGeneration({ documents, projections });
   heartbeats.announce({ kind, projects: false, wants: current.name });
-  const leases = await openReadModelLeases({ documents, heartbeats });
   /** Also while a process that projects has yet to take the lease over, as for a moment after a restart. */
   const isAttended = async () =>
-    (await leases.isHeld(projectorLease(current.name))) ||
     (await heartbeats.living()).some(({ status }) => status.projects && status.wants === current.name);
   await current.refresh();
 
