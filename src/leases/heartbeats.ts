@@ -112,10 +112,10 @@ export async function startHeartbeats<S extends object>(deps: {
   // The next beat makes up for a failed one. After several, other processes consider this one dead.
   const running = inRounds(periodMs, stopping.signal, () => beat().catch(() => {}));
 
-  const others = () => watch.seen().filter(({ key, silentMs }) => key !== session && silentMs < silenceMs);
+  const others = () => watch.observations().filter(({ key, silentMs }) => key !== session && silentMs < silenceMs);
   const lastSeen = (): Living<S>[] =>
     watch
-      .seen()
+      .observations()
       .filter(({ key, silentMs }) => key === session || silentMs < silenceMs)
       .map((each) => ({ session: each.key, status: each.key === session ? status : each.status }));
 
@@ -158,7 +158,7 @@ export async function startHeartbeats<S extends object>(deps: {
   };
 }
 
-type Seen<S> = {
+type Observation<S> = {
   readonly key: string;
   readonly version: number;
   /** When this process first saw that version (monotonic). */
@@ -171,27 +171,27 @@ type Seen<S> = {
 
 /** Tracks how long each heartbeat has been unchanged. Removes those of processes that have ended. */
 function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocument<S>>, session: string) {
-  let seen = new Map<string, Seen<S>>();
+  let observations = new Map<string, Observation<S>>();
   let isFirstRead = true;
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
   async function readNow(): Promise<void> {
     const now = performance.now();
-    const found = new Map<string, Seen<S>>();
+    const next = new Map<string, Observation<S>>();
     for await (const { key, version, document } of heartbeats.find(everyDocument())) {
-      const before = seen.get(key);
+      const before = observations.get(key);
       // Only now: the store may have answered late, with a beat that came after the question.
       const since = before?.version === version ? before.since : performance.now();
       const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
       if (isGone) await heartbeats.delete(key, version);
       else {
         const isFresh = before === undefined ? !isFirstRead : before.isFresh || version !== before.version;
-        found.set(key, { key, version, since, status: document.status, at: document.at, isFresh });
+        next.set(key, { key, version, since, status: document.status, at: document.at, isFresh });
       }
     }
     isFirstRead = false;
-    seen = found;
+    observations = next;
     readAt = now;
   }
 
@@ -204,15 +204,15 @@ function watchHeartbeats<S extends object>(heartbeats: Documents<HeartbeatDocume
   }
 
   /** Counts only up to the last read, so that a pause of this process does not count as silence of another. */
-  const silenceOf = (heartbeat: Seen<S> | undefined): number =>
+  const silenceOf = (heartbeat: Observation<S> | undefined): number =>
     heartbeat === undefined ? Number.POSITIVE_INFINITY : Math.max(0, readAt - heartbeat.since);
 
   return {
     read,
     /** All heartbeats as of the last read, with how long each process had been silent, in milliseconds. */
-    seen: () => Array.from(seen.values(), (each) => ({ ...each, silentMs: silenceOf(each) })),
+    observations: () => Array.from(observations.values(), (each) => ({ ...each, silentMs: silenceOf(each) })),
     async isSilent(other: string, forMs: number): Promise<boolean> {
-      const isAlive = () => silenceOf(seen.get(other)) < forMs;
+      const isAlive = () => silenceOf(observations.get(other)) < forMs;
       if (performance.now() - readAt < READ_AGAIN_MS && isAlive()) return false;
       // A silence that was seen before may have ended since, and that of a read under way, too.
       await reading?.catch(() => {});
@@ -229,10 +229,10 @@ const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbea
 export async function hasLiveProcess(documents: Pick<DocumentStore, 'open'>): Promise<boolean> {
   const heartbeats = await documents.open(collection<object>());
   const versions = async () => {
-    const found = new Map<string, number>();
+    const result = new Map<string, number>();
     for await (const { key, version, document } of heartbeats.find(everyDocument()))
-      if (!isKnownDead(document)) found.set(key, version);
-    return found;
+      if (!isKnownDead(document)) result.set(key, version);
+    return result;
   };
   const before = await versions();
   if (before.size === 0) return false;

@@ -97,10 +97,10 @@ export async function verify(deps: {
   async function compare(target: Compared, keys: readonly string[]): Promise<void> {
     const [expected, actual] = await Promise.all([target.replayed.projected(keys), target.live.projected(keys)]);
     for (const key of keys) {
-      const written = actual.get(key);
-      if (written !== undefined && written.position > checkpoint.position) later.push({ target, actual: written });
+      const latest = actual.get(key);
+      if (latest !== undefined && latest.position > checkpoint.position) later.push({ target, actual: latest });
       // One without a position was not written by a projection.
-      else judge(target, key, expected.get(key)?.document, (written ?? (await target.live.get(key)))?.document);
+      else judge(target, key, expected.get(key)?.document, (latest ?? (await target.live.get(key)))?.document);
     }
   }
 

@@ -68,9 +68,9 @@ export const idIn = (catalogue: Catalogue, name: string, ...states: readonly Gen
 
 /** The catalogue after an event; the same object if nothing changes. */
 export function evolve(catalogue: Catalogue, event: CatalogueEvent): Catalogue {
-  if (event.type === 'Begun') return begun(catalogue, event.name);
+  if (event.type === 'Begun') return withBuild(catalogue, event.name);
   if (event.type === 'Wanted')
-    return entriesOf(catalogue).reduce((next, [id, each]) => wanted(next, id, each, event), catalogue);
+    return entriesOf(catalogue).reduce((next, [id, each]) => withUsage(next, id, each, event), catalogue);
   const { id } = event;
   const generation = catalogue.generations[id];
   if (generation === undefined) return catalogue;
@@ -84,20 +84,20 @@ export function evolve(catalogue: Catalogue, event: CatalogueEvent): Catalogue {
       return withState(live === undefined ? catalogue : withState(catalogue, live, 'retired'), id, 'live');
     case 'Lost':
       if (state !== 'live') return state === 'building' ? catalogue : without(catalogue, id);
-      return begun(without(catalogue, id), name);
+      return withBuild(without(catalogue, id), name);
     case 'Dropped':
       return state === 'live' ? catalogue : without(catalogue, id);
   }
 }
 
-function begun(catalogue: Catalogue, name: string): Catalogue {
+function withBuild(catalogue: Catalogue, name: string): Catalogue {
   if (idIn(catalogue, name, 'building', 'joining') !== undefined) return catalogue;
   const number = catalogue.begun + 1;
   const generation: Generation = { name, state: 'building' };
   return { generations: { ...catalogue.generations, [`${name}.${number}`]: generation }, begun: number };
 }
 
-function wanted(
+function withUsage(
   catalogue: Catalogue,
   id: GenerationId,
   { unwantedMs = 0, ...generation }: Generation,
@@ -141,15 +141,15 @@ export type CatalogueStore = Awaited<ReturnType<typeof openCatalogue>>;
 
 /** The shared catalogue. A single document, so that a swap is one write. */
 export async function openCatalogue(documents: Pick<DocumentStore, 'open'>) {
-  const stored = await documents.open<Catalogue>({ name: 'readModelGenerations', kind: 'readModel', indexes: [] });
+  const catalogues = await documents.open<Catalogue>({ name: 'readModelGenerations', kind: 'readModel', indexes: [] });
   return {
     async read(): Promise<Stored<Catalogue>> {
-      return (await stored.get(KEY)) ?? NONE;
+      return (await catalogues.get(KEY)) ?? NONE;
     },
 
     /** Applies an event and stores the result, on top of concurrent changes of other processes. */
     async apply(event: CatalogueEvent): Promise<Stored<Catalogue>> {
-      const { stored: after } = await stored.update(KEY, (before = EMPTY) => {
+      const { stored: after } = await catalogues.update(KEY, (before = EMPTY) => {
         const next = evolve(before, event);
         return next === before ? undefined : next;
       });

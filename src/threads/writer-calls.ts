@@ -1,4 +1,4 @@
-import type { PlainCollection, Written } from '../document-store/sqlite/documents.ts';
+import type { DocumentRow, PlainCollection } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
 
 /** The start parameters of the writer. */
@@ -12,9 +12,9 @@ export type WriterData = {
 /** The calls to the writer. Each collection must first be described over the same port, see {@link Described}. */
 export type WriterCalls = {
   readonly append: { readonly argument: Append; readonly result: AppendOutcome };
-  readonly insert: { readonly argument: Addressed & { readonly written: Written }; readonly result: boolean };
+  readonly insert: { readonly argument: Addressed & { readonly row: DocumentRow }; readonly result: boolean };
   readonly replace: {
-    readonly argument: Addressed & { readonly written: Written; readonly version: number };
+    readonly argument: Addressed & { readonly row: DocumentRow; readonly version: number };
     readonly result: boolean;
   };
   readonly delete: {

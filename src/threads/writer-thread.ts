@@ -28,13 +28,13 @@ const answered = answer<WriterCalls>(parent, {
     faultPoint('writer: committed, not answered');
     return outcome;
   },
-  async insert({ collection, key, written }, isRepeated) {
-    const isInserted = await required(documentWriter).insert(collectionOf(collection), key, written, isRepeated);
+  async insert({ collection, key, row }, isRepeated) {
+    const isInserted = await required(documentWriter).insert(collectionOf(collection), key, row, isRepeated);
     faultPoint(`writer: ${collection} stored, not answered`);
     return isInserted;
   },
-  replace: ({ collection, key, written, version }, isRepeated) =>
-    required(documentWriter).replace(collectionOf(collection), key, written, version, isRepeated),
+  replace: ({ collection, key, row, version }, isRepeated) =>
+    required(documentWriter).replace(collectionOf(collection), key, row, version, isRepeated),
   delete: ({ collection, key, version }, isRepeated) =>
     required(documentWriter).delete(collectionOf(collection), key, version, isRepeated),
   async sweep({ collection, now }) {

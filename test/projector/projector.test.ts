@@ -74,7 +74,7 @@ async function start(
   documents: OperatedDocumentStore,
   projections: readonly AnyProjection[] = BOTH,
   options: Partial<ProjectorDeps> = {},
-): Promise<Projector & { stop(): Promise<void> }> {
+): Promise<Projector & { stop(): Promise<void>; stopProjecting(): Promise<void> }> {
   const heartbeats = options.heartbeats ?? (await beating(documents));
   const projector = await openProjector({
     events,
@@ -92,7 +92,12 @@ async function start(
     await heartbeats.stop();
   };
   ends.push(stop);
-  return { ...projector, readModels: { ...projector.readModels, ...patient(projector.readModels) }, stop };
+  return {
+    ...projector,
+    readModels: { ...projector.readModels, ...patient(projector.readModels) },
+    stop,
+    stopProjecting: projector.stop,
+  };
 }
 
 /** A process that only reads. */
@@ -248,7 +253,8 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await start(other, BOTH, { heartbeats: standby });
     await elsewhere.waitFor(await appendMany(10));
     expect(await holder()).toBe(heartbeats.session);
-    await first.stop();
+    // The process lives on, so that no silence frees the lease.
+    await first.stopProjecting();
     expect(await elsewhere.waitFor(await appendMany(10))).toBe(true);
     expect(await holder()).toBe(standby.session);
     await expectToEqualTheLog(elsewhere, trails());

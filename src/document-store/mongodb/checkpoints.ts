@@ -11,8 +11,10 @@ export type CheckpointEntry = Checkpoint & { readonly _id: string };
 /** The checkpoints of generations, each written after the documents it covers. */
 export function createCheckpoints(entries: Collection<CheckpointEntry>, retry: Retry) {
   async function read(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>> {
-    const found = await retry(() => entries.find(names === undefined ? {} : { _id: { $in: [...names] } }).toArray());
-    return new Map(found.map(({ _id, ...checkpoint }) => [_id, checkpoint]));
+    const checkpoints = await retry(() =>
+      entries.find(names === undefined ? {} : { _id: { $in: [...names] } }).toArray(),
+    );
+    return new Map(checkpoints.map(({ _id, ...checkpoint }) => [_id, checkpoint]));
   }
 
   return {

@@ -113,8 +113,8 @@ export async function openMongoDocumentStore({
   const checkpoints = createCheckpoints(db.collection<CheckpointEntry>(CHECKPOINTS), retry);
 
   async function collectionNames(): Promise<string[]> {
-    const found = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
-    const names = found.map(({ name }) => name);
+    const collections = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
+    const names = collections.map(({ name }) => name);
     return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY && name !== CHECKPOINTS).sort();
   }
 

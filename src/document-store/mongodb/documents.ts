@@ -50,11 +50,11 @@ export function mongoDocuments<D extends object>(
     get: compareAndSet.get,
     insert: compareAndSet.insert,
     delete: compareAndSet.delete,
-    update: (key, change, known) => updateDocument(compareAndSet, key, change, known),
+    update: (key, change, lastRead) => updateDocument(compareAndSet, key, change, lastRead),
 
     async getMany(keys) {
-      const found = await storedMany(keys);
-      return [...new Set(keys)].flatMap((key) => found.get(key) ?? []);
+      const result = await storedMany(keys);
+      return [...new Set(keys)].flatMap((key) => result.get(key) ?? []);
     },
 
     async *find(query: Find<D>) {
@@ -88,8 +88,8 @@ export function mongoDocuments<D extends object>(
       sums: readonly S[] = [],
     ) {
       const pipeline = [{ $match: filterOf(query.where) }, groupOf(by, sums)];
-      const found = await retry(() => collection.aggregate(pipeline).toArray());
-      return found.map(
+      const result = await retry(() => collection.aggregate(pipeline).toArray());
+      return result.map(
         ({ _id: values, count, ...added }): Group<D, B, S> => ({
           values,
           count,
@@ -101,12 +101,12 @@ export function mongoDocuments<D extends object>(
     project: (writes) => retry(() => writeProjected(collection, ttl, writes)),
 
     async projected(keys) {
-      const found = new Map<string, Projected<D>>();
+      const result = new Map<string, Projected<D>>();
       for (const entry of await readMany(keys)) {
         const { _id: key, p: position } = entry;
-        if (position !== undefined) found.set(key, { key, position, document: toStored<D>(entry)?.document });
+        if (position !== undefined) result.set(key, { key, position, document: toStored<D>(entry)?.document });
       }
-      return found;
+      return result;
     },
   };
 }

@@ -27,14 +27,14 @@ export function noticeEndedSockets(): void {
     const { socket } = this;
     return new Promise((resolve, reject) => {
       const ended = () => resolve();
-      const written = () => {
+      const succeed = () => {
         socket.off('close', ended);
         resolve();
       };
       // The connection has already seen the end and throws its own specific error.
       if (socket.closed) return ended();
       socket.once('close', ended);
-      writeCommand.apply(this, given).then(written, (error: unknown) => {
+      writeCommand.apply(this, given).then(succeed, (error: unknown) => {
         socket.off('close', ended);
         reject(error);
       });

@@ -4,9 +4,9 @@ import type { MongoClient } from 'mongodb';
 export function watchReplication(client: MongoClient): () => boolean {
   let isReplicated = false;
   client.on('topologyDescriptionChanged', ({ newDescription }) => {
-    const known = [...newDescription.servers.values()].filter(({ type }) => type !== 'Unknown');
+    const servers = [...newDescription.servers.values()].filter(({ type }) => type !== 'Unknown');
     // Keep the last knowledge while no server is known.
-    if (known.length > 0) isReplicated = known.some(({ type }) => type.startsWith('RS') || type === 'Mongos');
+    if (servers.length > 0) isReplicated = servers.some(({ type }) => type.startsWith('RS') || type === 'Mongos');
   });
   return () => isReplicated;
 }

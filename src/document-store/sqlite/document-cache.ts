@@ -37,8 +37,8 @@ export function createDocumentCache<D extends object>(isCached: boolean) {
     },
     result: (query: string): readonly Stored<D>[] | undefined => results.get(query),
     /** @param readAt {@link changes} before it was read */
-    keepResult(query: string, found: readonly Stored<D>[], readAt: number): void {
-      if (isCached && readAt === changes && found.length <= MAX_RESULT_LENGTH) results.set(query, found);
+    keepResult(query: string, documents: readonly Stored<D>[], readAt: number): void {
+      if (isCached && readAt === changes && documents.length <= MAX_RESULT_LENGTH) results.set(query, documents);
     },
     forget(keys: readonly string[]): void {
       for (const key of keys) entries.delete(key);

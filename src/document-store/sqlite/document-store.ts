@@ -136,12 +136,12 @@ export async function openSqliteDocumentStore({
     async checkpoints(names) {
       // What these checkpoints cover must be visible to reads that follow in this turn.
       beginLoopTurn();
-      const found = new Map<string, Checkpoint>();
+      const result = new Map<string, Checkpoint>();
       for (const name of names ?? generations.names()) {
         const checkpoint = generations.has(name) ? (await generations.open(name)).checkpoint.read() : undefined;
-        if (checkpoint !== undefined) found.set(name, checkpoint);
+        if (checkpoint !== undefined) result.set(name, checkpoint);
       }
-      return found;
+      return result;
     },
 
     async project(generation, writes, checkpoint, onWritten) {

@@ -1,4 +1,4 @@
-import { openSqliteDocuments, type PlainCollection, type SqliteDocuments, type Written } from './documents.ts';
+import { type DocumentRow, openSqliteDocuments, type PlainCollection, type SqliteDocuments } from './documents.ts';
 import { openSqliteFiles } from './files.ts';
 
 /** Writes documents for other threads. A collection is opened with the first write to it. */
@@ -14,23 +14,23 @@ export async function openDocumentWriter(folder: string) {
   }
 
   /** If another release has added columns, the other thread has not read them yet. Take their values from the JSON. */
-  const complete = (documents: SqliteDocuments<Row>, { json, columns }: Written): Written =>
+  const complete = (documents: SqliteDocuments<Row>, { json, columns }: DocumentRow): DocumentRow =>
     documents.hasColumns(columns) ? { json, columns } : { json, columns: JSON.parse(json) };
 
   return {
-    async insert(collection: PlainCollection, key: string, written: Written, isRepeated: boolean): Promise<boolean> {
+    async insert(collection: PlainCollection, key: string, row: DocumentRow, isRepeated: boolean): Promise<boolean> {
       const documents = await open(collection);
-      return documents.forOthers.insert(key, complete(documents, written), isRepeated);
+      return documents.forOthers.insert(key, complete(documents, row), isRepeated);
     },
     async replace(
       collection: PlainCollection,
       key: string,
-      written: Written,
+      row: DocumentRow,
       version: number,
       isRepeated: boolean,
     ): Promise<boolean> {
       const documents = await open(collection);
-      return documents.forOthers.replace(key, complete(documents, written), version, isRepeated);
+      return documents.forOthers.replace(key, complete(documents, row), version, isRepeated);
     },
     async delete(
       collection: PlainCollection,

@@ -25,12 +25,12 @@ export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
 type Columns = object;
 
 /** A document in the form that is written. */
-export type Written = { readonly json: string; readonly columns: Columns };
+export type DocumentRow = { readonly json: string; readonly columns: Columns };
 
 /** Writes documents in another thread, so that this one never waits for the disk. Same results as the port. */
 export type WritesElsewhere = {
-  insert(collection: PlainCollection, key: string, written: Written): Promise<boolean>;
-  replace(collection: PlainCollection, key: string, written: Written, version: number): Promise<boolean>;
+  insert(collection: PlainCollection, key: string, row: DocumentRow): Promise<boolean>;
+  replace(collection: PlainCollection, key: string, row: DocumentRow, version: number): Promise<boolean>;
   delete(collection: PlainCollection, key: string, version: number | undefined): Promise<boolean>;
   sweep(collection: PlainCollection, now: string): Promise<void>;
 };
@@ -38,8 +38,8 @@ export type WritesElsewhere = {
 export type SqliteDocuments<D extends object> = Documents<D> & {
   /** The writes on behalf of another thread. `isRepeated`: a thread that has since ended may already have made them. */
   readonly forOthers: {
-    insert(key: string, written: Written, isRepeated: boolean): Promise<boolean>;
-    replace(key: string, written: Written, version: number, isRepeated: boolean): Promise<boolean>;
+    insert(key: string, row: DocumentRow, isRepeated: boolean): Promise<boolean>;
+    replace(key: string, row: DocumentRow, version: number, isRepeated: boolean): Promise<boolean>;
     delete(key: string, version: number | undefined, isRepeated: boolean): Promise<boolean>;
   };
   /** Writes the output of a projection. Call within a transaction. */
@@ -93,10 +93,10 @@ export async function openSqliteDocuments<D extends object>(
 
   /** Reads the documents page by page: SQL would parse the JSON of all of them in one go. */
   async function groupsOfAll(where: Find<D>['where'], by: readonly string[], sums: readonly string[]): Promise<Row[]> {
-    const found = createGroups(by, sums);
+    const result = createGroups(by, sums);
     for await (const { rows } of rowsOf(where === undefined ? {} : { where }, PAGE))
-      for (const [, , document] of rows) found.add(JSON.parse(text(document)));
-    return found.rows();
+      for (const [, , document] of rows) result.add(JSON.parse(text(document)));
+    return result.rows();
   }
 
   /** Changes documents in a transaction. */
@@ -202,8 +202,8 @@ export async function openSqliteDocuments<D extends object>(
       sums: readonly S[] = [],
     ) {
       if (isTurnUsedUp()) await nextSlice();
-      const found = groups(query.where, by, sums) ?? (await groupsOfAll(query.where, by, sums));
-      return found.map(([values, count, totals]): Group<D, B, S> => {
+      const result = groups(query.where, by, sums) ?? (await groupsOfAll(query.where, by, sums));
+      return result.map(([values, count, totals]): Group<D, B, S> => {
         const added = JSON.parse(text(totals));
         return {
           values: JSON.parse(text(values)),
@@ -214,7 +214,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     delete: (key, version) => otherThread()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
-    update: (key, change, known) => updateDocument(compareAndSet, key, change, known),
+    update: (key, change, lastRead) => updateDocument(compareAndSet, key, change, lastRead),
     forOthers,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
@@ -228,12 +228,12 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async projected(keys) {
-      const found = new Map<string, Projected<D>>();
+      const result = new Map<string, Projected<D>>();
       for (const key of keys) {
         const { stored, position } = lookUp(key);
-        if (position !== undefined) found.set(key, { key, position, document: stored?.document });
+        if (position !== undefined) result.set(key, { key, position, document: stored?.document });
       }
-      return found;
+      return result;
     },
 
     async sweep(now) {

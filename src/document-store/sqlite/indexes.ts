@@ -18,8 +18,8 @@ export function indexNameOf<D extends object>(
   { fields, holds = [], unique = false, where }: Index<D>,
 ): string {
   const restrictions = restrictionsOf(where).map(([field, value]) => `?${field}=${value}`);
-  const held = holds.map((field) => `+${field}`);
-  return `"${JSON.parse(table)}#${fields.join(',')}${held.join('')}${unique ? '!' : ''}${restrictions.join('')}"`;
+  const extras = holds.map((field) => `+${field}`);
+  return `"${JSON.parse(table)}#${fields.join(',')}${extras.join('')}${unique ? '!' : ''}${restrictions.join('')}"`;
 }
 
 /** The part of `CREATE INDEX` after the name. */

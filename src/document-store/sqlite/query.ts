@@ -174,10 +174,10 @@ export const toValue = (scalar: unknown): Value => {
 function withoutBound(condition: Condition, descending: boolean, value: string | number): Condition {
   if (typeof condition !== 'object' || 'in' in condition || 'exists' in condition) return condition;
   const implied = descending ? (['to', 'below'] as const) : (['from', 'above'] as const);
-  const kept = Object.entries(condition).filter(
+  const bounds = Object.entries(condition).filter(
     ([bound, limit]) => !implied.some((one) => one === bound) || (descending ? value > limit : value < limit),
   );
-  return Object.fromEntries(kept);
+  return Object.fromEntries(bounds);
 }
 
 /** Whether a value meets a condition, given the values that it may have in the order of a query. */

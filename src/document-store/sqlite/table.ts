@@ -25,7 +25,7 @@ export async function openTable<D extends object>(
   const { name, indexes, ttl } = collection;
   const table = quoted(name);
   const all: readonly Index<D>[] = ttl === undefined ? indexes : [...indexes, { fields: [ttl] }];
-  const wanted = later === undefined ? definitionsOf(table, all) : [];
+  const definitions = later === undefined ? definitionsOf(table, all) : [];
   const fields = [...new Set(all.flatMap(fieldsOf))];
 
   const findMissing = () => {
@@ -39,12 +39,12 @@ export async function openTable<D extends object>(
     return {
       table: existing === undefined,
       columns: fields.filter((field) => !existing?.fields.includes(field)),
-      indexes: wanted.filter((index) => !sql.get(index.name)?.endsWith(index.on)),
+      indexes: definitions.filter((index) => !sql.get(index.name)?.endsWith(index.on)),
     };
   };
 
-  const found = findMissing();
-  if (found.table || found.columns.length > 0 || found.indexes.length > 0) {
+  const absent = findMissing();
+  if (absent.table || absent.columns.length > 0 || absent.indexes.length > 0) {
     await file.write(() => {
       // Checked again, holding the write lock: another process may have been faster.
       const missing = findMissing();

@@ -40,8 +40,8 @@ export function createAppends(connection: Connection, reads: Reads) {
       async (attempt): Promise<Appended> => {
         if (isSent) {
           // An earlier attempt, whose response was lost, may have stored the events.
-          const found = await eventAt((expected === 'none' ? 0 : expected + 1) + checked.length - 1, 0);
-          if (found !== undefined && found.id === lastId) return { revision: found.revision, position: found.position };
+          const last = await eventAt((expected === 'none' ? 0 : expected + 1) + checked.length - 1, 0);
+          if (last !== undefined && last.id === lastId) return { revision: last.revision, position: last.position };
         }
         const { revision, position } = await send(givesUpAt, stream, proposed, expected).catch((error: unknown) => {
           isSent ||= !(error instanceof NoLeader);

@@ -159,8 +159,8 @@ export class Connection {
   /** Like {@link call}, over the stream of appends. */
   append(givesUpAt: number, ...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
     const send = (client: NodeClient): Promise<StoredAt> => {
-      const known = this.#appends.get(client);
-      const stream = known === undefined || known.ended ? new AppendStream(client) : known;
+      const open = this.#appends.get(client);
+      const stream = open === undefined || open.ended ? new AppendStream(client) : open;
       this.#appends.set(client, stream);
       return stream.append(...append);
     };
@@ -288,13 +288,13 @@ export class Connection {
   async retryWhileStarting<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
     const signal = AbortSignal.timeout(this.#startWithinMs);
     let reason: unknown;
-    const kept = (): Promise<Result> =>
+    const attemptOnce = (): Promise<Result> =>
       attempt().catch((error: unknown) => {
         reason = error;
         throw error;
       });
     try {
-      return await this.#retry(what, kept, { signal, shouldRetry: isTransient });
+      return await this.#retry(what, attemptOnce, { signal, shouldRetry: isTransient });
     } catch (error) {
       if (isTransient(reason)) throw new LogUnavailable(`${what} failed`, reason);
       throw reason ?? error;

@@ -94,9 +94,9 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
   }
 
   async function position(name: string): Promise<Position | undefined> {
-    const found = await info(name);
-    const reached = found?.stats.lastCheckpointedEventPosition;
-    return reached === undefined ? found && startOf(found) : positionOf(reached);
+    const group = await info(name);
+    const reached = group?.stats.lastCheckpointedEventPosition;
+    return reached === undefined ? group && startOf(group) : positionOf(reached);
   }
 
   return {

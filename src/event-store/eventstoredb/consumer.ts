@@ -182,12 +182,12 @@ async function joinGroup(deps: {
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
   if (recorded === undefined || hasPosition(recorded)) return storedEvent(recorded, connection.names);
   const { streamId: stream, revision } = recorded;
-  const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () =>
+  const [resolved] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () =>
     Array.fromAsync(
       connection.read(readOf(stream), connection.givesUpAt(), (client) =>
         client.readStream(stream, { fromRevision: revision, maxCount: 1, requiresLeader: true }),
       ),
     ),
   );
-  return storedEvent(found?.event, connection.names);
+  return storedEvent(resolved?.event, connection.names);
 }

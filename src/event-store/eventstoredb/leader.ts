@@ -45,7 +45,7 @@ type Deps = {
 export class Leader {
   readonly #deps: Deps;
   #isCluster: boolean;
-  #known: Endpoint | undefined;
+  #current: Endpoint | undefined;
   #last: Endpoint | undefined;
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #hasStarted = false;
@@ -57,7 +57,7 @@ export class Leader {
     const { seeds, isName } = deps.settings;
     this.#isCluster = isName || seeds.length > 1;
     // A single node is asked only after a failed call, so that startup does not wait for it.
-    if (!this.#isCluster) this.#known = this.#last = seeds[0];
+    if (!this.#isCluster) this.#current = this.#last = seeds[0];
   }
 
   /**
@@ -69,16 +69,16 @@ export class Leader {
    */
   async find(withinMs?: number): Promise<Endpoint> {
     if (this.#deps.closing.aborted) throw new StoreClosed();
-    if (this.#known !== undefined) return this.#known;
+    if (this.#current !== undefined) return this.#current;
     const searching = this.#search();
     return withinMs === undefined ? searching : within(withinMs, searching, () => new NoLeader(this.#findings));
   }
 
   /** Call when a call to the node has failed or takes long. Starts a round at once; new calls wait for its result. */
   suspect(node: Endpoint, why: 'failed' | 'silent'): void {
-    if (this.#known === undefined || addressOf(this.#known) !== addressOf(node)) return;
+    if (this.#current === undefined || addressOf(this.#current) !== addressOf(node)) return;
     if (why === 'silent' && performance.now() - this.#confirmedAt < TRUSTED_FOR_MS) return;
-    this.#known = undefined;
+    this.#current = undefined;
     this.#search().catch(() => {});
   }
 
@@ -103,14 +103,14 @@ export class Leader {
     const { closing, missing, moved, settings } = this.#deps;
     for (let pauseMs = settings.discoveryIntervalMs; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       if (closing.aborted) throw new StoreClosed();
-      const found = await this.#ask();
-      if (found !== undefined) {
+      const leader = await this.#ask();
+      if (leader !== undefined) {
         const before = this.#last;
-        this.#known = this.#last = found;
+        this.#current = this.#last = leader;
         this.#confirmedAt = performance.now();
         this.#findings = [];
-        if (before !== undefined && addressOf(before) !== addressOf(found)) moved(found);
-        return found;
+        if (before !== undefined && addressOf(before) !== addressOf(leader)) moved(leader);
+        return leader;
       }
       missing(new NoLeader(this.#findings));
       await sleep(pauseMs, undefined, { signal: closing }).catch(() => {});
@@ -125,7 +125,7 @@ export class Leader {
     const answers = new Map<string, readonly Member[]>();
     const findings = new Map<string, string>();
     const misconfigured = new Map<string, string>();
-    const found = Promise.withResolvers<Endpoint | undefined>();
+    const decision = Promise.withResolvers<Endpoint | undefined>();
     const asked = new Set<string>();
     let open = 0;
     const ask = (endpoint: Endpoint, certificateName?: string): void => {
@@ -143,7 +143,7 @@ export class Leader {
           async (error: unknown) => {
             // Any answer of a single node proves that it is reachable.
             if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
-            else if (error instanceof GossipRefused && error.isUserRejected) found.reject(unknownUser(error));
+            else if (error instanceof GossipRefused && error.isUserRejected) decision.reject(unknownUser(error));
             findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);
             if (this.#hasStarted || error instanceof GossipRefused) return;
             const wrong = await misconfiguration(error, endpoint, settings);
@@ -153,7 +153,7 @@ export class Leader {
         .finally(() => {
           open -= 1;
           const leader = this.#isCluster ? chooseLeader(answers, open === 0) : answers.size > 0 ? endpoint : undefined;
-          if (leader !== undefined || open === 0) found.resolve(leader);
+          if (leader !== undefined || open === 0) decision.resolve(leader);
         });
     };
     try {
@@ -163,7 +163,7 @@ export class Leader {
       this.#findings = [error instanceof Error ? error.message : String(error)];
       return undefined;
     }
-    const leader = await found.promise;
+    const leader = await decision.promise;
     this.#findings = [...findings.values()];
     const [wrong] = misconfigured.values();
     if (wrong !== undefined && misconfigured.size === asked.size) throw new UnusableStore(`EVENTSTORE_URL: ${wrong}`);

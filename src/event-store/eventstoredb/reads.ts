@@ -90,17 +90,17 @@ export function createReads(connection: Connection) {
    * keeps adding system events.
    */
   async function lastEvent(): Promise<StoredEvent | undefined> {
-    const known = tail;
-    let { end = LOG_START, event }: Partial<Tail> = known ?? {};
-    const isKnown = (recorded: RecordedEvent): boolean => {
+    const before = tail;
+    let { end = LOG_START, event }: Partial<Tail> = before ?? {};
+    const isBefore = (recorded: RecordedEvent): boolean => {
       const position = positionOf(recorded.position ?? { commit: 0n, prepare: 0n });
       if (position > end) end = position;
-      return known !== undefined && position <= known.end;
+      return before !== undefined && position <= before.end;
     };
     const open: Open = () => (client) =>
       client.readAll({ fromPosition: END, direction: BACKWARDS, requiresLeader: true });
-    for await (const found of eventsOf(readOf('$all'), open, { isEnough: isKnown })) {
-      event = found;
+    for await (const last of eventsOf(readOf('$all'), open, { isEnough: isBefore })) {
+      event = last;
       break;
     }
     tail = { end, event };

@@ -49,8 +49,8 @@ export class ConsumerGroups {
 
   /** Every event of the group up to there has been handled. Undefined if the group does not exist. */
   position(group: string): Position | undefined {
-    const found = this.#statements.position.get(group);
-    return found === undefined ? undefined : positionOf(Number(found.checkpoint));
+    const row = this.#statements.position.get(group);
+    return row === undefined ? undefined : positionOf(Number(row.checkpoint));
   }
 
   /** The consumer that handles the events of the group. The others stand by. */

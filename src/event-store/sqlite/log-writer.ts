@@ -77,7 +77,7 @@ export class LogWriter {
       insert: database.prepare(
         'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
       ),
-      written: database.prepare(
+      appended: database.prepare(
         'SELECT id, position FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
       ),
     };
@@ -107,9 +107,9 @@ export class LogWriter {
   #findAppended(stream: string, rows: readonly EventRow[], expected: ExpectedRevision): Appended | undefined {
     const first = expected === 'none' ? 0 : expected + 1;
     const revision = first + rows.length - 1;
-    const written = this.#statements.written.all(stream, first, revision);
-    if (written.length !== rows.length || written.some((row, index) => row.id !== rows[index]?.id)) return undefined;
-    return { revision, position: positionOf(Number(written.at(-1)?.position)) };
+    const stored = this.#statements.appended.all(stream, first, revision);
+    if (stored.length !== rows.length || stored.some((row, index) => row.id !== rows[index]?.id)) return undefined;
+    return { revision, position: positionOf(Number(stored.at(-1)?.position)) };
   }
 }
 
