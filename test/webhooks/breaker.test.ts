@@ -68,6 +68,7 @@ describe('after any sequence of events, a breaker', () => {
             expect(breaker.open.pauseMs).toBeLessThanOrEqual(Math.ceil(1.2 * planned));
             expect(Date.parse(breaker.open.probeAt)).toBe(now + breaker.open.pauseMs);
             expect(breaker.open.since).toBe(before.open.since);
+            expect(breaker.open.failedProbes).toBe(before.open.failedProbes + 1);
           }
         }
       }),
