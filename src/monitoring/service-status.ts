@@ -4,7 +4,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { readHolder } from '../leases/read-holder.ts';
 import { ROLE_LEASES } from '../leases/role.ts';
-import { projectorLease, READ_MODEL_LEASES } from '../read-models/generations.ts';
+import { projectorLease, READ_MODEL_LEASES } from '../read-models/leases.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';

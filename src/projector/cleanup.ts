@@ -3,8 +3,8 @@ import { isGeneration, type OperatedDocumentStore } from '../document-store/docu
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import type { Lease, Leases } from '../leases/lease.ts';
 import type { CatalogueEvent, CatalogueStore } from '../read-models/generations.ts';
+import { CLEANUP_LEASE } from '../read-models/leases.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
-import { CLEANUP_LEASE } from './leases.ts';
 
 /** The shortest interval between two cleanups. */
 const CHECK_EVERY_MS = 60_000;

@@ -14,12 +14,12 @@ import {
   generationsOf,
   idIn,
 } from '../read-models/generations.ts';
+import { openReadModelLeases, rebuildLease } from '../read-models/leases.ts';
 import type { NodeStatus } from '../read-models/node-status.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { untilNext } from '../runtime/rounds.ts';
 import { createCleanup } from './cleanup.ts';
 import { Fenced, type GenerationDeps, type OpenGeneration, openGeneration } from './follow.ts';
-import { openReadModelLeases, rebuildLease } from './leases.ts';
 
 export type GenerationsDeps = {
   readonly events: EventStore;

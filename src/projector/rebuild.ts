@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { roomProblem } from '../document-store/room.ts';
 import { openCurrentGeneration } from '../read-models/current-generation.ts';
+import { openReadModelLeases, projectorLease, rebuildLease } from '../read-models/leases.ts';
 import { openGeneration } from './follow.ts';
-import { openReadModelLeases, projectorLease, rebuildLease } from './leases.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 /** How long a rebuild waits for a process that keeps the read models of this release up to date, in milliseconds. */

@@ -12,7 +12,6 @@ import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { readHolder } from '../../src/leases/read-holder.ts';
-import { projectorLease, READ_MODEL_LEASES } from '../../src/projector/leases.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
 import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
@@ -24,6 +23,7 @@ import {
   idIn,
   openCatalogue,
 } from '../../src/read-models/generations.ts';
+import { projectorLease, READ_MODEL_LEASES } from '../../src/read-models/leases.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
