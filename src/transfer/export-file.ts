@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { canonicalForm, type PortableEvent } from '../audit/portable-event.ts';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
 import { type Counts, type Header, isEvent } from './format.ts';
@@ -55,7 +56,10 @@ async function openPrivate(file: string): Promise<FileHandle> {
     return await open(file, 'wx', OWNER_ONLY);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    if (error.code !== 'EEXIST') throw new UnusableCopy(`${file} cannot be written: ${error.message}`, error);
+    // It is not created: it may be the mount of another disk, which is away.
+    const isFolderMissing = error.code === 'ENOENT';
+    const why = isFolderMissing ? `the folder ${dirname(file)} does not exist` : error.message;
+    if (error.code !== 'EEXIST') throw new UnusableCopy(`${file} cannot be written: ${why}`, error);
   }
   try {
     return await open(file, 'r+');

@@ -317,7 +317,7 @@ test('without a file argument the export goes to stdout; a redirected file with 
     [['--from', '2026-12-01', '--to', '2026-11-01'], 2, '--from must be before --to'],
     [['--from', 'yesterday'], 2, 'ISO 8601'],
     [['--stream', 'brand-99'], 1, 'ResourceNotFound: There is no stream brand-99.'],
-    [['/nowhere/at/all'], 1, '/nowhere/at/all cannot be written: ENOENT'],
+    [['/nowhere/at/all'], 1, '/nowhere/at/all cannot be written: the folder /nowhere/at does not exist'],
   ] as const)
     expect(await other.run('export', ...args)).toMatchObject({ code, stderr: expect.stringContaining(says) });
 });
