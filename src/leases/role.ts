@@ -74,7 +74,7 @@ export function createRole(deps: {
       if (!signal.aborted)
         logger.warn(
           { role: name },
-          `This process ${isHeld() ? 'cannot go on' : 'was silent for too long'} and gives up its role`,
+          isHeld() ? 'This process leaves a role to others' : 'This process was silent for too long and lost a role',
         );
       await active.stop();
     } finally {
