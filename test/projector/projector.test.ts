@@ -717,6 +717,34 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 });
 
+test('swaps to a rebuilt generation only once it has come as far as the live one', async () => {
+  const documents = await openSqliteDocumentStore({ folder: join(folder, 'store') });
+  ends.push(() => documents.close());
+  let former: GenerationId | undefined;
+  const gate = Promise.withResolvers<void>();
+  const { readModels } = await start({
+    ...documents,
+    async project(generation, ...rest) {
+      if (former !== undefined && generation !== former) await gate.promise;
+      return documents.project(generation, ...rest);
+    },
+  });
+  expect(await readModels.readable(10_000)).toBe(true);
+  ends.push(async () => gate.resolve());
+  former = await liveOf(documents);
+  const rebuilt = rebuildIn(documents);
+  await eventually(async () =>
+    expect(entriesOf(await catalogueOf(documents)).map(([, { state }]) => state)).toContain('joining'),
+  );
+  await appendMany(1);
+  await delay(2 * GRACE_MS);
+  expect(await liveOf(documents)).toBe(former);
+  gate.resolve();
+  await rebuilt;
+  expect(await liveOf(documents)).not.toBe(former);
+  await expectToEqualTheLog(readModels, counts);
+});
+
 test('refolds what a power failure took from the read models', async () => {
   const store = join(folder, 'store');
   const copy = join(folder, 'copy');
