@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
@@ -99,8 +100,11 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
     targets = targets.filter((target) => !failures.has(target));
     if (purpose !== 'follow') return;
     failing.forEach(retryLater);
-    await new Promise((resolve) => setTimeout(resolve, TRUST_MS));
+    await untilRefused();
   }
+
+  /** Resolves once every process has noticed which read models fail, so that it refuses to read them. */
+  const untilRefused = () => delay(TRUST_MS, undefined, { signal });
 
   const changedIn = (some: readonly Target[]) =>
     new Map(
@@ -226,6 +230,8 @@ export async function openGeneration(deps: GenerationDeps, id: GenerationId, pur
     async follow(): Promise<void> {
       at.failing.forEach(retryLater);
       try {
+        // The process that stored the failures may have died before that.
+        if (at.failing.length > 0) await untilRefused();
         await pRetry(() => run('stopped', CATCH_UP_BATCH).catch(wrapped), {
           ...RETRY,
           signal,

@@ -345,6 +345,23 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
+  it('waits until all processes refuse a failing read model, also after a death', async () => {
+    const projections = [fragile(() => true), trails()];
+    const first = await start(documents, projections);
+    await elsewhere.readable(10_000);
+    await first.stop();
+    const id = await liveOf(documents);
+    const checkpoint = (await documents.checkpoints([id])).get(id) ?? expect.unreachable();
+    await elsewhere.collection(counts).get('3');
+    const { name } = counts;
+    const failing = [{ name, position: checkpoint.position, message: 'cannot count', attempts: 1 }];
+    await documents.project(id, new Map(), { ...checkpoint, failing, after: checkpoint.position });
+    const position = await appendEvent(events, 3, 'SpaceAdded');
+    const second = await start(await database.open(), projections);
+    expect(await second.readModels.waitFor(position)).toBe(true);
+    await expect(elsewhere.collection(counts).get('3')).rejects.toThrow(Unavailable);
+  });
+
   it('keeps projecting the other read models when the documents of one cannot be written, until they can', async () => {
     let broken = false;
     const refused = () => Promise.reject(new Error('The document is too large'));
