@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { projections } from '../projections/index.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
@@ -101,7 +102,10 @@ async function buildBase(
   await destroyRestoredKeys(stores, logger);
   const config: Config = { ...given, secretKey: await withFormerKeys(documents, given.secretKey) };
   const roles = kind === 'tool' ? [] : [...config.roles];
-  const status: NodeStatus = { kind, projects: false, wants: generationName(projections), release: RELEASE, roles };
+  const status: NodeStatus = {
+    ...{ kind, projects: false, wants: generationName(projections), release: RELEASE, roles },
+    ...{ hostname: hostname(), pid: process.pid },
+  };
   const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },

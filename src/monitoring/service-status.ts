@@ -28,7 +28,9 @@ export type ServiceStatus = {
 type ProcessStatus = {
   readonly process: string;
   readonly kind: NodeStatus['kind'];
-  /** Absent for a process of an earlier release, like its roles. */
+  /** As in the lines of its log. Absent for a process of an earlier release, like its release and roles. */
+  readonly hostname?: string;
+  readonly pid?: number;
   readonly release?: string;
   readonly roles?: readonly string[];
   /** The roles in which it works now, while others stand by. */
@@ -63,8 +65,9 @@ export async function readServiceStatus(deps: {
   }
 
   const processes = others.map(async ({ session, status }): Promise<ProcessStatus> => {
-    const { kind, release, roles } = status;
-    return { process: session, kind, ...defined({ release, roles }), active: await activeIn(session, status) };
+    const { kind, hostname, pid, release, roles } = status;
+    const active = await activeIn(session, status);
+    return { process: session, ...defined({ hostname, pid }), kind, ...defined({ release, roles }), active };
   });
   const { lag, behindSince } = await readModels();
   const { parked, retrying } = await webhooks.countFailedEvents();

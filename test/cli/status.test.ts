@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,6 +21,8 @@ test('status shows each living process, the roles in which it is active, and the
     return service.core.heartbeats;
   };
   const [first, second] = await Promise.all([start('projector,scheduler'), start('webhooks')]);
+  // As in the lines of its log.
+  const place = { hostname: hostname(), pid: process.pid };
   const before = Date.now();
   await inProcess('brand', 'add', '--name', 'Acme');
   await inProcess('seal');
@@ -29,10 +32,17 @@ test('status shows each living process, the roles in which it is active, and the
     const { processes, lastBackup, lastSeal, ...counts } = await json('status');
     expect(processes.toSorted((a: { process: string }) => (a.process === first.session ? -1 : 1))).toEqual([
       {
-        ...{ process: first.session, kind: 'service', release: RELEASE, roles: ['projector', 'scheduler'] },
+        ...{ process: first.session, ...place, kind: 'service', release: RELEASE, roles: ['projector', 'scheduler'] },
         active: ['projector', 'scheduler'],
       },
-      { process: second.session, kind: 'service', release: RELEASE, roles: ['webhooks'], active: ['webhooks'] },
+      {
+        process: second.session,
+        ...place,
+        kind: 'service',
+        release: RELEASE,
+        roles: ['webhooks'],
+        active: ['webhooks'],
+      },
     ]);
     for (const time of [lastBackup, lastSeal]) expect(Date.parse(time)).toBeGreaterThanOrEqual(before - 1);
     expect(counts).toEqual({
@@ -41,5 +51,7 @@ test('status shows each living process, the roles in which it is active, and the
   });
   const { stdout } = await inProcess('status');
   expect(stdout).toMatch(/^parkedEvents +0$/m);
-  expect(stdout).toMatch(new RegExp(`^${second.session} +service +\\S+ +webhooks +webhooks$`, 'm'));
+  expect(stdout).toMatch(
+    new RegExp(`^${second.session} +\\S+ +${process.pid} +service +\\S+ +webhooks +webhooks$`, 'm'),
+  );
 });

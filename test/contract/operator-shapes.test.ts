@@ -102,7 +102,7 @@ const PRINTS: { readonly [command: string]: string } = {
   unfence: 'confirmation',
   status: [
     'eventsBehind behindSince? parkedEvents retryingEvents openBreakers oldestDelivery lastBackup lastSeal',
-    'processes.process processes.kind processes.release processes.roles processes.active',
+    'processes.process processes.hostname processes.pid processes.kind processes.release processes.roles processes.active',
   ].join(' '),
   rebuild: 'confirmation',
   verify:
