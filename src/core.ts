@@ -40,7 +40,7 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 /** How long an operator's command waits for a read model to catch up with the log before it reads. */
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long it waits until the read models show its own change. Another command may first have to release their leases. */
-const TOOL_SHOWS_WITHIN_MS = 10_000;
+const TOOL_READ_MODEL_WAIT_MS = 10_000;
 
 export type CoreOptions = {
   readonly clock?: Clock;
@@ -140,7 +140,7 @@ export type Core = Base & {
   /**
    * Commands for demo data, with another clock, a longer wait for read models and no limit of requests; see {@link createCommands}.
    */
-  readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
+  readonly commandsAt: (clock: Clock, readModelWaitMs?: number) => Promise<Commands>;
   readonly users: Users;
   readonly queries: Queries;
   readonly authorizationServer: AuthorizationServer;
@@ -178,17 +178,17 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
 
   // What changes the log.
   const credentials = await openCredentials(documents);
-  const commandsAt = (at: Clock, shownWithin?: number, pendingLimit?: number) =>
+  const commandsAt = (at: Clock, waitMs?: number, pendingLimit?: number) =>
     createCommands({
       ...{ events, documents, readModels, personalData, credentials, clock: at },
-      ...defined({ shownWithinMs: shownWithin }),
+      ...defined({ readModelWaitMs: waitMs }),
       settings: { ...config, pendingLimit },
       observer: metrics,
       makeSigningSecret: newSigningSecret,
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
-  const shownWithinMs = kind === 'tool' ? TOOL_SHOWS_WITHIN_MS : undefined;
-  const commands = await commandsAt(clock, shownWithinMs, config.pendingLimit);
+  const readModelWaitMs = kind === 'tool' ? TOOL_READ_MODEL_WAIT_MS : undefined;
+  const commands = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({ documents, revocation, log, clock, logger });

@@ -44,15 +44,12 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     const [sent, read] = [{ ...log.appends }, log.reads.length];
     const readDays = () => log.reads.filter((stream) => stream.startsWith('spaceDay-')).length;
     expect(readDays()).toBe(DAYS.length);
-    const began = performance.now();
     for (const day of DAYS) await book(day, SECOND);
     expect(log.appends).toEqual({ batch: sent.batch + DAYS.length, unary: sent.unary });
     expect(log.batchCalls).toBe(1);
     expect(readDays()).toBe(DAYS.length);
-    const reads = log.reads.slice(read);
-    // Checked again after a second.
-    const seconds = Math.ceil((performance.now() - began) / 1_000);
-    expect(reads.filter((stream) => stream.startsWith('apiKey-')).length).toBeLessThanOrEqual(seconds);
+    // Whether a key has ended is known from records.
+    expect(log.reads.slice(read).filter((stream) => stream.startsWith('apiKey-'))).toEqual([]);
   });
 
   test('the documents of a booking take one write per collection, and no read', async ({ venue: { mongo, book } }) => {

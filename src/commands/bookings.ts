@@ -41,7 +41,7 @@ import type { Sequence } from './sequence.ts';
 type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
 
 export type BookingCommands = {
-  /** Requests a booking. Resolves to the booking as requested, even if its idempotency key was answered before. */
+  /** Requests a booking. Resolves to the booking as requested, even if it was made by an earlier request with its idempotency key. */
   request(
     command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
     context: CommandContext,
@@ -62,7 +62,7 @@ export function createBookingCommands(deps: {
   readonly readModels: ReadModels;
   readonly personalData: Pick<PersonalData, 'fingerprint'>;
   readonly idempotencyKeys: IdempotencyKeys;
-  /** Undefined: brands may have any number of unanswered requests. */
+  /** Undefined: brands may have any number of pending requests. */
   readonly pendingQuota: PendingQuota | undefined;
   readonly ids: Sequence;
   readonly clock: Clock;
@@ -84,20 +84,20 @@ export function createBookingCommands(deps: {
     return handler.execute(stream, spaceDay, context, (day) => decide(byClockOf(day, zone), bookingId(id)));
   }
 
-  /** Undefined if no detail must be hidden from readers of the log, or the details are refused anyway. */
+  /** Undefined if the request has no personal text, or will be refused. */
   const fingerprintFor = (id: BrandId, details: BookingDetails) =>
     arePersonal(details) && wrongDetails(details) === undefined
       ? deps.personalData.fingerprint(subjectOf({ kind: 'Brand', id }), fingerprintOf(details))
       : undefined;
 
-  /** Requests a booking, or finds the one that its idempotency key was answered with. */
+  /** Requests a booking, or finds the one that was made with its idempotency key. */
   async function requestOrRepeat(wanted: RequestBooking, context: CommandContext): Promise<ReadableBooking | Refusal> {
     const { details } = wanted;
     const stream = streamOf.spaceDay(details.spaceId, details.date);
     const { bookingId, brand, idempotencyKey } = wanted;
     const quota = await pendingQuota?.take(brand.brandId, { bookingId, stream, ...defined({ idempotencyKey }) });
     if (pendingQuota !== undefined && quota === undefined) {
-      // A repetition of an answered request is still answered with it.
+      // A repetition still gets the booking of the first request.
       const isRepeated =
         idempotencyKey !== undefined &&
         findByIdempotencyKey(await handler.load(stream, spaceDay), wanted) !== undefined;
@@ -117,7 +117,7 @@ export function createBookingCommands(deps: {
       if (type !== 'BookingRequested' || data.bookingId !== before?.request.bookingId) break;
       return asRequested(data, details, metadata.at);
     }
-    throw new Error(`${stream} does not hold the booking that answered its idempotency key`);
+    throw new Error(`${stream} does not hold the booking of its idempotency key`);
   }
 
   return {

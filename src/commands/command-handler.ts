@@ -80,7 +80,7 @@ const RETRIES = { retries: 59, minTimeout: 1, maxTimeout: 64, randomize: true } 
 export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
-  /** Waits until the read models have reached a position: those that fold events of these types, or all. */
+  /** Waits until the read models show a position. */
   readonly waitFor: (position: Position) => Promise<unknown>;
   /** Seals personal texts (docs/decisions/personal-data.md). Not needed for events without them. */
   readonly seal?: PersonalData['sealEvent'];

@@ -44,7 +44,7 @@ export async function createCommands(deps: {
   readonly settings: {
     readonly serviceFeePercent: number;
     readonly currency: string;
-    /** How many unanswered requests a brand may have. Undefined: any number. */
+    /** How many pending requests a brand may have. Undefined: any number. */
     readonly pendingLimit?: number | undefined;
     readonly secretKey: SecretKey;
     readonly webhooksPerAccount: number;
@@ -52,7 +52,7 @@ export async function createCommands(deps: {
     readonly spacesPerCommunity: number;
   };
   /** How long a command waits until the read models include its events, in milliseconds. Default 2 s. */
-  readonly shownWithinMs?: number;
+  readonly readModelWaitMs?: number;
   readonly observer?: CommandObserver;
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;
@@ -61,7 +61,7 @@ export async function createCommands(deps: {
   const handler = createCommandHandler({
     events,
     clock,
-    waitFor: (position) => readModels.waitFor(position, defined({ timeoutMs: deps.shownWithinMs })),
+    waitFor: (position) => readModels.waitFor(position, defined({ timeoutMs: deps.readModelWaitMs })),
     seal: personalData.sealEvent,
     ...defined({ observer: deps.observer }),
   });

@@ -57,7 +57,7 @@ export type BookingStatuses = {
   shown(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>>;
   /** The status in the log; undefined if it is not there. */
   inLog(bookingId: BookingId, stream: string): Promise<BookingStatus | undefined>;
-  /** The unanswered requests of a brand in the read model. */
+  /** The pending requests of a brand in the read model. */
   pending(id: BrandId): Promise<readonly Pending[]>;
 };
 
@@ -85,8 +85,8 @@ export function bookingStatuses(deps: {
 }
 
 /**
- * Counts each brand's unanswered requests across all processes (docs/decisions/bookings.md). A request is counted before it is appended.
- * Only when the limit is reached are the counted requests compared with read model and log, and answered or unappended ones dropped.
+ * Counts each brand's pending requests across all processes (docs/decisions/bookings.md). A request is counted before it is appended.
+ * Only when the limit is reached are the counted requests compared with read model and log, and those no longer pending or never appended are dropped.
  */
 export async function openPendingQuota(deps: {
   readonly documents: DocumentStore;
@@ -103,20 +103,20 @@ export async function openPendingQuota(deps: {
   const compared = createLruCache<BrandId, true>(CACHED);
   const missingSince = createLruCache<BookingId, number>(CACHED);
 
-  async function isUnanswered({ bookingId, stream }: Pending, status: BookingStatus | undefined): Promise<boolean> {
+  async function isPending({ bookingId, stream }: Pending, status: BookingStatus | undefined): Promise<boolean> {
     if (status !== undefined) return status === 'Pending';
     const since = missingSince.get(bookingId) ?? monotonic();
     missingSince.set(bookingId, since);
     return monotonic() - since < UNFINISHED_MS || (await statuses.inLog(bookingId, stream)) === 'Pending';
   }
 
-  /** The entries that are unanswered, or may still be appended. */
-  async function unanswered(counted: readonly Counted[]): Promise<Counted[]> {
+  /** The entries that are pending, or may still be appended. */
+  async function pendingOnes(counted: readonly Counted[]): Promise<Counted[]> {
     const byId = await statuses.shown(counted.flatMap((each) => each.bookings));
     const pending: Counted[] = [];
     for (const each of counted) {
       const { stream } = each;
-      const stillPending = each.bookings.map((bookingId) => isUnanswered({ bookingId, stream }, byId.get(bookingId)));
+      const stillPending = each.bookings.map((bookingId) => isPending({ bookingId, stream }, byId.get(bookingId)));
       if ((await Promise.all(stillPending)).includes(true)) pending.push(each);
     }
     return pending;
@@ -149,7 +149,7 @@ export async function openPendingQuota(deps: {
           let counted = compared.has(id) ? before : [...before, ...(await uncounted(id, before))];
           const repeated =
             key === undefined ? undefined : counted.find((each) => each.key === key && each.stream === stream);
-          if (repeated === undefined && counted.length >= limit) counted = await unanswered(counted);
+          if (repeated === undefined && counted.length >= limit) counted = await pendingOnes(counted);
           isTaken = repeated !== undefined || counted.length < limit;
           const own = { stream, ...defined({ key }), bookings: [...(repeated?.bookings ?? []), bookingId] };
           if (isTaken) counted = [...counted.filter((each) => each !== repeated), own];

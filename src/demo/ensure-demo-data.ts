@@ -10,8 +10,8 @@ import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 
 type DemoDeps = Pick<SeedDeps, 'users' | 'clock'> & {
-  /** Creates commands that use the given clock and wait up to `shownWithinMs` for the read models. */
-  readonly commandsAt: (clock: Clock, shownWithinMs: number) => Promise<Commands>;
+  /** Creates commands that use the given clock and wait up to `readModelWaitMs` for the read models. */
+  readonly commandsAt: (clock: Clock, readModelWaitMs: number) => Promise<Commands>;
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;

@@ -44,20 +44,20 @@ export type SpaceDay = {
   /** Cancelled and Completed bookings. Any number: a client can request and cancel the same hour again and again. */
   readonly ended: AppendOnlyMap<BookingId, BookingState>;
   /** The booking of each idempotency key, by brand. */
-  readonly answered: AppendOnlyMap<string, BookingId>;
+  readonly bookingByKey: AppendOnlyMap<string, BookingId>;
 };
 
 export const EMPTY_SPACE_DAY: SpaceDay = {
   events: 0,
   open: new Map(),
   ended: AppendOnlyMap.empty(),
-  answered: AppendOnlyMap.empty(),
+  bookingByKey: AppendOnlyMap.empty(),
 };
 
 export const findBooking = ({ open, ended }: SpaceDay, id: BookingId): BookingState | undefined =>
   open.get(id) ?? ended.get(id);
 
-const answerKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
+const brandKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
 
 export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay {
   const { bookingId, brandId } = event.data;
@@ -66,8 +66,9 @@ export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay 
     const state: BookingState = { request: event.data, status: 'Pending', revision: before.events };
     const open = new Map(day.open).set(bookingId, state);
     const key = event.data.idempotencyKey;
-    const answered = key === undefined ? day.answered : day.answered.with(answerKey(brandId, key), bookingId);
-    return { ...day, open, answered };
+    const bookingByKey =
+      key === undefined ? day.bookingByKey : day.bookingByKey.with(brandKey(brandId, key), bookingId);
+    return { ...day, open, bookingByKey };
   }
   const booking = day.open.get(bookingId);
   if (booking === undefined) return day;
@@ -132,15 +133,15 @@ export const KEY_REUSED = refuse(
   'This Idempotency-Key was already used for a different booking request.',
 );
 
-/** The booking that already answered this request's idempotency key, if any. */
+/** The booking that was made with this request's idempotency key, if any. */
 export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): BookingState | undefined {
   if (command.idempotencyKey === undefined) return undefined;
-  const id = day.answered.get(answerKey(command.brand.brandId, command.idempotencyKey));
+  const id = day.bookingByKey.get(brandKey(command.brand.brandId, command.idempotencyKey));
   return id === undefined ? undefined : findBooking(day, id);
 }
 
 /**
- * Decides a booking request. No event if its idempotency key has already been answered. Refuses `BookingNotAllowed` if the
+ * Decides a booking request. No event if its idempotency key already has a booking. Refuses `BookingNotAllowed` if the
  * space is inactive, the date is past or too far ahead, or the key was used for something else, and `SlotUnavailable` if the hour is outside
  * the window, past, skipped by a clock change, or taken (docs/decisions/bookings.md).
  */
@@ -167,7 +168,7 @@ export function requestBooking(
   }
 
   const wall = wallDay(date, space.timeZone);
-  const closed = whyClosed(space, wall, startHour, heldHours(day), context.now);
+  const closed = whyClosed(space, wall, startHour, bookedIntervals(day), context.now);
   if (closed !== undefined) return closedRefusal(closed, space, details, context.now);
 
   const until = usageEnd(space, startHour);
@@ -200,7 +201,7 @@ export function requestBooking(
 }
 
 /** The hours that Pending and Approved bookings hold. */
-const heldHours = ({ open }: SpaceDay): readonly Interval[] =>
+const bookedIntervals = ({ open }: SpaceDay): readonly Interval[] =>
   Array.from(open.values(), ({ request }) => ({ start: request.startHour, until: request.freeFrom }));
 
 function closedRefusal(closed: Closed, space: Space, { date, startHour }: BookingDetails, now: number): Refusal {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { actorOf, userOf } from '../auth/caller.ts';
 import { toAssistantBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
-import { AssistantBooking, BookingStatus, IdempotencyKey, SentDetails } from '../contract/schemas/booking.ts';
+import { AssistantBooking, BookingStatus, IdempotencyKey, RequestDetails } from '../contract/schemas/booking.ts';
 import { HistoryEntry } from '../contract/schemas/history-entry.ts';
 import { OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
 import { wrongRange } from '../domain/date-range.ts';
@@ -69,7 +69,7 @@ export const requestBooking = ({ commands }: ToolDeps): Tool =>
     description:
       'Requests a space for a date and start hour on behalf of the brand. The booking is Pending until the community answers, by answerBy at the latest, and the price is charged when it approves. Ask the user for confirmation before calling this. Repeating a call with the same idempotencyKey never books twice.',
     input: Input({
-      ...SentDetails,
+      ...RequestDetails,
       spaceId: InputId<SpaceId>('The space to book.'),
       date: PlainDate('YYYY-MM-DD, in the time zone of the space.'),
       idempotencyKey: IdempotencyKey('A unique text of your choice for this request. Reuse it when you retry.'),

@@ -14,7 +14,7 @@ const FIRST_PAUSE_MS = 5_000;
 export const MAX_PAUSE_MS = 10 * 60_000;
 /** Jitter, so that the probes of endpoints that failed together spread out. */
 const JITTER = 0.2;
-/** A registration is disabled after so many failed probes in a row: five days, most of them with a pause of ten minutes. */
+/** A registration is disabled after so many failed probes in a row. Most follow a pause of ten minutes, so they take about five days or longer. */
 export const DISABLE_AFTER_PROBES = 720;
 
 /** While it is open, one delivery at a time is tried, at `probeAt`. */
@@ -22,7 +22,7 @@ type Open = {
   readonly since: Timestamp;
   /** When the next probe is due. */
   readonly probeAt: Timestamp;
-  /** The pause before that probe, in milliseconds: `probeAt` is never trusted further ahead. */
+  /** The planned pause before that probe, in milliseconds: `probeAt` is never trusted further ahead, jitter included. */
   readonly pauseMs: number;
   /** Probes that have failed since it opened. */
   readonly failedProbes: number;
@@ -68,8 +68,9 @@ function openAfterFailure(
   random: number,
 ): Open | undefined {
   const paused = (since: Timestamp, planned: number, failedProbes: number): Open => {
-    const pauseMs = Math.round(Math.min(planned, MAX_PAUSE_MS) * (1 - JITTER + 2 * JITTER * random));
-    return { since, pauseMs, probeAt: toTimestamp(now + pauseMs), failedProbes };
+    const pauseMs = Math.min(planned, MAX_PAUSE_MS);
+    const jittered = Math.round(pauseMs * (1 - JITTER + 2 * JITTER * random));
+    return { since, pauseMs, probeAt: toTimestamp(now + jittered), failedProbes };
   };
   if (open === undefined) return failures >= OPENS_AFTER ? paused(toTimestamp(now), FIRST_PAUSE_MS, 0) : undefined;
   // Attempts that were under way when it opened do not stretch the pause.
@@ -81,7 +82,7 @@ export function mayTryAt({ open }: Breaker, now: number): number {
   if (open === undefined) return now;
   const at = Date.parse(open.probeAt);
   // Further ahead than the pause: the clock was set back.
-  return at - now > open.pauseMs ? now : at;
+  return at - now > open.pauseMs * (1 + JITTER) ? now : at;
 }
 
 export const mayTry = (breaker: Breaker, now: number): boolean => mayTryAt(breaker, now) <= now;

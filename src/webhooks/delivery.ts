@@ -47,7 +47,7 @@ export type DeliveryDocument = {
   readonly due: Timestamp;
   /** Pending: the delay between its last try and `due`, in milliseconds. */
   readonly delayMs?: number;
-  /** Tries of the schedule used since it was created or resent. */
+  /** Tries of the schedule used since it was created or resent. A try may take several attempts, one per secret. */
   readonly tries: number;
   /** Oldest first; the last {@link MAX_ATTEMPTS}. */
   readonly attempts: readonly Attempt[];

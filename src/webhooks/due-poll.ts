@@ -46,6 +46,7 @@ export function createDuePoll(deps: {
 
   async function keepPolling(firstPauseMs: number): Promise<void> {
     for (let pauseMs = firstPauseMs; !signal.aborted; ) {
+      // The usual pause shares its wake-up with other periodic jobs; any other ends when a delivery becomes due, or limits the load.
       if (pauseMs === pollIntervalMs) await untilNext(pollIntervalMs, signal);
       else await sleep(pauseMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { newParentId, traceparentOf } from '../runtime/trace.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
-import { afterAttempt, type Breaker, CLOSED, isLongDead, mayTry } from './breaker.ts';
+import { afterAttempt, type Breaker, CLOSED, DISABLE_AFTER_PROBES, isLongDead, mayTry } from './breaker.ts';
 import type { LoadedBreakers } from './breakers.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, traceOf } from './delivery.ts';
 import { DueDeliveries } from './due-deliveries.ts';
@@ -58,8 +58,15 @@ export type EndpointDeps = {
 type Cache<V> = { get(webhookId: string): V | undefined; set(webhookId: string, value: V): unknown };
 
 /**
- * Which due deliveries the store may hold that are not in memory. `none`; `more`: beyond what fitted into memory; `some`: added by another
- * process, or dropped from memory; `first`: a user waits for one, so read them before sending others; `reading`: those are being read.
+ * Which due deliveries the store may hold that are not in memory.
+ *
+ * | State     | Which                                            | They are read                         |
+ * |-----------|--------------------------------------------------|---------------------------------------|
+ * | `none`    | none                                             |                                       |
+ * | `more`    | those for which memory had no room               | once none waits in memory             |
+ * | `some`    | added by another process, or dropped from memory | once none in memory may be sent       |
+ * | `first`   | the same, and a user waits for one of them       | before any other is sent              |
+ * | `reading` | those that the read under way returns            | now; then the state is `none`, `more` |
  */
 type Unread = 'none' | 'more' | 'some' | 'first' | 'reading';
 
@@ -266,7 +273,7 @@ export class Endpoint {
   }
 
   #longDead(): string | undefined {
-    return isLongDead(this.#breaker()) ? 'Every delivery failed for five days' : undefined;
+    return isLongDead(this.#breaker()) ? `${DISABLE_AFTER_PROBES} attempts in a row failed` : undefined;
   }
 
   async #disable({ event, eventId }: DeliveryDocument, reason: string, stored: Promise<unknown>): Promise<void> {

@@ -10,9 +10,9 @@ export const IN_FLIGHT: InFlightLimits = { perEndpoint: 4, perAccount: 64, all: 
 type Waiter = { readonly isUnproven: boolean; readonly start: () => void };
 
 /**
- * Permits for the attempts in flight. The next one goes to the waiting account that holds the fewest; among equals, to the one that has waited
- * longest since its last turn. So an account gains nothing by having many endpoints. Endpoints that have not succeeded yet hold at most half
- * of all permits, so endpoints that hang from the beginning leave room for the others.
+ * Permits for the attempts in flight. The next one goes to the waiting account that holds the fewest; among equals, to the one that
+ * has waited longest since its last turn. So an account gains nothing by having many endpoints. Endpoints that have not succeeded yet
+ * hold at most half of all permits, so endpoints that hang from the beginning leave room for the others.
  */
 export function createPermits({ perAccount, all }: Pick<InFlightLimits, 'perAccount' | 'all'>) {
   /** Permits held, by account. */

@@ -51,7 +51,7 @@ export class DeliveryQueue {
     return new DeliveryQueue(await documents.open(deliveryCollection), clock);
   }
 
-  /** Calls `listener` with every delivery that this thread creates or changes. @returns a function that stops it */
+  /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -76,8 +76,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * The deliveries of a registration that have been due for longest, and the other due ones of the same sequences, in any order. `hasMore`: whether the page
-   * was full.
+   * The deliveries of a registration that have been due for longest, and the other due ones of the same sequences, in any order.
+   * `hasMore`: whether the page was full.
    * @param inFlight keys of deliveries that are left out
    */
   async due(

@@ -34,7 +34,7 @@ const ofAccounts = declareQuery(
   [['Community:1', 'Brand:1']],
 );
 
-/** Which registrations get which events, from the read model. Those whose credential has ended get none, even if it lags. */
+/** Which registrations get which events, from the read model. Those whose credential has ended get none, even if the read model lags. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
   readonly credentials: Pick<Credentials, 'isEnded'>;

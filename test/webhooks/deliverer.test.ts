@@ -259,7 +259,7 @@ test('720 failed probes in a row disable a registration; a success restarts the 
   await eventually(async () =>
     expect((await venue.readModels.collection(registrations).get(webhookId))?.document).toMatchObject({
       status: 'disabled',
-      disabledReason: 'Every delivery failed for five days',
+      disabledReason: '720 attempts in a row failed',
     }),
   );
 

@@ -249,10 +249,6 @@ class SqliteEventStore implements OperatedEventStore {
     this.#logger?.warn({ err: error }, 'Event log access failed; retrying');
   };
 
-  async now(): Promise<undefined> {
-    this.#checkOpen();
-  }
-
   async ping(): Promise<void> {
     this.#checkOpen();
     this.#end();

@@ -107,7 +107,7 @@ export class GroupConsumer {
         onError(error);
         await this.#wakeup.wait(RETRY_DELAY_MS);
       }
-      // The read models of this thread get their turn here, so handlers need not wait for them.
+      // The projector gets its turn here, so handlers need not wait for the read models.
       await nextTurn();
     }
     // After a failure, other consumers need not wait for the other handlers.

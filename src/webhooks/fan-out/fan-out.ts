@@ -65,8 +65,8 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
   let missedPosition: Position = LOG_START;
   /** Since when they have not reached it (monotonic, ms). */
   let behindSince: number | undefined;
-  /** Events that made this process leave, except those waiting for the read models. */
-  const retriedOnce = createLruCache<string, true>(10_000);
+  /** Events whose dependencies were unavailable before, read models excepted: the next time only the event waits. */
+  const unavailableBefore = createLruCache<string, true>(10_000);
 
   /** Whether the read model of registrations has passed a position. */
   async function isShown(position: Position, timeoutMs: number): Promise<boolean> {
@@ -94,8 +94,8 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
     try {
       await fanOut(stored);
     } catch (error) {
-      if (error instanceof Unavailable && (error instanceof Behind || !retriedOnce.has(stored.id))) {
-        if (!(error instanceof Behind)) retriedOnce.set(stored.id, true);
+      if (error instanceof Unavailable && (error instanceof Behind || !unavailableBefore.has(stored.id))) {
+        if (!(error instanceof Behind)) unavailableBefore.set(stored.id, true);
         throw error;
       }
       // The dependencies are back but this event still fails, so only this event must wait.
