@@ -175,6 +175,10 @@ test('alerts, dashboard and runbook name metrics that exist, and every alert has
     const named = [...page.matchAll(/\bvenue_[a-z_0-9]+/g)].map(([name]) => name);
     expect(named.filter((name) => !names.has(name.replace(/_(bucket|count|sum)$/, '')))).toEqual([]);
   }
+  // An event stream lasts as long as its page is open, and would hide how slow all else is.
+  const durations = read('deploy/observability/dashboard.json').match(/duration_seconds_bucket\S*/g);
+  expect(durations).toHaveLength(3);
+  for (const each of durations ?? []) expect(each).toContain('{route!=\\"/console/live\\"}');
   const { groups } = parse(read(RULES));
   const rules: readonly Rule[] = groups.flatMap(({ rules: each }: { readonly rules: readonly Rule[] }) => each);
   expect(rules).toHaveLength(10);
