@@ -27,6 +27,8 @@ type Content = { readonly bookings: number; readonly hooks?: readonly string[] }
 
 /** A checkout of the service, which is used from outside only: HTTP, command line, files and `/proc`. */
 export type Checkout = {
+  /** Its folder. */
+  readonly root: string;
   /** Makes a store and runs `work` on it. */
   withVenue<T>(work: (venue: Venue) => Promise<T>, content?: Content): Promise<T>;
   /** Starts a service, runs `work`, and kills the service. */
@@ -41,7 +43,8 @@ export type Checkout = {
 
 type SignIn = { readonly email: string; readonly password: string };
 
-export type Servers = { readonly eventStore: string; readonly mongo: string };
+/** Without an event store, the embedded one. */
+export type Servers = { readonly eventStore?: string; readonly mongo: string };
 
 /** @param root the folder of the checkout, with its packages */
 export async function openCheckout(root: string, servers?: Servers): Promise<Checkout> {
@@ -63,7 +66,8 @@ export async function openCheckout(root: string, servers?: Servers): Promise<Che
     databases.push(mongo.href);
     return {
       ...settings,
-      ...{ EVENTSTORE_URL: servers.eventStore, EVENTSTORE_PREFIX: name, MONGODB_URL: mongo.href },
+      ...(servers.eventStore !== undefined && { EVENTSTORE_URL: servers.eventStore, EVENTSTORE_PREFIX: name }),
+      MONGODB_URL: mongo.href,
       SECRET_KEY: randomBytes(32).toString('base64'),
     };
   }
@@ -123,6 +127,7 @@ export async function openCheckout(root: string, servers?: Servers): Promise<Che
   }
 
   return {
+    root,
     venueCommand,
     withService,
     addUser,

@@ -1,7 +1,7 @@
 /** A number that is measured, and how far it may go. */
 export type Figure = {
   readonly name: string;
-  readonly unit: '/s' | 'ms' | 'µs' | 's' | 'MiB' | '%' | '×' | 'kB' | 'events/s';
+  readonly unit: '/s' | 'ms' | 'µs' | 's' | 'MiB' | '%' | '×' | 'kB' | 'events/s' | '';
   /** For the ratio of this checkout to the other one, on the fast disk. */
   readonly ratioFloor?: Floor;
   /** For the value itself. */

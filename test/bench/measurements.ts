@@ -5,6 +5,7 @@ import { type Checkout, registerWebhook, type Service } from './checkout.ts';
 import { type Figure, median } from './figure.ts';
 import { hostileFigures, measureHostile } from './hostile.ts';
 import { load } from './load.ts';
+import { measureMongo, mongoFigures } from './mongodb.ts';
 import type { Receiver } from './receiver.ts';
 import { availabilityRequests, bookingRequests, bookingRequestsByHour, dateIn } from './requests.ts';
 
@@ -305,6 +306,12 @@ export const measurements: Readonly<Record<string, Measurement>> = {
           setting.disk,
         ),
       ),
+  },
+
+  mongodb: {
+    isLong: true,
+    figures: mongoFigures,
+    measure: ({ checkout, size }) => measureMongo(checkout.root, size),
   },
 
   hostile: {

@@ -1,0 +1,80 @@
+import { request } from 'undici';
+import { commandIn } from '../document-store/mongodb/commands.ts';
+import { startMongoServer } from '../document-store/mongodb/server.ts';
+import { startProxyTo } from '../proxy.ts';
+import { openCheckout, type Service } from './checkout.ts';
+import { type Figure, median } from './figure.ts';
+import { load } from './load.ts';
+import { bookingRequests } from './requests.ts';
+
+export const mongoFigures = {
+  commands: { name: 'MongoDB: commands before the answer to a booking', unit: '', floor: { atMost: 8 } },
+  roundTrips: { name: 'MongoDB: round trips, one after another, once it is booked', unit: '', floor: { atMost: 2 } },
+  together: { name: 'MongoDB: commands a booking, 32 clients', unit: '', floor: { atMost: 1.2 } },
+} as const satisfies Readonly<Record<string, Figure>>;
+
+/** How long a message takes to the server or back. Commands that are sent meanwhile belong to one round trip. */
+const DISTANCE_MS = 1;
+/** What a process sends by itself, such as heartbeats, and what a driver sends to look after its connections. */
+const OWN_WORK = /^(hello|isMaster|ping|endSessions|getMore|killCursors)$/;
+/** The first collection that is asked for or written once the event has been appended. */
+const READ_MODEL = /^[0-9a-f]{8}\.\d+\.(bookings|availability)$/;
+
+/** Counts what the service sends to MongoDB through a proxy that reads it. The log is the embedded one. */
+export async function measureMongo(root: string, { samples, seconds }: { samples: number; seconds: number }) {
+  const { server, stop } = await startMongoServer();
+  if ('missing' in server) throw new Error(`There is no MongoDB: ${server.missing}`);
+  const sent: { readonly at: number; readonly collection: string }[] = [];
+  const proxy = await startProxyTo(server.url, (passing, chunk) => {
+    const command = passing === 'request' ? commandIn(chunk) : undefined;
+    if (command !== undefined && !OWN_WORK.test(command.name))
+      sent.push({ at: performance.now(), collection: command.collection });
+    return passing === 'connection' ? false : DISTANCE_MS;
+  });
+  const checkout = await openCheckout(root, { mongo: proxy.url });
+  try {
+    return await checkout.withVenue((venue) =>
+      checkout.withService(venue, async (service) => {
+        const bookings = bookingRequests(venue, samples);
+        for (const { body } of bookings.slice(0, samples / 2)) await post(service, body);
+        const counted = [];
+        for (const { body } of bookings.slice(samples / 2)) {
+          sent.length = 0;
+          await post(service, body);
+          counted.push([...sent]);
+        }
+        sent.length = 0;
+        const requests = bookingRequests(venue, seconds * 5_000);
+        const { statuses } = await load({ url: service.url, key: venue.key, connections: 32, seconds, requests });
+        return {
+          commands: median(counted.map((commands) => commands.length)),
+          roundTrips: median(counted.map(roundTripsIn)),
+          together: sent.length / (statuses[201] ?? 0),
+        };
+      }),
+    );
+  } finally {
+    await checkout.close();
+    proxy.close();
+    await stop();
+  }
+}
+
+async function post({ url, venue }: Service, booking: object | undefined): Promise<void> {
+  const headers = { authorization: `Bearer ${venue.key}`, 'content-type': 'application/json' };
+  const answer = await request(`${url}/api/v1/bookings`, { method: 'POST', headers, body: JSON.stringify(booking) });
+  await answer.body.dump();
+  if (answer.statusCode !== 201) throw new Error(`A booking was answered with ${answer.statusCode}`);
+}
+
+/** Commands sent within one trip to the server cannot depend on the answer to one of them. */
+function roundTripsIn(commands: readonly { readonly at: number; readonly collection: string }[]): number {
+  const first = commands.findIndex(({ collection }) => READ_MODEL.test(collection));
+  let [trips, beganAt] = [0, Number.NEGATIVE_INFINITY];
+  for (const { at } of first === -1 ? [] : commands.slice(first)) {
+    if (at - beganAt < 2 * DISTANCE_MS) continue;
+    trips += 1;
+    beganAt = at;
+  }
+  return trips;
+}
