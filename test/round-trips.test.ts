@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { test as base, describe, expect } from 'vitest';
+import { fanOutGroup } from '../src/webhooks/fan-out/groups.ts';
 import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { monitorCommands } from './document-store/mongodb/commands.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
@@ -36,7 +37,7 @@ async function openVenue() {
     mongo.close();
     await log.stop();
   };
-  return { log, mongo, book, stop };
+  return { log, mongo, book, core: service.core, stop };
 }
 
 describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
@@ -75,5 +76,23 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     await Promise.all(DAYS.map((day) => book(day, SECOND)));
     expect(count('update', '.availability')).toBe(count('insert', '.bookings'));
     expect(count('insert', '.bookings')).toBeLessThan(DAYS.length);
+  });
+
+  test('the recipients of concurrent events are read together', async ({ venue: { core, mongo, book } }) => {
+    const { events, webhooks } = core;
+    const fannedOut = () =>
+      eventually(async () => {
+        const requests = await Array.fromAsync(events.readAll({ types: ['BookingRequested'] }));
+        expect(await events.groupPosition(fanOutGroup('BookingRequested'))).toBe(requests.at(-1)?.position);
+      });
+    await webhooks.start();
+    await fannedOut();
+    mongo.commands.length = 0;
+    await Promise.all(DAYS.map((day) => book(day, SECOND)));
+    await fannedOut();
+    const finds = mongo.commands.filter(({ name, collection }) => name === 'find' && collection.endsWith('.webhooks'));
+    expect(finds.length).toBeGreaterThan(0);
+    expect(finds.length).toBeLessThan(DAYS.length);
+    await webhooks.stop();
   });
 });

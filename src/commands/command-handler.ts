@@ -12,6 +12,7 @@ import {
 } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Aggregate, createStreamStates } from './stream-states.ts';
 
@@ -112,6 +113,7 @@ export function createCommandHandler(deps: {
     const { userId: _, ...request } = context;
     const records = events.map(({ type, data }) => ({ type, data, metadata: { at, ...request, schema: SCHEMA } }));
     const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
+    faultPoint('decided, not appended');
     const { revision, position } = await log.append(stream, records, { expectedRevision });
     const state = events.reduce<S>(aggregate.evolve, current.state);
     states.set(stream, aggregate, { state, revision, position });

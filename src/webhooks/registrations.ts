@@ -10,6 +10,7 @@ import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { gatherReads } from '../runtime/gathered-reads.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -70,6 +71,18 @@ export function createRegistrations(deps: {
     return (await readModels.collection(webhooks).get(webhookId))?.document;
   }
 
+  /** The subscribers to an event, active or not. Events that are handled at the same time share a read. */
+  const subscribersOf = gatherReads(async (events: readonly Recorded<DeliverableEvent>[]) => {
+    const byAccount = new Map<AccountKey, WebhookDocument[]>(
+      events.flatMap(accountsOf).map((account) => [account, []]),
+    );
+    for await (const { document } of readModels.collection(webhooks).find(ofAccounts([...byAccount.keys()])))
+      byAccount.get(document.account)?.push(document);
+    const subscribersTo = (event: Recorded<DeliverableEvent>) =>
+      accountsOf(event).flatMap((account) => byAccount.get(account)?.filter((each) => subscribes(each, event)) ?? []);
+    return new Map(events.map((event) => [event, subscribersTo(event)]));
+  });
+
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
     const cached = secretsBySeal.get(sealed);
     if (cached !== undefined) return cached;
@@ -103,14 +116,9 @@ export function createRegistrations(deps: {
      * made the booking or review, subscribed to its kind, created before it. Call it once the read models have passed the event.
      */
     async matching(event: Recorded<DeliverableEvent>): Promise<WebhookDocument[]> {
-      const { communityId, brandId } = event.data;
-      const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
       const recipients: WebhookDocument[] = [];
-      const registered = readModels.collection(webhooks);
-      const query = ofAccounts(accounts);
-      for await (const { document: webhook } of registered.find(query)) {
-        if (subscribes(webhook, event) && (await inactivity(webhook)) === undefined) recipients.push(webhook);
-      }
+      for (const webhook of (await subscribersOf(event)) ?? [])
+        if ((await inactivity(webhook)) === undefined) recipients.push(webhook);
       return recipients;
     },
 
@@ -149,6 +157,12 @@ export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEv
   const { kind, id } = webhook.owner;
   return subscribes(webhook, event) && id === (kind === 'Community' ? communityId : brandId);
 }
+
+/** The accounts whose registrations may get an event. */
+const accountsOf = ({ data: { communityId, brandId } }: Recorded<DeliverableEvent>): AccountKey[] => [
+  accountKey({ kind: 'Community', id: communityId }),
+  accountKey({ kind: 'Brand', id: brandId }),
+];
 
 const subscribes = (webhook: WebhookDocument, { type, position }: Recorded<DeliverableEvent>): boolean =>
   (webhook.events & WEBHOOK_EVENTS[type]) !== 0 && webhook.registeredAt < position;

@@ -11,6 +11,7 @@ import { temporaryDataDir, venue } from './service-process.ts';
 /** The named steps in the source at which the writer or the process ends, once (src/runtime/fault-point.ts). */
 const WHILE_WRITING = ['writer: committed, not answered', 'writer: webhookDeliveries stored, not answered'];
 const WHILE_BOOKING = [
+  'decided, not appended',
   ...WHILE_WRITING,
   'folded, not stored',
   'read models stored, not answered',

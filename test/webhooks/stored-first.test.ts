@@ -88,6 +88,19 @@ async function deliveryInFlight() {
   return { webhooks, webhookId, finish: () => finish() };
 }
 
+test('a delivery whose event was acknowledged, and that was never sent, is sent by the next process', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const sendsNothing = { perEndpoint: 0, perAccount: 64, all: 1_024 };
+  const first = await venue.deliver({ tuning: { inFlight: sendsNothing } });
+  await venue.append(requested());
+  const end = await logEnd(venue.events);
+  await eventually(async () => expect(((await happened('BookingRequested')) ?? '') >= end).toBe(true));
+  await first.stop();
+  expect(arrived()).toEqual([]);
+  await delivered(await venue.deliver(), webhookId, 1);
+  expect(arrived()).toHaveLength(1);
+});
+
 test('a process that has lost the role without noticing disturbs neither the order nor the new holder', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const stale = await venue.deliver();

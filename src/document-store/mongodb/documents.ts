@@ -1,11 +1,11 @@
 import type { Collection as MongoCollection, WithId } from 'mongodb';
+import { gatherReads } from '../../runtime/gathered-reads.ts';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Stored, Unread } from '../document-store.ts';
 import { updateDocument } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
 import { type Retry, unavailable } from './failures.ts';
-import { gatherReads } from './gathered-reads.ts';
 import { writeProjected } from './projected-writes.ts';
 import { filterOf, filterOfFind, groupOf, sortOf } from './query.ts';
 import { createRecordWrites } from './record-writes.ts';

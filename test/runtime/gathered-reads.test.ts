@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { gatherReads } from '../../../src/document-store/mongodb/gathered-reads.ts';
+import { gatherReads } from '../../src/runtime/gathered-reads.ts';
 
 /** A store whose reads wait until they are released. */
 function slowStore() {
   const reads: { readonly keys: readonly string[]; readonly answer: PromiseWithResolvers<Map<string, string>> }[] = [];
-  const get = gatherReads<string>((keys) => {
+  const get = gatherReads<string, string>((keys) => {
     const answer = Promise.withResolvers<Map<string, string>>();
     reads.push({ keys, answer });
     return answer.promise;
@@ -17,7 +17,9 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('requests that arrive during a read are combined into the next read, each key once', async () => {
   const { reads, get, answer } = slowStore();
-  const [first, same, other, missing] = [get('a'), get('a'), get('b'), get('c')];
+  const first = get('a');
+  await turn();
+  const [same, other, missing] = [get('a'), get('b'), get('c')];
   expect(reads.map(({ keys }) => keys)).toEqual([['a']]);
   answer(0, ['a', 'before']);
   expect(await first).toBe('before');
@@ -28,12 +30,16 @@ test('requests that arrive during a read are combined into the next read, each k
   expect(await Promise.all([same, other, missing])).toEqual(['after', 'b', undefined]);
   await turn();
   void get('d');
-  expect(reads.at(-1)?.keys).toEqual(['d']);
+  void get('e');
+  await turn();
+  expect(reads.at(-1)?.keys).toEqual(['d', 'e']);
 });
 
 test('a failed read rejects the requests it served, and no later ones', async () => {
   const { reads, get, answer } = slowStore();
-  const [failing, next] = [get('a'), get('b')];
+  const failing = get('a');
+  await turn();
+  const next = get('b');
   reads[0]?.answer.reject(new Error('unreachable'));
   await expect(failing).rejects.toThrow('unreachable');
   await turn();
@@ -44,6 +50,7 @@ test('a failed read rejects the requests it served, and no later ones', async ()
 test('a hanging read does not block others', async () => {
   const { get, answer, reads } = slowStore();
   void get('stuck');
+  await turn();
   const next = get('b');
   await expect.poll(() => reads.length).toBe(2);
   answer(1, ['b', 'b']);

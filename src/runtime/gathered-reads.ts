@@ -1,22 +1,24 @@
-import { within } from '../../runtime/within.ts';
+import { within } from './within.ts';
 
 /** A slower read, such as one over a hanging connection, does not delay the next. */
 const SLOW_READ_MS = 100;
 
-type Reading<V> = { readonly keys: Set<string>; readonly result: PromiseWithResolvers<ReadonlyMap<string, V>> };
+type Reading<K, V> = { readonly keys: Set<K>; readonly result: PromiseWithResolvers<ReadonlyMap<K, V>> };
 
 /**
- * Batches reads of single keys: keys requested during a read share the next one. Each key is read after its request, and many
+ * Batches reads of single keys: keys requested in the same turn share a read, and those requested during a read share the next one. Each key is read after its request, and many
  * callers need few round trips.
  */
-export function gatherReads<V>(
-  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
-): (key: string) => Promise<V | undefined> {
+export function gatherReads<K, V>(
+  read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
+): (key: K) => Promise<V | undefined> {
   let isReading = false;
-  let next: Reading<V> | undefined;
+  let next: Reading<K, V> | undefined;
 
   async function readNext(): Promise<void> {
     isReading = true;
+    // Those who ask in the same turn share the read, too.
+    await Promise.resolve();
     while (next !== undefined) {
       const { keys, result } = next;
       next = undefined;
