@@ -25,7 +25,7 @@ import { Form } from './parts/typed-form.ts';
 import type { AccountOf } from './parts/visit.ts';
 import { createCookies } from './sessions/cookies.ts';
 import { rejectForm, type SessionDeps, sendTooManyForms } from './sessions/rejected-form.ts';
-import { createSessionCheck, type SessionCheck } from './sessions/session-check.ts';
+import { createSessionCheck, type SessionCheck, senderOf } from './sessions/session-check.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessions/sign-in.ts';
 import { openSubmittedForms } from './sessions/submitted-forms.ts';
@@ -152,6 +152,7 @@ function registerLiveFeed(scope: FastifyInstance, feed: LiveFeed, { sessions, co
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     // 204 tells EventSource not to reconnect.
     if (current === undefined) return reply.code(204).send();
+    request.sender = senderOf(current);
     const since = request.headers['last-event-id'] ?? new Form(request.query).text('after');
     // The answer has no body, so it cannot wait for changes.
     if (request.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send('');

@@ -168,6 +168,7 @@ test('no secret of a full run is in any line or metric', async () => {
   secrets.set('wrong password', 'not the password');
   await browser.signIn(USER);
   secrets.set('console session', browser.cookie('console'));
+  await fetch(`${url}/console/live`, { method: 'HEAD', headers: { cookie: `console=${browser.cookie('console')}` } });
   const nightly = accepted(
     await service.core.authorizationServer.clients.addClient({ account: brand.account, name: 'Nightly' }, BY_OPERATOR),
   );
@@ -242,6 +243,8 @@ test('no secret of a full run is in any line or metric', async () => {
     ...(text.includes(secret) ? [`${name} in the metrics`] : []),
   ]);
   expect(found).toEqual([]);
+  // Also a page that only listens.
+  expect(lines().find(({ route }) => route === '/console/live')).toMatchObject({ account: `Brand:${brand.id}` });
   // Lines at level info say who signed in, and which app was given tokens.
   const told = lines().filter(({ level, route }) => level >= INFO && route !== undefined);
   expect(told.map(({ msg, credential }) => `${msg} ${credential}`)).toEqual(

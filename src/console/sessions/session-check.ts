@@ -1,8 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Sender } from '../../auth/caller.ts';
 import { Form } from '../parts/typed-form.ts';
 import { rejectForm, type SessionDeps } from './rejected-form.ts';
 import type { CurrentSession } from './sessions.ts';
 import { SESSION_COOKIE } from './sign-in.ts';
+
+/** The user of a session, for the log. */
+export const senderOf = ({ session, user }: CurrentSession): Sender => ({
+  account: session.account,
+  credential: { kind: 'user', id: user.id },
+});
 
 /**
  * The session of a request. Undefined once it has replied: without a session with a redirect to sign-in, or to a form with 401; with 403 to
@@ -25,7 +32,7 @@ export function createSessionCheck(deps: SessionDeps): SessionCheck {
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     const isForm = request.method === 'POST';
     if (current !== undefined && (!isForm || isOwnForm(request, current))) {
-      request.sender = { account: current.session.account, credential: { kind: 'user', id: current.user.id } };
+      request.sender = senderOf(current);
       return current;
     }
     if (current !== undefined) await rejectForm(deps, request, reply, { reason: 'foreign' });
