@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import type { Change, Documents, LastRead, Stored, Updated } from './document-store.ts';
+import type { Change, Documents, Stored, Updated } from './document-store.ts';
 
 /** Twenty processes that change one document at once need about ten retries. */
 const RETRIES = 40;
@@ -16,30 +17,28 @@ export type CompareAndSet<D extends object> = Pick<Documents<D>, 'get' | 'insert
 };
 
 /** {@link Documents.update}, the same on every engine. */
-export async function updateDocument<D extends object>(
-  documents: CompareAndSet<D>,
-  key: string,
-  change: Change<D>,
-  lastRead?: LastRead<D>,
-): Promise<Updated<D>> {
-  // The first attempt nearly always succeeds, so run it without the retry wrapper.
-  const first = lastRead === undefined ? await documents.get(key) : lastRead.stored;
-  const updated = await tryUpdate(documents, key, change, first);
-  if (!(updated instanceof Conflict)) return updated;
+export function createUpdate<D extends object>(documents: CompareAndSet<D>): Documents<D>['update'] {
+  /** Retries of one document run one after another: those of this process conflict with other processes only. */
+  const retries = new SerialQueue();
 
-  const again = async () => {
-    const outcome = await tryUpdate(documents, key, change, await documents.get(key));
-    if (outcome instanceof Conflict) throw outcome;
-    return outcome;
+  return async (key, change, lastRead) => {
+    // The first attempt nearly always succeeds, so run it without the retry wrapper.
+    const first = lastRead === undefined ? await documents.get(key) : lastRead.stored;
+    const updated = await tryUpdate(documents, key, change, first);
+    if (!(updated instanceof Conflict)) return updated;
+
+    const again = async () => {
+      const outcome = await tryUpdate(documents, key, change, await documents.get(key));
+      if (outcome instanceof Conflict) throw outcome;
+      return outcome;
+    };
+    const retry = () =>
+      pRetry(again, { ...PAUSES, retries: RETRIES, shouldRetry: ({ error }) => error instanceof Conflict });
+    return retries.run(key, retry).catch((error: unknown) => {
+      if (!(error instanceof Conflict)) throw error;
+      throw new Unavailable(`Document ${key} was changed by others during every attempt`, error);
+    });
   };
-  return pRetry(again, {
-    ...PAUSES,
-    retries: RETRIES,
-    shouldRetry: ({ error }) => error instanceof Conflict,
-  }).catch((error: unknown) => {
-    if (!(error instanceof Conflict)) throw error;
-    throw new Unavailable(`Document ${key} was changed by others during every attempt`, error);
-  });
 }
 
 async function tryUpdate<D extends object>(

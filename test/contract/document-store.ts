@@ -138,8 +138,10 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     it('loses none of many concurrent updates', async () => {
       const other = await (await database.open()).open(pets);
       const older = async (before: Pet | undefined) => pet('Tom', 'cat', { age: (before?.age ?? 0) + 1 });
-      await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? other : documents).update('1', older)));
-      expect(await documents.get('1')).toEqual({ key: '1', version: 20, document: pet('Tom', 'cat', { age: 20 }) });
+      const updates = 300;
+      await Promise.all(Array.from({ length: updates }, (_, i) => (i % 2 ? other : documents).update('1', older)));
+      const document = pet('Tom', 'cat', { age: updates });
+      expect(await documents.get('1')).toEqual({ key: '1', version: updates, document });
     });
 
     it('starts an update from the document the caller has, and reads only after a conflict', async () => {

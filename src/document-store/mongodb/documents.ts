@@ -3,7 +3,7 @@ import { gatherReads } from '../../runtime/gathered-reads.ts';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Stored, Unread } from '../document-store.ts';
-import { updateDocument } from '../update.ts';
+import { createUpdate } from '../update.ts';
 import { type Entry, toStored } from './entry.ts';
 import { type Retry, unavailable } from './failures.ts';
 import { writeProjected } from './projected-writes.ts';
@@ -50,7 +50,7 @@ export function mongoDocuments<D extends object>(
     get: compareAndSet.get,
     insert: compareAndSet.insert,
     delete: compareAndSet.delete,
-    update: (key, change, lastRead) => updateDocument(compareAndSet, key, change, lastRead),
+    update: createUpdate(compareAndSet),
 
     async getMany(keys) {
       const result = await storedMany(keys);

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTurnUsedUp, nextSlice } from '../../runtime/slices.ts';
 import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Group, Projected, Unread } from '../document-store.ts';
-import { type CompareAndSet, updateDocument } from '../update.ts';
+import { type CompareAndSet, createUpdate } from '../update.ts';
 import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
 import { createGroups } from './groups.ts';
@@ -214,7 +214,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     delete: (key, version) => otherThread()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
-    update: (key, change, lastRead) => updateDocument(compareAndSet, key, change, lastRead),
+    update: createUpdate(compareAndSet),
     forOthers,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
