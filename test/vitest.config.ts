@@ -54,6 +54,7 @@ const SYSTEM = [
   'test/console/{every-page,requests-in-chromium,tables}.test.ts',
   'test/description/page.test.ts',
   'test/{dropped-connection,stand-still}.test.ts',
+  'test/audit/many-checkpoints.test.ts',
 ];
 
 /** System tests that are part of `npm test`, too, because CI runs that alone. */

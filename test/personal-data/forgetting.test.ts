@@ -173,8 +173,9 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
       expect(bodyFor(pending, 'BookingCancelled')).toMatchObject({ status: 'Cancelled', reason: 'erased' });
       expect(bodyFor(ofRival, 'BookingRequested')).toMatchObject({ message: MESSAGE });
     });
-    const again = receiver.received.slice(6).map(({ body }) => body);
-    expect(again.filter((body) => WORDS.some((word) => body.includes(word)))).toHaveLength(1);
+    // A delivery that was resent may have been due, too.
+    const again = new Set(receiver.received.slice(6).map(({ body }) => body));
+    expect([...again].filter((body) => WORDS.some((word) => body.includes(word)))).toHaveLength(1);
     service.time.now = NOON;
   });
 

@@ -244,12 +244,13 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 
   it('projects in one process at a time, and another takes over immediately after a clean stop', async () => {
-    const heartbeats = await beating(documents);
+    // No pause of this busy process counts as a death.
+    const heartbeats = await beating(documents, 20_000);
     const first = await start(documents, BOTH, { heartbeats });
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(10));
     const other = await database.open();
-    const standby = await beating(other);
+    const standby = await beating(other, 20_000);
     await start(other, BOTH, { heartbeats: standby });
     await elsewhere.waitFor(await appendMany(10));
     expect(await holder()).toBe(heartbeats.session);

@@ -22,7 +22,7 @@ describe('on an empty folder', () => {
   test('a running service is alive and ready, and reports the lag of its read models', async () => {
     const { url } = started();
     const alive = await fetch(`${url}/healthz`);
-    expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
+    expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok', release: expect.any(String) }]);
     const ready = await fetch(`${url}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
       200,

@@ -52,6 +52,6 @@ test('venue backup --into keeps the newest complete backups of this store, and d
     });
   expect(await run(DATA_DIR, 'backup', '--into', join(folder, 'missing'))).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/missing.* cannot be written: ENOENT.*\n$/),
+    stderr: expect.stringMatching(/missing.* cannot be written: the folder .*missing does not exist.*\n$/),
   });
 });
