@@ -129,7 +129,7 @@ export type Change<D extends object> = (
 ) => D | undefined | Promise<D | undefined>;
 
 /** The document that the caller has already read. */
-export type LastRead<D extends object> = { readonly stored?: Stored<D> | undefined };
+type LastRead<D extends object> = { readonly stored?: Stored<D> | undefined };
 
 /** The outcome of an update, with the document now stored. */
 export type Updated<D extends object> =
