@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
-import type { Caller } from '../auth/caller.ts';
+import { actorOf, type Caller } from '../auth/caller.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import { scopesGranting } from '../domain/permissions.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
@@ -14,6 +15,13 @@ declare module 'fastify' {
     caller: Caller;
   }
 }
+
+/** What the events of a request carry of it: who sent it, its id and its trace. */
+export const contextOf = ({ caller, id, trace }: FastifyRequest): CommandContext => ({
+  actor: actorOf(caller),
+  correlationId: id,
+  ...trace,
+});
 
 type AuthenticationDeps = {
   readonly authenticate: Authenticate;

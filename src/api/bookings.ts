@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import { detailsOfRequest, toBookingDto } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
@@ -19,6 +18,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
+import { contextOf } from './access.ts';
 import { createBookingTexts } from './booking-texts.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
@@ -76,7 +76,7 @@ export const bookingRoutes =
           details: detailsOfRequest(request.body),
           ...defined({ idempotencyKey: request.headers['idempotency-key'] }),
         };
-        const context = { actor: actorOf(request.caller), correlationId: request.id, ...request.trace };
+        const context = contextOf(request);
         const booking = await commands.bookings.request(command, context);
         if (isRefusal(booking)) return sendRefusal(reply, booking);
         return reply.code(201).send(toBookingDto(booking));

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { actorOf, type Caller } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import { errors } from '../contract/schemas/errors.ts';
 import { CreateWebhook, WebhookCreatedDto, WebhookDto, WebhookParams } from '../contract/schemas/webhook.ts';
@@ -8,6 +8,7 @@ import { toWebhookCreatedDto, toWebhookDto } from '../contract/webhook.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
+import { contextOf } from './access.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
 /** A registration belongs to the API key, or the OAuth client and account, that made it (docs/decisions/webhook-deliveries.md). */
@@ -59,7 +60,7 @@ export const webhookRoutes =
       },
       async (request, reply) => {
         const { url, events } = request.body;
-        const context = { actor: actorOf(request.caller), correlationId: request.id, ...request.trace };
+        const context = contextOf(request);
         const registered = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, context);
         if (isRefusal(registered)) return sendRefusal(reply, registered);
         return reply.code(201).send(toWebhookCreatedDto(registered));
@@ -83,7 +84,7 @@ export const webhookRoutes =
           return sendError(reply, 'ResourceNotFound', 'There is no webhook with this id.');
         const { id } = request.params;
         const by = ownerOf(request.caller);
-        const context = { actor: actorOf(request.caller), correlationId: request.id, ...request.trace };
+        const context = contextOf(request);
         const outcome = await commands.webhooks.remove({ webhookId: id, by }, context);
         if (isRefusal(outcome)) return sendRefusal(reply, outcome);
         return reply.code(204).send(null);

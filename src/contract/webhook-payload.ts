@@ -39,11 +39,12 @@ export type Notice = {
 
 export function noticeOf(event: Recorded<DeliverableEvent>): Notice {
   const sealed = sealedTextsIn(event.data);
-  const payload = payloadOf(erased(event));
-  const trace = traceIn(event.metadata);
-  return Object.keys(sealed).length === 0
-    ? { payload, ...defined({ trace }) }
-    : { payload, sealed, ...defined({ trace }) };
+  const hasTexts = Object.keys(sealed).length > 0;
+  return {
+    payload: payloadOf(erased(event)),
+    ...(hasTexts && { sealed }),
+    ...defined({ trace: traceIn(event.metadata) }),
+  };
 }
 
 /** The payload for the subscribers of an event. A text that was not given is absent. */

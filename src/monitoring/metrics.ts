@@ -18,7 +18,7 @@ export type Metrics = {
   refusedCredential(reason: string): void;
 };
 
-/** For a process that no one measures. */
+/** For a process without a metrics port. */
 export const NO_METRICS: Metrics = {
   request() {},
   command() {},

@@ -49,24 +49,21 @@ export async function readServiceStatus(deps: {
   const living = await heartbeats.confirmed();
   const others = living.filter(({ session }) => session !== heartbeats.session);
 
-  /** The roles of one process at a time that a process holds. The read models of each release have a projector. */
-  async function activeIn(session: string, { wants }: NodeStatus): Promise<string[]> {
-    const holders: readonly (readonly [string, string, string])[] = [
-      ['projector', READ_MODEL_LEASES, projectorLease(wants)],
-      ['webhooks', ROLE_LEASES, 'webhooks'],
-      ['scheduler', ROLE_LEASES, 'scheduler'],
-    ];
-    const held = await Promise.all(
-      holders.map(async ([role, collection, lease]) =>
-        (await readHolder(documents, collection, lease)) === session ? [role] : [],
-      ),
-    );
-    return held.flat();
-  }
+  // Roles of one process at a time. The read models of each release have a projector.
+  const leases: readonly (readonly [role: string, collection: string, lease: string])[] = [
+    ...[...new Set(others.map(({ status }) => status.wants))].map(
+      (wants) => ['projector', READ_MODEL_LEASES, projectorLease(wants)] as const,
+    ),
+    ['webhooks', ROLE_LEASES, 'webhooks'],
+    ['scheduler', ROLE_LEASES, 'scheduler'],
+  ];
+  const holders = await Promise.all(
+    leases.map(async ([role, collection, lease]) => ({ role, holder: await readHolder(documents, collection, lease) })),
+  );
 
-  const processes = others.map(async ({ session, status }): Promise<ProcessStatus> => {
+  const processes = others.map(({ session, status }): ProcessStatus => {
     const { kind, hostname, pid, release, roles } = status;
-    const active = await activeIn(session, status);
+    const active = holders.filter(({ holder }) => holder === session).map(({ role }) => role);
     return { process: session, ...defined({ hostname, pid }), kind, ...defined({ release, roles }), active };
   });
   const { lag, behindSince } = await readModels();
@@ -78,6 +75,6 @@ export async function readServiceStatus(deps: {
     oldestDelivery: (await facts.oldestPendingDelivery()) ?? null,
     lastBackup: (await facts.lastBackup()) ?? null,
     lastSeal: (await facts.lastSeal()) ?? null,
-    processes: await Promise.all(processes),
+    processes,
   };
 }

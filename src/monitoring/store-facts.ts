@@ -3,7 +3,7 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { lastBackup } from '../transfer/last-backup.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
-/** What an operator wants to know of the whole store, whichever process asks. */
+/** What an operator wants to know of the whole store; every process reads the same. */
 export type StoreFacts = ReturnType<typeof createStoreFacts>;
 
 export const createStoreFacts = (deps: {

@@ -6,8 +6,8 @@ const SLOW_READ_MS = 100;
 type Reading<K, V> = { readonly keys: Set<K>; readonly result: PromiseWithResolvers<ReadonlyMap<K, V>> };
 
 /**
- * Batches reads of single keys: keys requested in the same turn share a read, and those requested during a read share the next one. Each key is read after its request, and many
- * callers need few round trips.
+ * Batches reads of single keys: keys requested in the same turn share a read, and those requested during a read share the next one. Each
+ * key is read after its request, and many callers need few round trips.
  */
 export function gatherReads<K, V>(
   read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
