@@ -16,7 +16,7 @@ type Role = (typeof ROLES)[number];
 export type Config = {
   readonly port: number;
   readonly host: string;
-  /** The port of `/metrics`, `/healthz` and `/readyz` in every process, whatever its roles. Undefined: none. */
+  /** The port of `/metrics`, `/healthz` and `/readyz` in every process, also in one without the role `api`. Undefined: none. */
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
   /** Origin at which the service is reached, without a trailing slash. It is also the OAuth issuer. */
