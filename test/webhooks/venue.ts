@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import { projections } from '../../projections/index.ts';
 import { type Commands, createCommands } from '../../src/commands/commands.ts';
 import { openCredentials } from '../../src/credentials/credentials.ts';
@@ -10,17 +11,24 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
-import type { ExpectedRevision, OperatedEventStore } from '../../src/event-store/event-store.ts';
+import {
+  type ExpectedRevision,
+  LOG_START,
+  logEnd,
+  type OperatedEventStore,
+} from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { createWriter } from '../../src/threads/writer.ts';
+import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
 import { newSigningSecret } from '../../src/webhooks/send/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
 import { changedStore } from '../event-store/changed-store.ts';
+import { eventually } from '../eventually.ts';
 
 export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
 export const BRAND: Account = { kind: 'Brand', id: brandId(9) };
@@ -165,6 +173,14 @@ export async function openVenue({
       }));
       await events.append(stream, appended, { expectedRevision });
       return appended.map(({ id }) => id);
+    },
+
+    /** Waits until the last event of the log, which is of this kind, has been fanned out. */
+    async fannedOut(kind: DomainEvent['type']): Promise<void> {
+      const end = await logEnd(events);
+      await eventually(async () => {
+        expect(((await events.groupPosition(fanOutGroup(kind))) ?? LOG_START) >= end).toBe(true);
+      });
     },
 
     /** Starts a deliverer as another process would. */
