@@ -195,7 +195,10 @@ type Rule = { readonly alert: string; readonly annotations: { readonly runbook: 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 reportEngine('deployment', 'Prometheus', hasPromtool ? 'promtool' : 'NOT TESTED: no promtool');
 
-test.skipIf(!hasPromtool)('promtool accepts the alerts', () => {
-  const { status, stderr } = spawnSync('promtool', ['check', 'rules', RULES], { cwd: ROOT, encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+test.skipIf(!hasPromtool).each([
+  ['accepts the alerts', ['check', 'rules', RULES]],
+  ['sees them fire when they should', ['test', 'rules', 'test/alerts.test.yaml']],
+])('promtool %s', (_, args) => {
+  const { status, stderr, stdout } = spawnSync('promtool', args, { cwd: ROOT, encoding: 'utf8' });
+  expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' });
 });
