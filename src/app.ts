@@ -15,8 +15,8 @@ import {
   answerUncommonRequests,
   handleClientError,
   handleError,
-  lacksOneHost,
-  sendLacksOneHost,
+  headerProblem,
+  sendHeaderProblem,
   sendNotFound,
 } from './api/errors.ts';
 import { type CheckReadiness, createReadinessCheck, healthRoutes } from './api/health.ts';
@@ -63,8 +63,11 @@ const REQUEST_ARRIVES_WITHIN_MS = 30_000;
 const CHECK_ARRIVAL_EVERY_MS = 1_000;
 /** How long browsers use https only, once they have used it: a year. Other hosts below the same name are not concerned. */
 const SECURE_FOR_S = 365 * 24 * 60 * 60;
-/** A client that reads nothing of its response for so long is disconnected. */
-const ANSWER_READ_WITHIN_MS = 30_000;
+/**
+ * A client that reads nothing of its response for so long is disconnected. Longer than a request may take to arrive: a client that sends
+ * nothing more is told so first.
+ */
+const ANSWER_READ_WITHIN_MS = 35_000;
 /** How often connections that have become idle are closed once the service is stopping. */
 const CLOSE_IDLE_EVERY_MS = 50;
 /** How long requests in flight may take once the service is stopping. */
@@ -76,6 +79,11 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   const requestPrefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;
   const setCommonHeaders = commonHeaders(config);
+  const watch = createRequestWatch({
+    ...{ logger, metrics: core.metrics, logReads: config.logReads },
+    signInForm: `${PATHS.interaction}/:uid/sign-in`,
+    postedReads: new Set([PATHS.introspection, PATHS.userinfo]),
+  });
   const loggerInstance: FastifyBaseLogger = logger;
   const app = Fastify({
     // One logger for all requests: a child logger per request, with the listeners Fastify adds for it, costs as much as a
@@ -94,7 +102,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     // Only the API has schemas, and compiles them itself. Without these stubs, Fastify would load ajv.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    clientErrorHandler: handleClientError,
+    clientErrorHandler: handleClientError(watch.refused),
     // Node's own refusal would not have our error shape.
     http: {
       requireHostHeader: false,
@@ -102,7 +110,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       connectionsCheckingInterval: CHECK_ARRIVAL_EVERY_MS,
     },
     frameworkErrors: (error, request, reply) => {
-      watch(request, reply);
+      watch.begin(request, reply);
       setCommonHeaders(request, reply);
       return asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply);
     },
@@ -110,11 +118,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   app.log = loggerInstance;
   readTraces(app);
   rememberSenders(app);
-  const watch = createRequestWatch({
-    ...{ logger, metrics: core.metrics, logReads: config.logReads },
-    signInForm: `${PATHS.interaction}/:uid/sign-in`,
-  });
-  answerUncommonRequests(app.server);
+  answerUncommonRequests(app.server, watch.refused);
   answerInOrder(app);
   const { outage } = core.events;
   answerInTime(app, {
@@ -132,9 +136,10 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   );
   app.addHook('onRequest', (request, reply, done) => {
     requestArrived();
-    watch(request, reply);
+    watch.begin(request, reply);
     setCommonHeaders(request, reply);
-    if (lacksOneHost(request)) return void sendLacksOneHost(reply);
+    const problem = headerProblem(request);
+    if (problem !== undefined) return void sendHeaderProblem(reply, problem);
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');
     done();

@@ -4,6 +4,7 @@ import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { scopesGranting } from '../domain/permissions.ts';
+import { traceOf } from '../runtime/trace.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
 declare module 'fastify' {
@@ -17,10 +18,10 @@ declare module 'fastify' {
 }
 
 /** What the events of a request carry of it: who sent it, its id and its trace. */
-export const contextOf = ({ caller, id, trace }: FastifyRequest): CommandContext => ({
-  actor: actorOf(caller),
-  correlationId: id,
-  ...trace,
+export const contextOf = (request: FastifyRequest): CommandContext => ({
+  actor: actorOf(request.caller),
+  correlationId: request.id,
+  ...traceOf(request),
 });
 
 type AuthenticationDeps = {

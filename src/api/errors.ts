@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, maxHeaderSize, type Server } from 'node:http';
+import { type IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isUint8Array } from 'node:util/types';
 import type { FastifyError, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/schemas/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { isUnavailable, OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { CROSS_ORIGIN } from './cross-origin.ts';
 
@@ -84,10 +85,37 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
 
 type RefusedByNode = NodeJS.ErrnoException & { readonly rawPacket?: unknown };
 
-/** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */
-export function handleClientError(error: RefusedByNode, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  endWith(socket, '400 Bad Request', { error: 'ValidationError', details: whyRefused(error) });
+/** A request that was answered before it became one of Fastify's. */
+export type RefusedEarly = {
+  readonly id: string;
+  /** Absent if the request could not be read. */
+  readonly method?: string;
+  readonly status: number;
+  /** The code of Node's error, such as `HPE_INVALID_METHOD`. */
+  readonly reason?: string;
+};
+
+/**
+ * Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, or that do not arrive in time, and closes
+ * the connection.
+ */
+export const handleClientError =
+  (onRefused: (request: RefusedEarly) => void) =>
+  (error: RefusedByNode, socket: Socket): void => {
+    // A connection that fails between two requests, and what arrives after a refusal.
+    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    const answer = currentAnswer(socket);
+    // There is no request, or another answer is on its way.
+    if (socket.bytesRead === 0 || answer?.headersSent === true) return void socket.destroy();
+    const id = endWith(socket, '400 Bad Request', { error: 'ValidationError', details: whyRefused(error) });
+    // Otherwise only its body was refused, and Fastify has the request.
+    if (answer?.req.complete !== false) onRefused({ id, status: 400, ...defined({ reason: error.code }) });
+  };
+
+/** The answer that is due on a connection. Node's own handler of such errors looks for it in the same place. */
+function currentAnswer(socket: Socket): ServerResponse | undefined {
+  const answer: unknown = Reflect.get(socket, '_httpMessage');
+  return answer instanceof ServerResponse ? answer : undefined;
 }
 
 function whyRefused(error: RefusedByNode): string {
@@ -107,40 +135,44 @@ function tooLongIn({ rawPacket }: RefusedByNode): string {
 }
 
 /**
- * Answers requests that Node would refuse without a body: an expectation other than `100-continue`, or a tunnel (CONNECT). Those without
- * a Host get past Node (`requireHostHeader` is off) and are found by {@link lacksOneHost}.
+ * Answers requests that Node would refuse without a body: a tunnel (CONNECT), and an expectation other than `100-continue`, which becomes a
+ * request like any other. Those without a Host get past Node (`requireHostHeader` is off). {@link headerProblem} finds both.
  */
-export function answerUncommonRequests(server: Server): void {
-  server.on('checkExpectation', ({ socket }: IncomingMessage) =>
-    endWith(socket, '400 Bad Request', {
-      error: 'ValidationError',
-      details: 'The header Expect asks for something that this server does not do.',
-    }),
+export function answerUncommonRequests(server: Server, onRefused: (request: RefusedEarly) => void): void {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    server.emit('request', request, response),
   );
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
-    endWith(socket, '404 Not Found', { error: 'ResourceNotFound', details: 'There is no CONNECT.' }),
-  );
+  server.on('connect', ({ method }: IncomingMessage, socket: Duplex) => {
+    const id = endWith(socket, '404 Not Found', { error: 'ResourceNotFound', details: 'There is no CONNECT.' });
+    onRefused({ id, status: 404, ...defined({ method }) });
+  });
+}
+
+/** Why a request is refused, whatever it asks for. */
+export function headerProblem(request: FastifyRequest): string | undefined {
+  if (lacksOneHost(request)) return 'The header Host is required, once.';
+  const { expect } = request.headers;
+  if (expect !== undefined && !/^\s*100-continue\s*$/i.test(expect))
+    return 'The header Expect asks for something that this server does not do.';
+  return undefined;
 }
 
 /** Whether a request lacks exactly one Host, as HTTP/1.1 demands (RFC 9112, 3.2). Of several, a proxy may have used another one. */
-export const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
+const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
   headers.host === undefined
     ? raw.httpVersion === '1.1'
     : raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1;
 
-export const sendLacksOneHost = (reply: FastifyReply): FastifyReply =>
-  sendError(
-    reply.headers({ ...CROSS_ORIGIN, connection: 'close' }),
-    'ValidationError',
-    'The header Host is required, once.',
-  );
+export const sendHeaderProblem = (reply: FastifyReply, details: string): FastifyReply =>
+  sendError(reply.headers({ ...CROSS_ORIGIN, connection: 'close' }), 'ValidationError', details);
 
-/** Answers on a connection without a Fastify reply, and closes it. */
-function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
+/** Answers on a connection without a Fastify reply, and closes it. @returns the id of the request */
+function endWith(socket: Duplex, status: string, answer: ErrorBody): string {
+  const id = randomUUID();
   const body = JSON.stringify(answer);
   const headers = {
     ...CROSS_ORIGIN,
-    'x-request-id': randomUUID(),
+    'x-request-id': id,
     'x-content-type-options': 'nosniff',
     'content-length': Buffer.byteLength(body),
     'content-type': 'application/json; charset=utf-8',
@@ -148,4 +180,5 @@ function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`);
+  return id;
 }

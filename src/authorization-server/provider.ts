@@ -38,6 +38,8 @@ import { errorPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { CLIENT_AUTH_METHODS } from './reduced-metadata.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
+import { noteSender } from './request-context.ts';
+import { senderOf } from './request-sender.ts';
 import {
   afterSignOut,
   answerSignOutOfNobody,
@@ -315,6 +317,8 @@ async function handle(
   }
   if (ctx.path === PATHS.logout && !(await hasOwnHint(ctx, { issuer, keys }))) return refuseHint(ctx);
   await next();
+  const sender = senderOf(ctx);
+  if (sender !== undefined) noteSender(sender);
   answerSignOutOfNobody(ctx);
   if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
   await rewriteAnswer(ctx, isAllowed);

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { Sender } from '../auth/caller.ts';
 import type { ChangeContext } from '../auth/unlogged-changes.ts';
+import { traceOf } from '../runtime/trace.ts';
 
 /** What the events of a request carry of it: its id and its trace. */
 type RequestContext = Omit<ChangeContext, 'actor'>;
@@ -16,11 +18,11 @@ export function requestContext(): RequestContext {
   const request = current.getStore();
   return request === undefined
     ? { correlationId: `oauth-${randomUUID()}` }
-    : { correlationId: request.id, ...request.trace };
+    : { correlationId: request.id, ...traceOf(request) };
 }
 
-/** Notes that the current request came from a client. */
-export function sentByClient(id: string): void {
+/** Notes who sent the current request. */
+export function noteSender(sender: Sender): void {
   const request = current.getStore();
-  if (request !== undefined) request.sender = { credential: { kind: 'client', id } };
+  if (request !== undefined) request.sender = sender;
 }

@@ -5,6 +5,7 @@ import { html, named } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isTurnUsedUp, nextSlice } from '../runtime/slices.ts';
+import { traceOf } from '../runtime/trace.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
@@ -102,7 +103,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       context: {
         actor: { kind: 'user', id: user.id, account: session.account },
         correlationId: request.id,
-        ...request.trace,
+        ...traceOf(request),
       },
       params: stringsOf(request.params),
       query: new Form(request.query),

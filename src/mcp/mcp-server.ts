@@ -7,6 +7,7 @@ import { MCP_SCOPE } from '../auth/scopes.ts';
 import { accountKey } from '../domain/account.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { ANSWERED_WITHIN_MS } from '../runtime/request-deadline.ts';
+import { traceOf } from '../runtime/trace.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import type { ToolDeps } from './tool.ts';
@@ -115,7 +116,7 @@ export function mcpRoutes(deps: {
       const { caller } = mcpToken;
       const answered = await (await handler()).answer(webRequest(request, reply, url), {
         token: mcpToken,
-        ...{ correlationId: request.id, trace: request.trace },
+        ...{ correlationId: request.id, trace: traceOf(request) },
         isDisconnected: () => reply.raw.destroyed,
         async takeTurn() {
           const end = await turns.take(accountKey(caller.account), reply.raw);

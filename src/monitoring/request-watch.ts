@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BaseLogger } from 'pino';
+import type { RefusedEarly } from '../api/errors.ts';
 import { bearerToken, looksLikeApiKey } from '../auth/authenticate.ts';
 import type { Sender } from '../auth/caller.ts';
 import { accountKey } from '../domain/account.ts';
+import { traceOf } from '../runtime/trace.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A read that takes longer is logged. docs/operations/monitoring.md repeats it. */
@@ -11,6 +13,8 @@ const SLOW_MS = 1_000;
 const CLIENT_LEFT = 499;
 /** The route of requests that no route takes. Their paths come from strangers. */
 const UNKNOWN = 'unknown';
+/** The route of requests that the HTTP server refuses before it looks for one. */
+const REFUSED = 'refused';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -23,7 +27,11 @@ const SIGN_INS: ReadonlyMap<number, string> = new Map([
   [429, 'too_many_attempts'],
 ]);
 
-export type RequestWatch = (request: FastifyRequest, reply: FastifyReply) => void;
+export type RequestWatch = {
+  begin(request: FastifyRequest, reply: FastifyReply): void;
+  /** Of a request that the HTTP server refused: it has no path. */
+  refused(request: RefusedEarly): void;
+};
 
 /**
  * Counts every request, and logs it once it has ended: changes, and reads that were slow or failed. Paths are logged as patterns, because
@@ -36,8 +44,10 @@ export function createRequestWatch(deps: {
   readonly logReads: boolean;
   /** The pattern of the sign-in form. */
   readonly signInForm: string;
+  /** The patterns of the POST routes that change nothing. */
+  readonly postedReads: ReadonlySet<string>;
 }): RequestWatch {
-  const { logger, metrics, logReads, signInForm } = deps;
+  const { logger, metrics, logReads, signInForm, postedReads } = deps;
   const logsAllReads = logReads || logger.isLevelEnabled('debug');
 
   /** The level of the line about a request. */
@@ -51,12 +61,17 @@ export function createRequestWatch(deps: {
 
   function log(request: FastifyRequest, reply: FastifyReply, ended: Ended): void {
     const { method, route, status, ms } = ended;
-    const { sender, trace } = request;
+    const { sender } = request;
     const isSlow = ms >= SLOW_MS && !isEventStream(reply);
-    const level = levelOf({ isRead: READS.has(method), isKnown: sender !== undefined, isSlow, status });
+    const level = levelOf({
+      isRead: READS.has(method) || postedReads.has(route),
+      isKnown: sender !== undefined,
+      isSlow,
+      status,
+    });
     if (!logger.isLevelEnabled(level)) return;
     logger[level](
-      { reqId: request.id, ...ended, ...described(sender), ...idFromOutside(request), ...trace },
+      { reqId: request.id, ...ended, ...described(sender), ...idFromOutside(request), ...traceOf(request) },
       `${method} ${route} ${status}`,
     );
   }
@@ -74,9 +89,16 @@ export function createRequestWatch(deps: {
     log(request, reply, { method, route, status, ms: Math.round(ms * 10) / 10 });
   }
 
-  return (request, reply) => {
-    const startedAt = performance.now();
-    reply.raw.on('close', () => end(request, reply, startedAt));
+  return {
+    begin(request, reply) {
+      const startedAt = performance.now();
+      reply.raw.on('close', () => end(request, reply, startedAt));
+    },
+    refused({ id, method = UNKNOWN, status, reason }) {
+      // It is not known when its first byte came.
+      metrics.request({ method, route: REFUSED, status, seconds: 0 });
+      logger.debug({ reqId: id, method, route: REFUSED, status, reason }, `${method} ${REFUSED} ${status}`);
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /**
  * The trace that a request belongs to (W3C Trace Context, https://www.w3.org/TR/trace-context/). Its events and their deliveries
@@ -14,9 +14,8 @@ export type Trace = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** From its `traceparent`, or a new one. */
-    readonly trace: Trace;
-    ownTrace: Trace | undefined;
+    /** For {@link traceOf} alone. */
+    trace: Trace | undefined;
   }
 }
 
@@ -39,16 +38,17 @@ export const traceparentOf = ({ traceId, traceFlags }: Trace, parentId: string):
 
 export const newParentId = (): string => randomBytes(8).toString('hex');
 
-/** Gives requests their trace. It is made when it is asked for, because most reads need none. Call it before routes are added. */
-export function readTraces(app: FastifyInstance): void {
-  app.decorateRequest('ownTrace', undefined);
-  app.decorateRequest('trace', {
-    getter() {
-      const { traceparent } = this.headers;
-      this.ownTrace ??= (typeof traceparent === 'string' ? parseTraceparent(traceparent) : undefined) ?? {
-        traceId: randomBytes(16).toString('hex'),
-      };
-      return this.ownTrace;
-    },
-  });
+/** Makes room for the trace of requests. Call it before routes are added. */
+export const readTraces = (app: FastifyInstance): void => void app.decorateRequest('trace', undefined);
+
+/**
+ * The trace of a request, from its `traceparent`, or a new one. It is made when it is asked for, because most reads need none. It is no
+ * getter of the request: Fastify leaves those out for URLs that it cannot read.
+ */
+export function traceOf(request: Pick<FastifyRequest, 'headers' | 'trace'>): Trace {
+  const { traceparent } = request.headers;
+  request.trace ??= (typeof traceparent === 'string' ? parseTraceparent(traceparent) : undefined) ?? {
+    traceId: randomBytes(16).toString('hex'),
+  };
+  return request.trace;
 }

@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createReadinessCheck } from '../../src/api/health.ts';
@@ -21,6 +21,7 @@ type Line = {
 };
 
 const USER = { email: 'ada@example.com', password: 'correct horse battery' };
+const DEBUG = 20;
 const INFO = 30;
 
 let url: string;
@@ -60,6 +61,18 @@ afterAll(async () => {
   await receiver.close();
 });
 
+/** Sends this on a connection of its own. @returns everything that was answered */
+const raw = (text: string) =>
+  new Promise<string>((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    let answer = '';
+    const socket = connect(Number(port), hostname, () => socket.write(text));
+    socket.on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('error', reject).on('close', () => resolve(answer));
+  });
+
 const book = (startHour: number, headers: Record<string, string> = {}, startTime = '2026-12-10') =>
   service.post('/bookings', { key: brand.key, body: { spaceId, startTime, startHour }, headers });
 
@@ -94,6 +107,9 @@ test('a change is one line with its sender; reads and what a stranger causes are
   expect(routes).toContain('/api/v1/spaces/:spaceId/availability');
   expect(routes).toContain('unknown');
   expect(written.join('')).not.toMatch(/no\/such|%ff|a b"/);
+  // Also that of a URL that Fastify cannot read.
+  for (const line of lines().filter(({ route }) => route !== undefined))
+    expect(line.traceId, line.msg).toMatch(/^[0-9a-f]{32}$/);
 });
 
 test('the trace of a request is in its line, in its events and in every delivery that follows', async () => {
@@ -193,6 +209,27 @@ test('no secret of a full run is in any line or metric', async () => {
   // A refresh token that is used again ends the grant.
   await app.refresh(tokens.refresh_token).catch(() => {});
 
+  // Requests with a token, by its client and by one of an account.
+  const last = await app.tokens(consent);
+  const token = String(last.access_token);
+  secrets.set('last access token', token);
+  secrets.set('last refresh token', last.refresh_token);
+  const post = (path: string, fields: string, headers: Record<string, string> = {}) =>
+    service.call('POST', path, { headers: { ...form, ...headers }, body: fields });
+  const asNightly = { authorization: `Basic ${btoa(`${nightly.clientId}:${nightly.clientSecret}`)}` };
+  await service.call('GET', '/connect/userinfo', { headers: { authorization: `Bearer ${token}` } });
+  expect((await post('/connect/introspect', `token=${token}`, asNightly)).json().active).toBe(true);
+  // Anyone can register such a client, so its id proves nothing.
+  await post('/connect/revoke', `token=unknown&client_id=${app.id}`);
+  await post('/connect/revoke', `token=${token}&client_id=${app.id}`);
+  const sent = lines().filter(({ route }) => /userinfo|introspect|revoke/.test(String(route)));
+  expect(sent.map(({ level, msg, credential, account }) => [level >= INFO, msg, credential, account])).toEqual([
+    [false, 'GET /connect/userinfo 200', `client:${app.id}`, `Brand:${brand.id}`],
+    [false, 'POST /connect/introspect 200', `client:${nightly.clientId}`, `Brand:${brand.id}`],
+    [false, 'POST /connect/revoke 200', undefined, undefined],
+    [true, 'POST /connect/revoke 200', `client:${app.id}`, `Brand:${brand.id}`],
+  ]);
+
   // Sent where they do not belong.
   for (const secret of secrets.values()) {
     const encoded = encodeURIComponent(String(secret));
@@ -211,10 +248,27 @@ test('no secret of a full run is in any line or metric', async () => {
       body: `token=${encoded}&client_id=${encoded}`,
     });
   }
-  // An unreadable request line.
-  await new Promise((resolve) =>
-    httpRequest(`${url}/x`, { headers: { authorization: `Bearer ${key}` }, method: 'TRACE' }, resolve).end(),
-  );
+  // Refused before there is a route: an unknown method, headers that are too long, a tunnel, a request that does not arrive in time.
+  const { server } = service.app;
+  const bearer = `Authorization: Bearer ${key}\r\n`;
+  const head = `GET /x?key=${key} HTTP/1.1\r\nHost: x\r\n${bearer}`;
+  await raw(`NO${head}\r\n`);
+  await raw(`${head}Cookie: ${key.repeat(1_000)}\r\n\r\n`);
+  await raw(`CONNECT ${key}:443 HTTP/1.1\r\nHost: x\r\n${bearer}\r\n`);
+  server.headersTimeout = 100;
+  expect(await raw(head)).toContain('The request did not arrive in time.');
+  // A browser opens connections ahead of time. An answer there would be taken for that of a later request.
+  expect(await raw('')).toBe('');
+  server.headersTimeout = 30_000;
+  // Fastify has this request, so that it is counted by its route.
+  expect(await raw(`POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n`)).not.toBe('');
+  const refused = lines().filter(({ route }) => route === 'refused');
+  expect(refused.map(({ level, msg, reason }) => [level, msg, reason])).toEqual([
+    [DEBUG, 'unknown refused 400', 'HPE_INVALID_METHOD'],
+    [DEBUG, 'unknown refused 400', 'HPE_HEADER_OVERFLOW'],
+    [DEBUG, 'CONNECT refused 404', undefined],
+    [DEBUG, 'unknown refused 400', 'ERR_HTTP_REQUEST_TIMEOUT'],
+  ]);
 
   const { core } = service;
   const readings = createReadings({
@@ -234,8 +288,9 @@ test('no secret of a full run is in any line or metric', async () => {
   expect(text).toMatch(/venue_credentials_refused_total\{reason="api_key"\} \d/);
   expect(text).toMatch(/venue_commands_total\{stream="spaceDay",outcome="accepted"\} \d/);
   expect(text).toMatch(/venue_webhook_attempts_total\{outcome="5xx"\} 1\n/);
+  expect(text).toContain('duration_seconds_count{method="unknown",route="refused",status="400"} 3\n');
   expect(text).not.toContain('venue_scrape_errors_total{');
-  expect(text).not.toMatch(/route="[^"]*(?:ada@|vbs_live|\?)/);
+  expect(text).not.toMatch(/route="[^"]*(?:ada@|vbs_live|\?|\()/);
 
   expect([...secrets.values()].filter((secret) => secret === undefined || secret.length < 10)).toEqual([]);
   const found = [...secrets].flatMap(([name, secret = '']) => [
