@@ -7,7 +7,8 @@ import { temporaryDataDir } from './service/service-process.ts';
 
 test('npm run check refuses a version that the changelog does not begin with, or says nothing about', () => {
   const script = new URL('../.ci/check-changelog.mjs', import.meta.url).pathname;
-  expect(manifest.scripts.check).toContain('node .ci/check-changelog.mjs');
+  expect(manifest.scripts.check).toContain('check:changelog');
+  expect(manifest.scripts['check:changelog']).toBe('node .ci/check-changelog.mjs');
   const folder = temporaryDataDir();
   writeFileSync(join(folder, 'package.json'), '{"version":"1.2.0"}');
   const check = (changelog: string) => {

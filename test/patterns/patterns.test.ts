@@ -31,5 +31,6 @@ test('the check accepts linear patterns, and is part of npm run check', async ()
   const { scripts }: { readonly scripts: Readonly<Record<string, string>> } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   );
-  expect(scripts.check).toContain('node test/patterns/check-patterns.ts');
+  expect(scripts.check).toContain('check:patterns');
+  expect(scripts['check:patterns']).toBe('node test/patterns/check-patterns.ts');
 });
