@@ -10,6 +10,7 @@ const LONGEST = [
   'service/clock.test.ts',
   'console/every-browser.test.ts',
   'console/every-page.test.ts',
+  'console/reach.browser.test.ts',
   'threads/log-thread.test.ts',
   'service/move-store.test.ts',
   'service/slow-first-start.test.ts',

@@ -99,3 +99,28 @@ export const reachOf = (tab: Tab): Promise<Reach> =>
     }
     return { count, outOfReach: [...found] };
   })()`);
+
+/** The windows in which the console is tried. */
+export const SIZES = [
+  [1440, 900],
+  [390, 844],
+] as const;
+
+/** What {@link reachOf} finds on pages, in windows of each size. */
+export async function outOfReach(
+  tab: Tab,
+  url: string,
+  pages: readonly { readonly name: string; readonly path: string }[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const { name, path } of pages) {
+    await tab.open(`${url}${path}`);
+    for (const [width, height] of SIZES) {
+      await tab.resize(width, height);
+      const { count, outOfReach } = await reachOf(tab);
+      if (count === 0) found.push(`${name}, ${width} px: no controls`);
+      for (const each of outOfReach) found.push(`${name}, ${width} px: ${each}`);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,30 @@
+import { click, fill, waitUntil } from './controls.ts';
+import { KEYS, type Tab } from './tab.ts';
+
+export type User = { readonly email: string; readonly password: string };
+
+const IS_SIGNED_IN = `location.pathname.startsWith('/console/') && document.querySelector('.rail')`;
+
+/** Signs in on the page of a tab that asks for it. */
+export async function signInOn(page: Tab, { email, password }: User): Promise<void> {
+  await fill(page, 'E-mail', email);
+  await fill(page, 'Password', password);
+  await page.type(KEYS.enter);
+}
+
+/** Signs in to the console at a URL. */
+export async function signIn(tab: Tab, url: string, user: User): Promise<void> {
+  await tab.open(`${url}/console`);
+  // A test that failed may have left a session.
+  if (await tab.evaluate<boolean>(`Boolean(${IS_SIGNED_IN})`)) await signOut(tab, url);
+  await tab.open(`${url}/console`);
+  await signInOn(tab, user);
+  await waitUntil(tab, IS_SIGNED_IN);
+}
+
+export async function signOut(tab: Tab, url: string): Promise<void> {
+  await tab.resize(1440, 900);
+  await tab.open(`${url}/console`);
+  await click(tab, 'Sign out');
+  await waitUntil(tab, `document.querySelector('h1').textContent === 'You are signed out'`);
+}
