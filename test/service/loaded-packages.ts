@@ -1,8 +1,9 @@
-import { registerHooks } from 'node:module';
+import { enableCompileCache, registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 
 // Starts a service and prints the packages and source modules that it loaded, one per line. It listens only with the argument `listen`.
+enableCompileCache();
 const ROOT = new URL('../../', import.meta.url).href;
 const packages = new Set<string>();
 registerHooks({
