@@ -6,12 +6,12 @@ import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
 import { registerCompression } from '../runtime/compression.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
+import { createTurnHooks } from './account-turns.ts';
 import { bookingRoutes } from './bookings.ts';
 import { CROSS_ORIGIN, EXPOSED, PREFLIGHT_KEPT_S } from './cross-origin.ts';
 import { describeRoutes } from './docs.ts';
 import { handleError, refuseEmptySegments, sendNotFound } from './errors.ts';
 import { acceptJson, ignoreTypeOfEmptyBody } from './json-body.ts';
-import { answersWithList, createTurnHook } from './list-turns.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
@@ -66,12 +66,13 @@ export const api =
         routes.setNotFoundHandler(sendNotFound);
         routes.decorateRequest('caller');
         const enforce = createAccessHook(deps);
-        const takeTurn = createTurnHook();
+        const turnHookOf = createTurnHooks();
         routes.addHook('onRoute', (route) => {
           if (route.config?.access === undefined) return;
           route.onRequest = enforce(route.config.access);
           route.preValidation = [refuseEmptySegments, refuseUnknownParameters(route.schema)];
-          if (answersWithList(route)) route.preHandler = takeTurn;
+          const takeTurn = turnHookOf(route);
+          if (takeTurn !== undefined) route.preHandler = takeTurn;
         });
         // After the hook above, which replaces the `onRequest` of each route.
         await registerCompression(routes);

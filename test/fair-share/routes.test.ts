@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 /** Turns of the event loop in which a request that does not wait is answered. */
@@ -66,4 +66,39 @@ test('each route that answers with a list waits for its turn before it reads any
     expect([path, answered.statusCode, isWaiting]).toEqual([path, 200, Array.isArray(answered.json())]);
   }
   expect(asked.filter(({ isWaiting }) => isWaiting).length).toBeGreaterThan(4);
+});
+
+test('changes of one account wait while 16 of them run, and other accounts do not wait', async () => {
+  const brand = await service.brand();
+  const second = await service.key(brand.account);
+  const stranger = (await service.brand('Stranger')).key;
+  const space = await service.space(await service.community());
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  let begun = 0;
+  const { bookings, webhooks } = service.core.commands;
+  const { request } = bookings;
+  const { register, remove } = webhooks;
+  const held = async () => {
+    begun += 1;
+    await promise;
+  };
+  vi.spyOn(bookings, 'request').mockImplementation((...args) => held().then(() => request(...args)));
+  vi.spyOn(webhooks, 'register').mockImplementation((...args) => held().then(() => register(...args)));
+  vi.spyOn(webhooks, 'remove').mockImplementation((...args) => held().then(() => remove(...args)));
+  const book = (day: number, key: string) =>
+    service.post('/bookings', { key, body: { spaceId: space, startTime: `2027-01-${day}`, startHour: 9 } });
+
+  const first = Array.from({ length: 16 }, (_, i) => book(10 + i, brand.key));
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+  const waiting = [
+    book(30, second),
+    service.post('/webhooks', { key: second, body: { url: 'https://receiver.example/', events: 1 } }),
+    service.delete('/webhooks/01985fd0-0000-7000-8000-000000000000', { key: second }),
+  ];
+  const other = book(31, stranger);
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+  expect(begun).toBe(17);
+  release();
+  const answers = await Promise.all([...first, other, ...waiting]);
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(19).fill(201), 404]);
 });
