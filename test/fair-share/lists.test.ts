@@ -177,9 +177,9 @@ test('pipelined responses arrive in order, each after the previous one has been 
   expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))).toEqual([200, 200, 404, 200]);
 });
 
-test('the connection of a response that is not read for 30 s is closed', async () => {
+test('the connection of a response that is not read for 35 s is closed', async () => {
   const { server } = service.app;
-  expect(server.timeout).toBe(30_000);
+  expect(server.timeout).toBe(35_000);
   server.timeout = 300;
   const connections = promisify(server.getConnections.bind(server));
   await ask(PIPELINED);
