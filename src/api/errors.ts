@@ -148,7 +148,7 @@ export function answerUncommonRequests(server: Server, onRefused: (request: Refu
   });
 }
 
-/** Why a request is refused, whatever it asks for. */
+/** What is wrong with the headers of a request to any path. Undefined: nothing. */
 export function headerProblem(request: FastifyRequest): string | undefined {
   if (lacksOneHost(request)) return 'The header Host is required, once.';
   const { expect } = request.headers;

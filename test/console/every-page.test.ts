@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)('every page with a busy store', { timeout: 300_000
     await running.stop();
   });
 
-  test.each(['community', 'brand', 'nobody'] as const)('as seen by %s', async (who) => {
+  test.each(['community', 'brand', 'visitor'] as const)('as seen by %s', async (who) => {
     const signedIn = signInOnce(running.url);
     const theirs = pages.filter((one) => one.who === who);
     const user = theirs[0]?.user;

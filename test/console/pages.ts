@@ -9,7 +9,7 @@ import { type Running, startBusy } from './console.fixture.ts';
 /** A page of the console that a user may look at. */
 export type PageOf = {
   readonly name: string;
-  readonly who: 'community' | 'brand' | 'nobody';
+  readonly who: 'community' | 'brand' | 'visitor';
   /** Undefined: no user is signed in. */
   readonly user: DemoUser | undefined;
   readonly path: string;
@@ -91,6 +91,6 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
   return [
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
-    ...pages('nobody', undefined, { 'sign-in': 'sign-in' }),
+    ...pages('visitor', undefined, { 'sign-in': 'sign-in' }),
   ];
 }
