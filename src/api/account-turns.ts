@@ -6,8 +6,8 @@ import { createTurns } from '../runtime/turns.ts';
 /** Concurrent lists per account. Further ones wait, so that one account cannot slow down the others. */
 const LISTS_AT_ONCE = 2;
 /**
- * Concurrent changes per account. Those of all accounts are appended together, so each waits for the ones before it: with 64 of one account
- * the others waited 2.5 times as long, and that account got no more of them done (docs/benchmarks.md#other-accounts-during-attacks).
+ * Concurrent changes per account. Those of all accounts are appended together, so each waits for the ones before it: with 64 of one account,
+ * the others waited three times as long, and that account got no more of them done (docs/benchmarks.md#other-accounts-during-attacks).
  */
 const CHANGES_AT_ONCE = 16;
 
