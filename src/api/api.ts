@@ -72,7 +72,8 @@ export const api =
           route.onRequest = enforce(route.config.access);
           route.preValidation = [refuseEmptySegments, refuseUnknownParameters(route.schema)];
           const takeTurn = turnHookOf(route);
-          if (takeTurn !== undefined) route.preHandler = takeTurn;
+          // Before the hook that notes that a change has begun: one that waits for its turn has not.
+          if (takeTurn !== undefined) route.preHandler = [takeTurn, ...[route.preHandler ?? []].flat()];
         });
         // After the hook above, which replaces the `onRequest` of each route.
         await registerCompression(routes);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 /** Turns of the event loop in which a request that does not wait is answered. */
@@ -68,26 +68,36 @@ test('each route that answers with a list waits for its turn before it reads any
   expect(asked.filter(({ isWaiting }) => isWaiting).length).toBeGreaterThan(4);
 });
 
+/** Lets changes begin and stop there. @returns the count of those that have begun, and what lets them go on */
+function holdChanges() {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const changes = { begun: 0, release };
+  const held = async () => {
+    changes.begun += 1;
+    await promise;
+  };
+  const { bookings, webhooks } = service.core.commands;
+  const { request } = bookings;
+  const { register, remove } = webhooks;
+  vi.spyOn(bookings, 'request').mockImplementation((...args) => held().then(() => request(...args)));
+  vi.spyOn(webhooks, 'register').mockImplementation((...args) => held().then(() => register(...args)));
+  vi.spyOn(webhooks, 'remove').mockImplementation((...args) => held().then(() => remove(...args)));
+  onTestFinished(() => void vi.restoreAllMocks());
+  return changes;
+}
+
+async function bookable() {
+  const space = await service.space(await service.community());
+  return (day: number, key: string) =>
+    service.post('/bookings', { key, body: { spaceId: space, startTime: `2027-01-${day}`, startHour: 9 } });
+}
+
 test('changes of one account wait while 16 of them run, and other accounts do not wait', async () => {
   const brand = await service.brand();
   const second = await service.key(brand.account);
   const stranger = (await service.brand('Stranger')).key;
-  const space = await service.space(await service.community());
-  const { promise, resolve: release } = Promise.withResolvers<void>();
-  let begun = 0;
-  const { bookings, webhooks } = service.core.commands;
-  const { request } = bookings;
-  const { register, remove } = webhooks;
-  const held = async () => {
-    begun += 1;
-    await promise;
-  };
-  vi.spyOn(bookings, 'request').mockImplementation((...args) => held().then(() => request(...args)));
-  vi.spyOn(webhooks, 'register').mockImplementation((...args) => held().then(() => register(...args)));
-  vi.spyOn(webhooks, 'remove').mockImplementation((...args) => held().then(() => remove(...args)));
-  const book = (day: number, key: string) =>
-    service.post('/bookings', { key, body: { spaceId: space, startTime: `2027-01-${day}`, startHour: 9 } });
-
+  const book = await bookable();
+  const changes = holdChanges();
   const first = Array.from({ length: 16 }, (_, i) => book(10 + i, brand.key));
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
   const waiting = [
@@ -97,8 +107,26 @@ test('changes of one account wait while 16 of them run, and other accounts do no
   ];
   const other = book(31, stranger);
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
-  expect(begun).toBe(17);
-  release();
+  expect(changes.begun).toBe(17);
+  changes.release();
   const answers = await Promise.all([...first, other, ...waiting]);
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(19).fill(201), 404]);
+});
+
+test('a change that still waits for its turn after 10 s never begins; the outcome of one that has begun is not known', async () => {
+  const { key } = await service.brand();
+  const book = await bookable();
+  const changes = holdChanges();
+  const asked = Array.from({ length: 18 }, (_, i) => book(10 + i, key));
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + 10_000);
+  const answers = await Promise.all(asked);
+  changes.release();
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+  expect(changes.begun).toBe(16);
+  expect(answers.map(({ statusCode, body }) => [statusCode, /not known/.test(body)])).toEqual([
+    ...Array(16).fill([500, true]),
+    ...Array(2).fill([500, false]),
+  ]);
 });
