@@ -3,6 +3,7 @@ import { accountChange, type Topic } from '../src/domain/account-change.ts';
 import type {
   ApiKeyEvent,
   BrandAdded,
+  ClosureEvent,
   CommunityEvent,
   MembershipEvent,
   Recorded,
@@ -25,11 +26,15 @@ export type AccountHistoryDocument = {
   readonly at: Timestamp;
 };
 
-/** The events of an account except bookings and reviews, which are many and have lists of their own. */
+/**
+ * The events of an account except bookings and reviews, which are many and have lists of their own, and the single days that a closure
+ * closes.
+ */
 type Changing =
   | CommunityEvent
   | BrandAdded
   | SpaceEvent
+  | ClosureEvent
   | ApiKeyEvent
   | WebhookEvent
   | MembershipEvent
@@ -51,7 +56,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 2,
+  version: 3,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -66,6 +71,10 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     SpaceChanged: entryOf,
     SpaceClosed: entryOf,
     SpaceOpened: entryOf,
+    SpecialHoursSet: entryOf,
+    SpecialHoursRemoved: entryOf,
+    ClosureAdded: entryOf,
+    ClosureEnded: entryOf,
     ApiKeyIssued: entryOf,
     ApiKeyRevoked: entryOf,
     WebhookRegistered: entryOf,

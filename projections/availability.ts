@@ -1,6 +1,13 @@
-import type { BookingApproved, BookingCancelled, BookingRequested } from '../src/domain/events.ts';
-import type { BookingId, PlainDate, SpaceId } from '../src/domain/ids.ts';
-import type { TakenHours } from '../src/domain/time-slots.ts';
+import type {
+  BookingApproved,
+  BookingCancelled,
+  BookingRequested,
+  ClosureKind,
+  TimeClosed,
+  TimeReopened,
+} from '../src/domain/events.ts';
+import type { BookingId, ClosureId, PlainDate, SpaceId } from '../src/domain/ids.ts';
+import type { Interval, TakenHours } from '../src/domain/time-slots.ts';
 import { projection } from './projection.ts';
 
 export type AvailabilityDocument = {
@@ -8,22 +15,33 @@ export type AvailabilityDocument = {
   readonly date: PlainDate;
   /** Hours held by Pending and Approved bookings. */
   readonly taken: readonly (TakenHours & { readonly bookingId: BookingId })[];
+  /** Hours that the community has closed, or keeps for an event of its own. Without titles, which brands do not see. */
+  readonly closed: readonly (Interval & { readonly closureId: ClosureId; readonly kind: ClosureKind })[];
 };
 
 export const availabilityKey = (spaceId: number, date: string): string => `${spaceId}:${date}`;
 
-/** Which hours of a space are taken on a date, by whom, and how firmly. Without a document the whole day is open. */
-export const availability = projection<AvailabilityDocument, BookingRequested | BookingApproved | BookingCancelled>({
+type Holding = BookingRequested | BookingApproved | BookingCancelled | TimeClosed | TimeReopened;
+
+/** The day of an event, which may be its first. */
+const dayOf = (document: AvailabilityDocument | undefined, { data: { spaceId, date } }: Holding) =>
+  document ?? { spaceId, date, taken: [], closed: [] };
+
+/** Which hours of a space are taken on a date, by whom, and how firmly, and which are closed. Without a document the whole day is open. */
+export const availability = projection<AvailabilityDocument, Holding>({
   name: 'availability',
-  version: 3,
+  version: 4,
   indexes: [],
   key: (event) => availabilityKey(event.data.spaceId, event.data.date),
   on: {
-    BookingRequested: (document, { data: { spaceId, date, bookingId, brandId, startHour, freeFrom } }) => ({
-      spaceId,
-      date,
-      taken: [...(document?.taken ?? []), { bookingId, brandId, status: 'Pending', start: startHour, until: freeFrom }],
-    }),
+    BookingRequested(document, event) {
+      const { bookingId, brandId, startHour, freeFrom } = event.data;
+      const day = dayOf(document, event);
+      return {
+        ...day,
+        taken: [...day.taken, { bookingId, brandId, status: 'Pending', start: startHour, until: freeFrom }],
+      };
+    },
     BookingApproved: (document, { data }) =>
       document && {
         ...document,
@@ -33,5 +51,12 @@ export const availability = projection<AvailabilityDocument, BookingRequested | 
       },
     BookingCancelled: (document, { data }) =>
       document && { ...document, taken: document.taken.filter(({ bookingId }) => bookingId !== data.bookingId) },
+    TimeClosed(document, event) {
+      const { closureId, kind, start, until } = event.data;
+      const day = dayOf(document, event);
+      return { ...day, closed: [...day.closed, { closureId, kind, start, until }] };
+    },
+    TimeReopened: (document, { data }) =>
+      document && { ...document, closed: document.closed.filter(({ closureId }) => closureId !== data.closureId) },
   },
 });

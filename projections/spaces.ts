@@ -1,4 +1,4 @@
-import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened } from '../src/domain/events.ts';
+import type { SpaceChanged, SpaceEvent } from '../src/domain/events.ts';
 import { evolveSpace, type Space } from '../src/domain/space.ts';
 import { projection } from './projection.ts';
 
@@ -11,7 +11,7 @@ export type SpaceDocument = Space & {
 /** A document must not grow without end. */
 const MAX_FORMER_NAMES = 100;
 
-const evolve = (space: SpaceDocument | undefined, event: SpaceAdded | SpaceClosed | SpaceOpened) =>
+const evolve = (space: SpaceDocument | undefined, event: Exclude<SpaceEvent, SpaceChanged>) =>
   evolveSpace(space, event);
 
 function changed(space: SpaceDocument | undefined, event: SpaceChanged): SpaceDocument | undefined {
@@ -25,8 +25,15 @@ function changed(space: SpaceDocument | undefined, event: SpaceChanged): SpaceDo
 /** Every space with its current terms and its former names. */
 export const spaces = projection<SpaceDocument, SpaceEvent>({
   name: 'spaces',
-  version: 3,
+  version: 4,
   indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],
   key: (event) => String(event.data.spaceId),
-  on: { SpaceAdded: evolve, SpaceChanged: changed, SpaceClosed: evolve, SpaceOpened: evolve },
+  on: {
+    SpaceAdded: evolve,
+    SpaceChanged: changed,
+    SpaceClosed: evolve,
+    SpaceOpened: evolve,
+    SpecialHoursSet: evolve,
+    SpecialHoursRemoved: evolve,
+  },
 });

@@ -3,12 +3,12 @@ import { type Brand, evolveBrand } from '../domain/brand.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
 import type {
   ApiKeyEvent,
-  BookingEvent,
   BrandAdded,
   CommunityEvent,
   MembershipEvent,
   ProjectionEventSkipped,
   ReviewPosted,
+  SpaceDayEvent,
   SpaceEvent,
   SubjectForgotten,
   WebhookEvent,
@@ -22,10 +22,10 @@ import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
 import type { Aggregate } from './stream-states.ts';
 
-export const spaceDay: Aggregate<SpaceDay, BookingEvent> = {
+export const spaceDay: Aggregate<SpaceDay, SpaceDayEvent> = {
   initial: EMPTY_SPACE_DAY,
   evolve: evolveSpaceDay,
-  sizeOf: ({ open, ended }) => open.size + ended.size,
+  sizeOf: ({ open, ended, closed, reopened }) => open.size + ended.size + closed.size + reopened.size,
 };
 export const community: Aggregate<Community | undefined, CommunityEvent> = {
   initial: undefined,

@@ -1,9 +1,11 @@
 import type { NamedChange } from '../domain/account-change.ts';
-import type { Recorded, SpaceTerms } from '../domain/events.ts';
+import { WEEKDAYS } from '../domain/calendar.ts';
+import type { DayHours, Recorded, SpaceTerms } from '../domain/events.ts';
+import { hoursBetween } from '../domain/hours.ts';
 import { permissionNames } from '../domain/permissions.ts';
 import type { Readable } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
-import { toAmount } from '../domain/pricing.ts';
+import { formatAmount, toAmount } from '../domain/pricing.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
 import type { Changes } from './schemas/history-entry.ts';
@@ -27,7 +29,19 @@ type Fields = { readonly [field: string]: string | number | undefined };
 
 /** The changes of an event, under public names and in public units. For a space or a community also the previous values. */
 export const changesOf = ({ event, before }: Pick<NamedChange, 'event' | 'before'>): Changes =>
-  changedFields(fieldsOf(event), before === undefined ? {} : { ...termsOf(before), timeZone: before.timeZone });
+  changedFields(
+    fieldsOf(event),
+    before === undefined
+      ? {}
+      : { ...termsOf(before), timeZone: before.timeZone, specialHours: specialHoursBefore(event, before) },
+  );
+
+/** The special hours of the date of an event before it. */
+function specialHoursBefore(event: NamedChange['event'], before: NonNullable<NamedChange['before']>) {
+  if (event.type !== 'SpecialHoursSet' && event.type !== 'SpecialHoursRemoved') return undefined;
+  const hours = 'special' in before ? before.special?.[event.data.date] : undefined;
+  return hours && hoursText(hours);
+}
 
 function fieldsOf(event: Readable<Recorded>): Fields {
   switch (event.type) {
@@ -53,6 +67,31 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { status: 'closed' };
     case 'SpaceOpened':
       return { status: 'open' };
+    case 'SpecialHoursSet':
+      return { date: event.data.date, specialHours: hoursText(event.data.hours) };
+    case 'SpecialHoursRemoved':
+      return { date: event.data.date, specialHours: 'none' };
+    case 'TimeClosed': {
+      const { closureId, date, kind, start, until, title } = event.data;
+      return { closureId, date, kind, hours: hoursBetween(start, until), title };
+    }
+    case 'TimeReopened':
+      return { closureId: event.data.closureId, date: event.data.date, status: 'reopened' };
+    case 'ClosureAdded': {
+      const { kind, spaceIds, from, to, weekdays, start, until, title } = event.data;
+      const hours = hoursBetween(start, until);
+      return {
+        kind,
+        spaces: spaceIds.join(', '),
+        firstDay: from,
+        lastDay: to,
+        weekdays: weekdays?.join(', '),
+        hours,
+        title,
+      };
+    }
+    case 'ClosureEnded':
+      return { status: 'ended' };
     case 'ApiKeyIssued': {
       const { label, permissions, preview } = event.data;
       return { label, permissions: permissionNames(permissions).join(', '), preview };
@@ -94,6 +133,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
 /** The terms and status of a space under public names and in public units. Absent ones are undefined. */
 function termsOf(of: Partial<SpaceTerms> & { readonly active?: boolean }): Fields {
   const { name, windowStart, windowEnd, durationHours, eventFee, answerHours, active } = of;
+  const { week, gapHours, noticeHours, horizonDays, cancelHours } = of;
   return {
     status: active === undefined ? undefined : active ? 'open' : 'closed',
     name,
@@ -102,5 +142,13 @@ function termsOf(of: Partial<SpaceTerms> & { readonly active?: boolean }): Field
     durationHours,
     eventFee: eventFee === undefined ? undefined : toAmount(eventFee),
     answerHours,
+    week: week?.map((hours, day) => `${WEEKDAYS[day]} ${hours === 'closed' ? hours : hoursText(hours)}`).join(', '),
+    ...{ gapHours, noticeHours, horizonDays, cancelHours },
   };
+}
+
+/** `09:00–18:00`, and the fee if the day has one of its own. */
+function hoursText({ windowStart, windowEnd, eventFee }: DayHours): string {
+  const hours = hoursBetween(windowStart, windowEnd);
+  return eventFee === undefined ? hours : `${hours}, ${formatAmount(eventFee)}`;
 }

@@ -1,3 +1,4 @@
+import { termsOn } from '../domain/day-terms.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { TimeSlot } from '../domain/time-slots.ts';
@@ -8,7 +9,8 @@ export const toAvailabilityResponse = (availability: {
   readonly date: PlainDate;
   timeSlots(): readonly TimeSlot[];
 }): AvailabilityResponse => {
-  const { spaceId, name: spaceName, windowStart, windowEnd, durationHours } = availability.space;
+  const { date } = availability;
+  const { spaceId, name: spaceName, windowStart, windowEnd, durationHours } = termsOn(availability.space, date);
   const timeSlots = [...availability.timeSlots()];
-  return { spaceId, spaceName, date: availability.date, windowStart, windowEnd, durationHours, timeSlots };
+  return { spaceId, spaceName, date, windowStart, windowEnd, durationHours, timeSlots };
 };

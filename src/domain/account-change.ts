@@ -24,7 +24,7 @@ export const TOPICS: readonly Topic[] = keysOf(TOPIC_NAMES);
 
 /** What an event changed. */
 type ChangedThing = {
-  readonly kind: 'account' | 'booking' | 'review' | 'space' | 'apiKey' | 'webhook' | 'user' | 'client';
+  readonly kind: 'account' | 'booking' | 'review' | 'space' | 'closure' | 'apiKey' | 'webhook' | 'user' | 'client';
   readonly id: string;
 };
 
@@ -72,10 +72,18 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpaceAdded':
     case 'SpaceChanged':
     case 'SpaceClosed':
-    case 'SpaceOpened': {
+    case 'SpaceOpened':
+    case 'SpecialHoursSet':
+    case 'SpecialHoursRemoved':
+    case 'TimeClosed':
+    case 'TimeReopened': {
       const { spaceId, communityId } = event.data;
-      const owner = { kind: 'Community', id: communityId } as const;
-      return { topic: 'spaces', accounts: [owner], of: { kind: 'space', id: String(spaceId) } };
+      return ofSpaces({ kind: 'Community', id: communityId }, { kind: 'space', id: String(spaceId) });
+    }
+    case 'ClosureAdded':
+    case 'ClosureEnded': {
+      const { closureId, communityId } = event.data;
+      return ofSpaces({ kind: 'Community', id: communityId }, { kind: 'closure', id: closureId });
     }
     case 'ApiKeyIssued':
     case 'ApiKeyRevoked':
@@ -115,6 +123,8 @@ const partiesOf = ({ communityId, brandId }: Parties): readonly Account[] => [
   { kind: 'Community', id: communityId },
   { kind: 'Brand', id: brandId },
 ];
+
+const ofSpaces = (owner: Account, of: ChangedThing): AccountChange => ({ topic: 'spaces', accounts: [owner], of });
 
 const ofAccount = (account: Account): AccountChange => ({
   topic: 'account',

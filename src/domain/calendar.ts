@@ -57,6 +57,12 @@ export const isYearsLater = (date: PlainDate, other: PlainDate, years: number): 
   // Years have four digits, so dates compare as text.
   date > `${String(Number(other.slice(0, 4)) + years).padStart(4, '0')}${other.slice(4)}`;
 
+const DAY_MS = 24 * HOUR_MS;
+
+/** Whether a date is more than so many days later than another. */
+export const isDaysLater = (date: PlainDate, other: PlainDate, days: number): boolean =>
+  Date.parse(date) - Date.parse(other) > days * DAY_MS;
+
 /** How many days a range has, both ends inclusive; 0 or less if it ends before it starts. */
 export const daysIn = (from: PlainDate, to: PlainDate): number =>
   Temporal.PlainDate.from(from).until(Temporal.PlainDate.from(to), { largestUnit: 'days' }).days + 1;

@@ -1,11 +1,14 @@
 import type { Account, Actor } from './account.ts';
 import type { BookingDetails, RepeatedField, StoredDetails } from './booking-details.ts';
+import type { Weekday } from './calendar.ts';
 import type {
   ApiKeyId,
   BookingId,
   BrandId,
   Cents,
+  ClosureId,
   CommunityId,
+  PlainDate,
   ReviewId,
   SpaceId,
   Timestamp,
@@ -74,6 +77,8 @@ export type BookingTerms = StoredDetails &
      * When the request expires unanswered: after the space's answer time, or at the start of the event if that is sooner.
      */
     readonly expiresAt: Timestamp;
+    /** How many hours before the start the brand may still cancel. Absent: until the start. */
+    readonly cancelHours?: number;
   };
 
 export type BookingRequested = Event<
@@ -108,7 +113,10 @@ export type CommunityChanged = Event<
 export type CommunityEvent = CommunityAdded | CommunityChanged;
 export type BrandAdded = Event<'BrandAdded', { readonly brandId: BrandId; readonly name: string }>;
 
-/** The terms that a community sets for a space. Hours are on the 24-hour clock. */
+/** The opening hours of a weekday or a date, and its fee if it has one of its own. */
+export type DayHours = { readonly windowStart: number; readonly windowEnd: number; readonly eventFee?: Cents };
+
+/** The terms that a community sets for a space. Hours are on the 24-hour clock. Optional terms are absent if they were never set. */
 export type SpaceTerms = {
   readonly name: string;
   readonly windowStart: number;
@@ -117,6 +125,16 @@ export type SpaceTerms = {
   readonly eventFee: Cents;
   /** How many hours a request may wait for an answer before it expires. */
   readonly answerHours: number;
+  /** The hours of each weekday, Monday first. Absent, or empty: those above on every day. */
+  readonly week?: readonly (DayHours | 'closed')[];
+  /** Hours to keep free before and after each booking. */
+  readonly gapHours?: number;
+  /** How many hours before its start an event must be requested. */
+  readonly noticeHours?: number;
+  /** How many days ahead bookings are taken. */
+  readonly horizonDays?: number;
+  /** How many hours before the start a brand may still cancel. */
+  readonly cancelHours?: number;
 };
 export type SpaceAdded = Event<
   'SpaceAdded',
@@ -129,7 +147,71 @@ export type SpaceChanged = Event<
 >;
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
-export type SpaceEvent = SpaceAdded | SpaceChanged | SpaceClosed | SpaceOpened;
+/** The hours of one date, instead of those of its weekday. */
+export type SpecialHoursSet = Event<
+  'SpecialHoursSet',
+  {
+    readonly spaceId: SpaceId;
+    readonly communityId: CommunityId;
+    readonly date: PlainDate;
+    readonly hours: DayHours;
+  }
+>;
+export type SpecialHoursRemoved = Event<
+  'SpecialHoursRemoved',
+  { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly date: PlainDate }
+>;
+export type SpaceEvent = SpaceAdded | SpaceChanged | SpaceClosed | SpaceOpened | SpecialHoursSet | SpecialHoursRemoved;
+
+/** `OwnEvent`: an event of the community itself, on hours that were free. */
+export type ClosureKind = 'Closure' | 'OwnEvent';
+/** From `start` up to, not including, `until`: 0 to 24 for a whole day. */
+type ClosedHours = { readonly kind: ClosureKind; readonly start: number; readonly until: number };
+
+/** Hours of a space on a date are closed to requests. Bookings that are there stay. */
+export type TimeClosed = Event<
+  'TimeClosed',
+  ClosedHours & {
+    readonly spaceId: SpaceId;
+    readonly communityId: CommunityId;
+    readonly date: PlainDate;
+    readonly closureId: ClosureId;
+    readonly title?: PersonalText;
+  }
+>;
+/** The closure does not close this day, and never will again: a process that is late must not close it. */
+export type TimeReopened = Event<
+  'TimeReopened',
+  {
+    readonly spaceId: SpaceId;
+    readonly communityId: CommunityId;
+    readonly date: PlainDate;
+    readonly closureId: ClosureId;
+  }
+>;
+type TimeEvent = TimeClosed | TimeReopened;
+/** The events of a space on one day. */
+export type SpaceDayEvent = BookingEvent | TimeEvent;
+
+/** A community wants hours closed on a range of dates. Each day of each space then gets a `TimeClosed`. */
+export type ClosureAdded = Event<
+  'ClosureAdded',
+  ClosedHours & {
+    readonly closureId: ClosureId;
+    readonly communityId: CommunityId;
+    readonly spaceIds: readonly SpaceId[];
+    /** Both inclusive. */
+    readonly from: PlainDate;
+    readonly to: PlainDate;
+    /** Absent: every day of the range. */
+    readonly weekdays?: readonly Weekday[];
+    readonly title?: PersonalText;
+    /** Identifies the line of an imported file, so that importing it again adds nothing. */
+    readonly importKey?: string;
+  }
+>;
+export type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
+export type ClosureEvent = ClosureAdded | ClosureEnded;
 
 export type ReviewPosted = Event<
   'ReviewPosted',
@@ -276,6 +358,8 @@ export type DomainEvent =
   | CommunityEvent
   | BrandAdded
   | SpaceEvent
+  | TimeEvent
+  | ClosureEvent
   | ReviewPosted
   | ApiKeyEvent
   | WebhookEvent
@@ -300,6 +384,12 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   SpaceChanged: true,
   SpaceClosed: true,
   SpaceOpened: true,
+  SpecialHoursSet: true,
+  SpecialHoursRemoved: true,
+  TimeClosed: true,
+  TimeReopened: true,
+  ClosureAdded: true,
+  ClosureEnded: true,
   ReviewPosted: true,
   ApiKeyIssued: true,
   ApiKeyRevoked: true,

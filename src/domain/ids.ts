@@ -8,6 +8,7 @@ export type BookingId = Branded<number, 'BookingId'>;
 export type ReviewId = Branded<number, 'ReviewId'>;
 export type ApiKeyId = Branded<string, 'ApiKeyId'>;
 export type WebhookId = Branded<string, 'WebhookId'>;
+export type ClosureId = Branded<string, 'ClosureId'>;
 
 /** Integer cents. */
 export type Cents = Branded<number, 'Cents'>;
@@ -23,5 +24,6 @@ export const bookingId = (value: number) => value as BookingId;
 export const reviewId = (value: number) => value as ReviewId;
 export const apiKeyId = (value: string) => value as ApiKeyId;
 export const webhookId = (value: string) => value as WebhookId;
+export const closureId = (value: string) => value as ClosureId;
 export const cents = (value: number) => value as Cents;
 export const timestamp = (value: string) => value as Timestamp;

@@ -44,6 +44,14 @@ export const ANSWER_HOURS: NumberLimit = { min: 1, max: 90 * 24, step: 1 };
 export const DEFAULT_ANSWER_HOURS = 72;
 /** How many years ahead bookings are taken (docs/decisions/bookings.md). */
 export const MAX_YEARS_AHEAD = 5;
+/** Hours to keep free before and after each booking. */
+export const GAP_HOURS: NumberLimit = { min: 0, max: 4, step: 0.25 };
+/** How long before its start an event must be requested, in hours. */
+export const NOTICE_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
+/** How many days ahead bookings are taken. */
+export const HORIZON_DAYS: NumberLimit = { min: 1, max: 365 * MAX_YEARS_AHEAD, step: 1 };
+/** Until how long before the start a brand may cancel, in hours. */
+export const CANCEL_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
 /** The flat fee of an event, in cents. */
 export const EVENT_FEE: NumberLimit = { min: 0, max: 100_000_000_00, step: 1 };
 /** Stars of a review. */

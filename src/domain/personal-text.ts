@@ -1,5 +1,5 @@
 import type { Account } from './account.ts';
-import type { BookingId } from './ids.ts';
+import type { BookingId, ClosureId } from './ids.ts';
 
 /** The owner of a personal text. Forgetting the subject destroys the key that its texts are sealed under (docs/decisions/personal-data.md). */
 export type Subject = `brand:${number}` | `community:${number}` | `user:${string}`;
@@ -52,9 +52,11 @@ export const erased = <E extends { readonly data: object }>(event: E): Readable<
 
 /**
  * The owner of a text, authenticated with the text and its field, so that a sealed text cannot be moved to another booking or field. So
- * neither name can ever change.
+ * these names can never change.
  */
 export const ownerOf = {
   booking: ({ bookingId }: { readonly bookingId: BookingId }) => `booking:${bookingId}`,
   review: ({ bookingId }: { readonly bookingId: BookingId }) => `review:${bookingId}`,
+  /** Each day that it closes holds the same sealed title. */
+  closure: ({ closureId }: { readonly closureId: ClosureId }) => `closure:${closureId}`,
 };

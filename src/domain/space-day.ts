@@ -1,7 +1,8 @@
 import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
 import { endOf, expiryOf, startOf } from './booking-moments.ts';
-import { localDate, momentOn, toTimestamp, wallDay } from './calendar.ts';
+import { localDate, momentOn, toTimestamp, wallDay, weekdayOf } from './calendar.ts';
+import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
 import type {
@@ -12,14 +13,24 @@ import type {
   BookingFacts,
   BookingRequested,
   CancelledBy,
+  SpaceDayEvent,
+  TimeClosed,
 } from './events.ts';
-import { type BookingId, type BrandId, type CommunityId, cents } from './ids.ts';
+import { type BookingId, type BrandId, type ClosureId, type CommunityId, cents } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { IDEMPOTENCY_KEY, MAX_YEARS_AHEAD, REASON, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
-import { type Closed, endHourOf, type Interval, reducedUsage, usageEnd, whyClosed } from './time-slots.ts';
+import {
+  type Closed,
+  endHourOf,
+  type HeldHours,
+  noticeUntil,
+  reducedUsage,
+  usageEnd,
+  whyClosed,
+} from './time-slots.ts';
 
 /** docs/guides/rest-api.md#bookings */
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
@@ -45,6 +56,10 @@ export type SpaceDay = {
   readonly ended: AppendOnlyMap<BookingId, BookingState>;
   /** The booking of each idempotency key, by brand. */
   readonly bookingByKey: AppendOnlyMap<string, BookingId>;
+  /** Closed times and own events. */
+  readonly closed: ReadonlyMap<ClosureId, TimeClosed['data']>;
+  /** Closures that have ended: none of them closes this day again, however late a process is. */
+  readonly reopened: AppendOnlyMap<ClosureId, true>;
 };
 
 export const EMPTY_SPACE_DAY: SpaceDay = {
@@ -52,6 +67,8 @@ export const EMPTY_SPACE_DAY: SpaceDay = {
   open: new Map(),
   ended: AppendOnlyMap.empty(),
   bookingByKey: AppendOnlyMap.empty(),
+  closed: new Map(),
+  reopened: AppendOnlyMap.empty(),
 };
 
 export const findBooking = ({ open, ended }: SpaceDay, id: BookingId): BookingState | undefined =>
@@ -59,17 +76,32 @@ export const findBooking = ({ open, ended }: SpaceDay, id: BookingId): BookingSt
 
 const brandKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
 
-export function evolveSpaceDay(before: SpaceDay, event: BookingEvent): SpaceDay {
-  const { bookingId, brandId } = event.data;
+export function evolveSpaceDay(before: SpaceDay, event: SpaceDayEvent): SpaceDay {
   const day = { ...before, events: before.events + 1 };
-  if (event.type === 'BookingRequested') {
-    const state: BookingState = { request: event.data, status: 'Pending', revision: before.events };
-    const open = new Map(day.open).set(bookingId, state);
-    const key = event.data.idempotencyKey;
-    const bookingByKey =
-      key === undefined ? day.bookingByKey : day.bookingByKey.with(brandKey(brandId, key), bookingId);
-    return { ...day, open, bookingByKey };
+  switch (event.type) {
+    case 'TimeClosed':
+      return { ...day, closed: new Map(day.closed).set(event.data.closureId, event.data) };
+    case 'TimeReopened': {
+      const closed = new Map(day.closed);
+      closed.delete(event.data.closureId);
+      return { ...day, closed, reopened: day.reopened.with(event.data.closureId, true) };
+    }
+    case 'BookingRequested': {
+      const { bookingId, brandId, idempotencyKey: key } = event.data;
+      const state: BookingState = { request: event.data, status: 'Pending', revision: before.events };
+      const open = new Map(day.open).set(bookingId, state);
+      const bookingByKey =
+        key === undefined ? day.bookingByKey : day.bookingByKey.with(brandKey(brandId, key), bookingId);
+      return { ...day, open, bookingByKey };
+    }
+    default:
+      return afterAnswer(day, event);
   }
+}
+
+/** The day after a booking was approved, cancelled or completed. */
+function afterAnswer(day: SpaceDay, event: Exclude<BookingEvent, BookingRequested>): SpaceDay {
+  const { bookingId } = event.data;
   const booking = day.open.get(bookingId);
   if (booking === undefined) return day;
   const after = { ...booking, status: statusAfter(event) };
@@ -168,10 +200,11 @@ export function requestBooking(
   }
 
   const wall = wallDay(date, space.timeZone);
-  const closed = whyClosed(space, wall, startHour, bookedIntervals(day), context.now);
+  const closed = whyClosed(space, wall, startHour, heldHours(day), context.now);
   if (closed !== undefined) return closedRefusal(closed, space, details, context.now);
 
-  const until = usageEnd(space, startHour);
+  const terms = termsOn(space, date);
+  const until = usageEnd(terms, startHour);
   const startsAt = momentOn(wall, startHour);
   return [
     {
@@ -185,14 +218,15 @@ export function requestBooking(
         brandName: brand.name,
         endHour: endHourOf(space, startHour),
         durationHours: space.durationHours,
-        usageHours: reducedUsage(space, startHour),
-        ...priceOf(space.eventFee, context.serviceFeePercent),
+        usageHours: reducedUsage(terms, startHour),
+        ...priceOf(terms.eventFee, context.serviceFeePercent),
         currency: context.currency,
         timeZone: space.timeZone,
         freeFrom: until,
         startsAt: toTimestamp(startsAt),
         endsAt: toTimestamp(momentOn(wall, until)),
         expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
+        cancelHours: space.cancelHours,
         idempotencyKey,
         fingerprint,
       }),
@@ -200,9 +234,10 @@ export function requestBooking(
   ];
 }
 
-/** The hours that Pending and Approved bookings hold. */
-const bookedIntervals = ({ open }: SpaceDay): readonly Interval[] =>
-  Array.from(open.values(), ({ request }) => ({ start: request.startHour, until: request.freeFrom }));
+export const heldHours = ({ open, closed }: SpaceDay): HeldHours => ({
+  taken: Array.from(open.values(), ({ request }) => ({ start: request.startHour, until: request.freeFrom })),
+  closed: [...closed.values()],
+});
 
 function closedRefusal(closed: Closed, space: Space, { date, startHour }: BookingDetails, now: number): Refusal {
   if (closed.why === 'Inactive') return refuse('BookingNotAllowed', `Space ${space.spaceId} is not taking bookings.`);
@@ -212,14 +247,18 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
   if (closed.why === 'TooFar')
     return refuse(
       'BookingNotAllowed',
-      `${date} is too far ahead: bookings are taken for the next ${MAX_YEARS_AHEAD} years.`,
+      `${date} is too far ahead: bookings are taken for the next ${
+        space.horizonDays === undefined ? `${MAX_YEARS_AHEAD} years` : `${space.horizonDays} days`
+      }.`,
     );
   switch (closed.why) {
     case 'OutsideWindow': {
-      const last = space.windowEnd - 1;
+      const { windowStart, windowEnd, isClosedDay } = termsOn(space, date);
       return refuse(
         'SlotUnavailable',
-        `startHour ${startHour} is outside the window: ${space.windowStart} to ${last}.`,
+        isClosedDay
+          ? `The space is closed on ${weekdayOf(date)}s.`
+          : `startHour ${startHour} is outside the window: ${windowStart} to ${windowEnd - 1}.`,
       );
     }
     case 'Past':
@@ -228,8 +267,20 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
         'SlotUnavailable',
         `${startHour}:00 on ${date} is in the past, or skipped by a clock change, in ${space.timeZone}.`,
       );
+    case 'TooSoon':
+      return refuse(
+        'BookingNotAllowed',
+        `Events must be requested ${space.noticeHours} hours ahead: now, those that start after ${toTimestamp(noticeUntil(space, now))}.`,
+      );
+    case 'Closed':
+      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps hours that the community has closed.`);
     case 'Taken':
-      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps another booking of this space.`);
+      return refuse(
+        'SlotUnavailable',
+        space.gapHours
+          ? `${startHour}:00 on ${date} overlaps another booking of this space, or the ${space.gapHours} hours to keep free around it.`
+          : `${startHour}:00 on ${date} overlaps another booking of this space.`,
+      );
     default:
       return closed satisfies never;
   }
@@ -272,7 +323,7 @@ export type CancelBooking = {
 
 /**
  * Decides a cancellation. Until the event starts, a brand may cancel its own Pending or Approved bookings and a community
- * those of its spaces; what was charged is refunded (docs/decisions/bookings.md).
+ * those of its spaces; a brand only until the deadline of the booking. What was charged is refunded (docs/decisions/bookings.md).
  */
 export function cancelBooking(
   day: SpaceDay,
@@ -292,6 +343,12 @@ export function cancelBooking(
       `Booking ${command.bookingId} is ${booking.status}, no longer ${command.expected}.`,
     );
   if (hasStarted(booking, context.now)) return started(booking, 'cancelled');
+  const deadline = startOf(booking.request) - (booking.request.cancelHours ?? 0) * 3_600_000;
+  if (command.by.kind === 'Brand' && deadline <= context.now)
+    return refuse(
+      'BookingNotAllowed',
+      `Booking ${command.bookingId} could be cancelled by the brand until ${toTimestamp(deadline)}. The community still can.`,
+    );
   return [cancelled(booking, command.by.kind, command.reason)];
 }
 

@@ -1,8 +1,22 @@
+import { WEEKDAYS } from './calendar.ts';
 import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
-import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
-import type { CommunityId, SpaceId } from './ids.ts';
+import type { DayHours, SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
+import type { Cents, CommunityId, PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { ANSWER_HOURS, DURATION_HOURS, EVENT_FEE, HOUR, isWithin, NAME, wrongNumber, wrongText } from './limits.ts';
+import {
+  ANSWER_HOURS,
+  CANCEL_HOURS,
+  DURATION_HOURS,
+  EVENT_FEE,
+  GAP_HOURS,
+  HORIZON_DAYS,
+  HOUR,
+  isWithin,
+  NAME,
+  NOTICE_HOURS,
+  wrongNumber,
+  wrongText,
+} from './limits.ts';
 import { picked } from './picked.ts';
 
 /** A space with its terms, folded. */
@@ -13,6 +27,8 @@ export type Space = SpaceTerms & {
   readonly timeZone: string;
   /** Only an active space takes bookings. */
   readonly active: boolean;
+  /** Dates with hours of their own. */
+  readonly special?: { readonly [date: PlainDate]: DayHours };
 };
 
 /** A space with the name of the community that owns it. */
@@ -28,6 +44,12 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
       return { ...space, active: false };
     case 'SpaceOpened':
       return { ...space, active: true };
+    case 'SpecialHoursSet':
+      return { ...space, special: { ...space.special, [event.data.date]: event.data.hours } };
+    case 'SpecialHoursRemoved': {
+      const { [event.data.date]: _, ...special } = space.special ?? {};
+      return { ...space, special };
+    }
     default:
       return event satisfies never;
   }
@@ -55,7 +77,7 @@ export function changeSpace(
   if (space === undefined) return unknownSpace(command.spaceId);
   const changed: Partial<SpaceTerms> = Object.fromEntries(
     Object.entries(command.terms).filter(
-      ([term, value]) => value !== undefined && value !== space[term as keyof SpaceTerms],
+      ([term, value]) => value !== undefined && !isSame(value, space[term as keyof SpaceTerms]),
     ),
   );
   if (Object.keys(changed).length === 0) return [];
@@ -85,7 +107,10 @@ export function moveSpace(
 
 /** The names of the terms that differ. */
 export const changedTerms = (before: SpaceTerms, now: SpaceTerms): readonly (keyof SpaceTerms)[] =>
-  SPACE_TERMS.filter((term) => before[term] !== now[term]);
+  SPACE_TERMS.filter((term) => !isSame(before[term], now[term]));
+
+/** The hours of a week are the same if they read the same. */
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** A closed space takes no new bookings; existing ones stay. */
 export function closeSpace(space: Space | undefined, command: { readonly spaceId: SpaceId }): Decision<SpaceClosed> {
@@ -105,25 +130,51 @@ const unknownSpace = (id: SpaceId) => refuse('ResourceNotFound', `There is no sp
 /** As people write it; the rule is in cents. Not a constant: loading the formats of a language takes 15 ms of every start. */
 const largestFee = () => (EVENT_FEE.max / 100).toLocaleString('en', { minimumFractionDigits: 2 });
 
+type EveryTerm = Required<SpaceTerms>;
+
 /** The rule of each term. Exhaustive: a new one does not compile without its rule. */
 const TERM_RULES: {
-  readonly [T in keyof SpaceTerms]: (value: SpaceTerms[T]) => Refusal | undefined;
+  readonly [T in keyof EveryTerm]: (value: EveryTerm[T]) => Refusal | undefined;
 } = {
   name: (name) => wrongText('name', name, NAME),
   windowStart: (hour) => wrongNumber('windowStart', hour, HOUR),
   windowEnd: (hour) => wrongNumber('windowEnd', hour, HOUR),
   durationHours: (hours) => wrongNumber('durationHours', hours, DURATION_HOURS),
-  eventFee: (fee) =>
-    isWithin(fee, EVENT_FEE)
-      ? undefined
-      : refuse('ValidationError', `eventFee must be 0 to ${largestFee()}, with at most two decimals.`),
+  eventFee: (fee) => wrongFee(fee),
   answerHours: (hours) => wrongNumber('answerHours', hours, ANSWER_HOURS),
+  week: (week) => {
+    if (![0, WEEKDAYS.length].includes(week.length)) return refuse('ValidationError', 'week must have seven days.');
+    return refuseFor(
+      week.flatMap((hours, day) => (hours === 'closed' ? [] : wrongHours(`week ${WEEKDAYS[day]}`, hours))),
+    );
+  },
+  gapHours: (hours) => wrongNumber('gapHours', hours, GAP_HOURS),
+  noticeHours: (hours) => wrongNumber('noticeHours', hours, NOTICE_HOURS),
+  horizonDays: (days) => wrongNumber('horizonDays', days, HORIZON_DAYS),
+  cancelHours: (hours) => wrongNumber('cancelHours', hours, CANCEL_HOURS),
 };
 
+const wrongFee = (fee: Cents): Refusal | undefined =>
+  isWithin(fee, EVENT_FEE)
+    ? undefined
+    : refuse('ValidationError', `eventFee must be 0 to ${largestFee()}, with at most two decimals.`);
+
+/** The refusals of the hours of a day. @param of names the day, such as `week Monday` */
+function wrongHours(of: string, { windowStart, windowEnd, eventFee }: DayHours): readonly (Refusal | undefined)[] {
+  const wrong = [
+    wrongNumber(`${of}: windowStart`, windowStart, HOUR),
+    wrongNumber(`${of}: windowEnd`, windowEnd, HOUR),
+    eventFee === undefined ? undefined : wrongFee(eventFee),
+  ];
+  return windowStart < windowEnd
+    ? wrong
+    : [...wrong, refuse('ValidationError', `${of}: windowStart must be before windowEnd.`)];
+}
+
 /** The refusals of terms that break their own rules. */
-function wrongOf(terms: Partial<SpaceTerms>): readonly Refusal[] {
-  const check = <T extends keyof SpaceTerms>(term: T): Refusal | undefined => {
-    const value = terms[term];
+function wrongOf(terms: Partial<EveryTerm>): readonly Refusal[] {
+  const check = <T extends keyof EveryTerm>(term: T): Refusal | undefined => {
+    const value: EveryTerm[T] | undefined = terms[term];
     return value === undefined ? undefined : TERM_RULES[term](value);
   };
   return SPACE_TERMS.flatMap((term) => check(term) ?? []);

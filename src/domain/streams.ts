@@ -19,6 +19,8 @@ export const streamOf = {
   subject: (subject: Subject) => `subject-${subject}`,
   readModel: (name: string) => `readModel-${name}`,
   sequence: (name: string) => `sequence-${name}`,
+  /** A closed time or an own event of a community, as it was asked for. */
+  venue_closure: (id: string) => `venue_closure-${id}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

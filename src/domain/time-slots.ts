@@ -1,5 +1,6 @@
 import type { Account } from './account.ts';
-import { hourExistsOn, isYearsLater, localDate, momentOn, type WallDay, wallDay } from './calendar.ts';
+import { hourExistsOn, isDaysLater, isYearsLater, localDate, momentOn, type WallDay, wallDay } from './calendar.ts';
+import { type DayTerms, isInside, termsOn } from './day-terms.ts';
 import type { BrandId, PlainDate } from './ids.ts';
 import { MAX_YEARS_AHEAD } from './limits.ts';
 import type { Space } from './space.ts';
@@ -31,6 +32,14 @@ export const reducedUsage = (space: Pick<Space, 'durationHours' | 'windowEnd'>, 
   return left < space.durationHours ? left : undefined;
 };
 
+/** What holds the hours of a space on a day. */
+export type HeldHours<T extends Interval = Interval> = {
+  /** Pending and Approved bookings. */
+  readonly taken: readonly T[];
+  /** Closed times and the community's own events. */
+  readonly closed: readonly Interval[];
+};
+
 export const overlaps = (a: Interval, b: Interval): boolean => a.start < b.until && b.start < a.until;
 
 const LABELS = Array.from(
@@ -42,44 +51,70 @@ const LABELS = Array.from(
 const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
 /**
- * Why no event can start at an hour. `TooFar`: the date is more than {@link MAX_YEARS_AHEAD} years ahead. `Skipped`: the clocks skip the
- * hour on that day.
+ * Why no event can start at an hour. `TooFar`: the date is further ahead than bookings are taken. `TooSoon`: the hour begins before the
+ * notice of the space is over. `Skipped`: the clocks skip the hour on that day. `Closed`: the community has closed hours of the event.
  */
 export type Closed<T extends Interval = Interval> =
   | { readonly why: 'Inactive' }
   | { readonly why: 'TooFar' }
   | { readonly why: 'OutsideWindow' }
   | { readonly why: 'Past' }
+  | { readonly why: 'TooSoon' }
   | { readonly why: 'Skipped' }
-  /** The event would overlap these. */
+  | { readonly why: 'Closed' }
+  /** The event would overlap these, or the time to keep free around them. */
   | { readonly why: 'Taken'; readonly by: readonly T[] };
 
 /**
  * Why no event can start at this hour; undefined if one can. The single rule behind open hours, booking decisions and explanations
  * (docs/decisions/bookings.md).
- * @param taken hours that are held by Pending and Approved bookings
  */
-export function whyClosed<T extends Interval>(
+export const whyClosed = <T extends Interval>(
   space: Space,
   day: WallDay,
   hour: number,
-  taken: readonly T[],
+  held: HeldHours<T>,
+  now: number,
+): Closed<T> | undefined => whyClosedBy(termsOn(space, day.date), day, hour, held, now);
+
+function whyClosedBy<T extends Interval>(
+  terms: DayTerms,
+  day: WallDay,
+  hour: number,
+  { taken, closed }: HeldHours<T>,
   now: number,
 ): Closed<T> | undefined {
-  if (!space.active) return { why: 'Inactive' };
-  if (isTooFar(day, now)) return { why: 'TooFar' };
-  if (hour < space.windowStart || hour >= space.windowEnd) return { why: 'OutsideWindow' };
-  if (momentOn(day, hour) <= now) return { why: 'Past' };
+  if (!terms.active) return { why: 'Inactive' };
+  if (isTooFar(terms, day.date, now)) return { why: 'TooFar' };
+  if (terms.isClosedDay || !isInside(terms, hour)) return { why: 'OutsideWindow' };
+  const start = momentOn(day, hour);
+  if (start <= now) return { why: 'Past' };
   if (!hourExistsOn(day, hour)) return { why: 'Skipped' };
-  if (taken.length === 0) return undefined;
-  const use = { start: hour, until: usageEnd(space, hour) };
-  const by = taken.filter((booking) => overlaps(booking, use));
+  if (start <= noticeUntil(terms, now)) return { why: 'TooSoon' };
+  if (closed.length === 0 && taken.length === 0) return undefined;
+  const use = { start: hour, until: usageEnd(terms, hour) };
+  if (closed.some((time) => overlaps(time, use))) return { why: 'Closed' };
+  const { gapHours = 0 } = terms;
+  const withGaps = { start: use.start - gapHours, until: use.until + gapHours };
+  const by = taken.filter((booking) => overlaps(booking, withGaps));
   return by.length === 0 ? undefined : { why: 'Taken', by };
 }
 
-/** Whether a day is too far ahead to be booked, by the date in its zone. */
-export const isTooFar = ({ date, zone }: Pick<WallDay, 'date' | 'zone'>, now: number): boolean =>
-  isYearsLater(date, localDate(now, zone), MAX_YEARS_AHEAD);
+/** Whether a date is too far ahead to be booked, by the clock of the space. */
+export function isTooFar(
+  { timeZone, horizonDays }: Pick<Space, 'timeZone' | 'horizonDays'>,
+  date: PlainDate,
+  now: number,
+): boolean {
+  const today = localDate(now, timeZone);
+  return (
+    isYearsLater(date, today, MAX_YEARS_AHEAD) || (horizonDays !== undefined && isDaysLater(date, today, horizonDays))
+  );
+}
+
+/** The moment (milliseconds since the epoch) up to which events begin too soon to be requested now. */
+export const noticeUntil = ({ noticeHours = 0 }: Pick<Space, 'noticeHours'>, now: number): number =>
+  now + noticeHours * 3_600_000;
 
 /** Hours that a booking holds, and its status. */
 export type TakenHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
@@ -100,13 +135,14 @@ export function closedKind(closed: Closed<TakenHours>, viewer: Account): ClosedK
   return isOwn ? 'RequestedByYou' : 'Requested';
 }
 
-/** One slot per start hour of the window (docs/decisions/bookings.md). */
-export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
+/** One slot per start hour of the window of the date (docs/decisions/bookings.md). */
+export function timeSlots(space: Space, date: PlainDate, held: HeldHours, now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);
+  const terms = termsOn(space, date);
   const slots: TimeSlot[] = [];
-  for (let hour = space.windowStart; hour < space.windowEnd; hour += 1) {
-    const isAvailable = whyClosed(space, day, hour, taken, now) === undefined;
-    const usageHours = reducedUsage(space, hour);
+  for (let hour = terms.windowStart; hour < terms.windowEnd; hour += 1) {
+    const isAvailable = whyClosedBy(terms, day, hour, held, now) === undefined;
+    const usageHours = reducedUsage(terms, hour);
     const slot = { hour, label: hourLabel(hour), isAvailable };
     slots.push(usageHours === undefined ? slot : { ...slot, usageHours });
   }

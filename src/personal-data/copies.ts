@@ -1,7 +1,8 @@
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
-import { bookingId } from '../domain/ids.ts';
-import { ownerOf, type Subject, sealedTextsIn } from '../domain/personal-text.ts';
+import { type Subject, sealedTextsIn } from '../domain/personal-text.ts';
+import { textOwnerOf } from '../domain/text-owner.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import type { PersonalData } from './personal-data.ts';
@@ -39,10 +40,10 @@ export function createCopyOf(deps: {
 
   async function opened(page: readonly StoredEvent[]): Promise<Json[]> {
     const texts = await personalData.openTexts(
-      page.map(({ type, data }) => {
-        const sealed = sealedTextsIn(data);
-        const about = { bookingId: bookingId(Number(data.bookingId)) };
-        return { texts: sealed, of: type === 'ReviewPosted' ? ownerOf.review(about) : ownerOf.booking(about) };
+      page.map((event) => {
+        const of = isKnown(event) ? textOwnerOf(upcast(event)) : undefined;
+        // Only a newer release can open the texts of its events.
+        return of === undefined ? { texts: {}, of: '' } : { texts: sealedTextsIn(event.data), of };
       }),
     );
     return page.map(({ position: _, ...event }, index) => ({ ...event, data: { ...event.data, ...texts[index] } }));

@@ -17,6 +17,7 @@ import {
   type Texts,
   withTexts,
 } from '../domain/personal-text.ts';
+import { textOwnerOf } from '../domain/text-owner.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -73,10 +74,10 @@ export function createPersonalData(deps: {
     openReviews: <D extends OfBooking>(documents: readonly D[]): Promise<Opened<D>[]> =>
       open(documents, ownerOf.review),
 
-    /** Events of bookings with their texts opened, see {@link openTexts}. */
-    async openEvents<E extends { readonly data: OfBooking }>(events: readonly E[]): Promise<Readable<E>[]> {
+    /** Events with their texts opened, see {@link openTexts}. */
+    async openEvents<E extends DomainEvent>(events: readonly E[]): Promise<Readable<E>[]> {
       const texts = await openTexts(
-        events.map(({ data }) => ({ texts: sealedTextsIn(data), of: ownerOf.booking(data) })),
+        events.map((event) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) ?? '' })),
       );
       return events.map((event, index) => withTexts(event, texts[index] ?? {}));
     },
@@ -84,7 +85,7 @@ export function createPersonalData(deps: {
     /**
      * Seals the personal texts of a decided event before it is stored. Refuses `BookingNotAllowed` if the subject has been
      * forgotten.
-     * @param author the user who wrote the reason; default: the account
+     * @param author the user who wrote the reason or the title; default: the account
      */
     async sealEvent<E extends DomainEvent>(event: E, author: Subject | undefined): Promise<E | Refusal> {
       const written = writtenIn(event, author);

@@ -1,9 +1,10 @@
 import type { Account } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { BrandId } from '../domain/ids.ts';
+import type { BrandId, CommunityId } from '../domain/ids.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
+import type { WithoutText } from '../domain/text-owner.ts';
 
 /** The plain texts of an event written by a person, with their subject and owner. */
 export type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
@@ -11,7 +12,7 @@ export type Written = { readonly subject: Subject; readonly of: string; readonly
 /**
  * The texts that a person wrote in a decided event, before it is stored. Undefined if there are none; texts by the service itself
  * have no author (docs/decisions/personal-data.md).
- * @param author the user who wrote the reason; default: the account
+ * @param author the user who wrote the reason or the title; default: the account
  */
 export function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {
   switch (event.type) {
@@ -22,18 +23,28 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
     case 'BookingCancelled': {
       const { cancelledBy, communityId, reason } = event.data;
       if (cancelledBy === 'System') return undefined;
-      const account: Account = cancelledBy === 'Brand' ? brandOf(event.data) : { kind: 'Community', id: communityId };
+      const account = cancelledBy === 'Brand' ? brandOf(event.data) : communityOf({ communityId });
       return written(author ?? subjectOf(account), ownerOf.booking(event.data), { reason });
     }
     case 'ReviewPosted': {
       const { title, content } = event.data;
       return written(subjectOf(brandOf(event.data)), ownerOf.review(event.data), { title, content });
     }
+    case 'TimeClosed':
+    case 'ClosureAdded': {
+      const { title } = event.data;
+      return written(author ?? subjectOf(communityOf(event.data)), ownerOf.closure(event.data), { title });
+    }
     default:
+      event satisfies WithoutText;
       return undefined;
   }
 }
 
+const communityOf = ({ communityId: id }: { readonly communityId: CommunityId }): Account => ({
+  kind: 'Community',
+  id,
+});
 const brandOf = ({ brandId: id }: { readonly brandId: BrandId }): Account => ({ kind: 'Brand', id });
 
 function written(

@@ -7,9 +7,10 @@ import { type Community, evolveCommunity } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
 import type { CommunityEvent, DomainEvent, EventType, Recorded, SpaceEvent } from '../domain/events.ts';
 import { apiKeyId } from '../domain/ids.ts';
-import { ownerOf, sealedTextsIn, withTexts } from '../domain/personal-text.ts';
+import { sealedTextsIn, withTexts } from '../domain/personal-text.ts';
 import type { NamedActor, Viewer } from '../domain/shown-actor.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
+import { textOwnerOf } from '../domain/text-owner.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { inPages } from '../runtime/in-pages.ts';
@@ -98,6 +99,7 @@ export function createAccountHistory({ events, readModels, personalData, names }
       case 'webhook':
         return event.type === 'WebhookRegistered' ? event.data.url : names.webhook(of.id);
       case 'account':
+      case 'closure':
       case 'booking':
       case 'review':
         return undefined;
@@ -112,7 +114,7 @@ export function createAccountHistory({ events, readModels, personalData, names }
     const subjectNames = new Map<string, Promise<string | undefined>>();
     return async (changes) => {
       const texts = await personalData.openTexts(
-        changes.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) })),
+        changes.map(({ event }) => ({ texts: sealedTextsIn(event.data), of: textOwnerOf(event) ?? '' })),
       );
       const named = changes.map(async (each, index): Promise<NamedChange> => {
         const key = `${each.of.kind}:${each.of.id}`;
@@ -243,13 +245,15 @@ function createStates() {
 }
 
 const isCommunityEvent = (event: DomainEvent): event is CommunityEvent => event.type.startsWith('Community');
-const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => event.type.startsWith('Space');
-
-/** The owner of the texts of an event. */
-const textOwnerOf = ({ type, data }: DomainEvent): string => {
-  if (!('bookingId' in data)) return '';
-  return type === 'ReviewPosted' ? ownerOf.review(data) : ownerOf.booking(data);
+const SPACE_EVENTS: { readonly [T in SpaceEvent['type']]: true } = {
+  SpaceAdded: true,
+  SpaceChanged: true,
+  SpaceClosed: true,
+  SpaceOpened: true,
+  SpecialHoursSet: true,
+  SpecialHoursRemoved: true,
 };
+const isSpaceEvent = (event: DomainEvent): event is SpaceEvent => Object.hasOwn(SPACE_EVENTS, event.type);
 
 const isOf = ({ accounts }: AccountChange, account: Account | undefined): boolean =>
   account === undefined || accounts.some((each) => accountKey(each) === accountKey(account));

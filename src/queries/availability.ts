@@ -1,11 +1,21 @@
-import { type AvailabilityDocument, availability, availabilityKey } from '../../projections/availability.ts';
+import { availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { type ClosedKind, closedKind, isTooFar, type TimeSlot, timeSlots, whyClosed } from '../domain/time-slots.ts';
+import {
+  type ClosedKind,
+  closedKind,
+  type HeldHours,
+  isTooFar,
+  noticeUntil,
+  type TakenHours,
+  type TimeSlot,
+  timeSlots,
+  whyClosed,
+} from '../domain/time-slots.ts';
 import type { QueryDeps } from './query-deps.ts';
 import { isVisibleSpace } from './spaces.ts';
 
@@ -13,8 +23,8 @@ import { isVisibleSpace } from './spaces.ts';
 export type Availability = {
   readonly space: Space;
   readonly date: PlainDate;
-  readonly taken: AvailabilityDocument['taken'];
-  /** The hours of the day that have begun, or that the date is too far ahead. No other part of the time matters. */
+  readonly held: HeldHours;
+  /** The hours of the day that begin before the notice of the space is over, or that the date is too far ahead. No other part of the time matters. */
   readonly time: number | 'TooFar';
   timeSlots(): readonly TimeSlot[];
   /** Why no event can start at an hour, as visible to the account; undefined if one can. */
@@ -23,7 +33,7 @@ export type Availability = {
 
 type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; readonly date: PlainDate };
 
-const NOTHING: AvailabilityDocument['taken'] = [];
+const NOTHING: HeldHours<TakenHours> = { taken: [], closed: [] };
 
 /** Why no hour of a day is open, if it is not because others have booked; undefined if an hour is open or booked. */
 export function whyNoHours({
@@ -55,16 +65,16 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
     if (date < today)
       return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, got ${date}.`);
     const wall = wallDay(date, space.timeZone);
-    const begun = date === today ? hoursBegun(wall, now) : 0;
-    const taken = day?.document.taken ?? NOTHING;
+    const begun = hoursBegun(wall, noticeUntil(space, now));
+    const held: HeldHours<TakenHours> = day?.document ?? NOTHING;
     return {
       space,
       date,
-      taken,
-      time: isTooFar(wall, now) ? 'TooFar' : begun,
-      timeSlots: () => timeSlots(space, date, taken, now),
+      held,
+      time: isTooFar(space, date, now) ? 'TooFar' : begun,
+      timeSlots: () => timeSlots(space, date, held, now),
       closed(hour) {
-        const closed = whyClosed(space, wall, hour, taken, now);
+        const closed = whyClosed(space, wall, hour, held, now);
         return closed && closedKind(closed, account);
       },
     };

@@ -2,10 +2,11 @@ import { availability, availabilityKey } from '../../projections/availability.ts
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import { datesBetween, localDate, type Weekday, weekdayOf } from '../domain/calendar.ts';
+import { isStartHour } from '../domain/day-terms.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { isTooFar, timeSlots } from '../domain/time-slots.ts';
+import { type HeldHours, isTooFar, timeSlots } from '../domain/time-slots.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { yieldEvery } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
@@ -58,6 +59,7 @@ export type NoDays = 'NoSpaces' | 'Inactive' | 'Past' | 'TooFar' | 'OutsideWindo
 
 /** Days of spaces that one call checks, so that a wide search ends in bounded time and continues from a cursor. */
 const MAX_SEARCHED = 4_000;
+const NOTHING: HeldHours = { taken: [], closed: [] };
 /** How many of them are read at a time, which takes about a millisecond. */
 const CHUNK = 50;
 
@@ -109,11 +111,11 @@ export function createOpenDaysQuery(deps: QueryDeps) {
     for await (const chunk of inPages(candidates, CHUNK)) {
       const keys = chunk.map(({ space, date }) => availabilityKey(space.spaceId, date));
       const stored = await readModels.collection(availability).getMany(keys);
-      const taken = new Map(stored.map(({ key, document }) => [key, document.taken]));
+      const held = new Map(stored.map(({ key, document }) => [key, document]));
       for (const { space, date } of chunk) {
         await nextSlice();
         if (query.isWanted?.() === false) throw new Unavailable('The search for open days was given up');
-        const slots = timeSlots(space, date, taken.get(availabilityKey(space.spaceId, date)) ?? [], now);
+        const slots = timeSlots(space, date, held.get(availabilityKey(space.spaceId, date)) ?? NOTHING, now);
         const openHours = slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
         if (openHours.length === 0 || (startHour !== undefined && !openHours.includes(startHour))) continue;
         days.push({ space, date, weekday: weekdayOf(date), openHours });
@@ -137,9 +139,10 @@ function whyNone(
   const active = spacesToSearch.filter((space) => space.active);
   if (active.length === 0) return 'Inactive';
   if (active.every(({ timeZone }) => to < localDate(now, timeZone))) return 'Past';
-  if (active.every(({ timeZone }) => isTooFar({ date: from, zone: timeZone }, now))) return 'TooFar';
-  const isOutside = ({ windowStart, windowEnd }: Space, hour: number) => hour < windowStart || hour >= windowEnd;
-  return startHour !== undefined && active.every((space) => isOutside(space, startHour)) ? 'OutsideWindow' : undefined;
+  if (active.every((space) => isTooFar(space, from, now))) return 'TooFar';
+  return startHour !== undefined && !active.some((space) => isStartHour(space, startHour))
+    ? 'OutsideWindow'
+    : undefined;
 }
 
 type Range = Pick<OpenDaysQuery, 'from' | 'to'> & {

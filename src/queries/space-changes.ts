@@ -33,7 +33,8 @@ export function createSpaceChanges({ events, names }: QueryDeps) {
       const event = upcast<SpaceEvent>(stored);
       space = evolveSpace(space, event);
       if (event.type === 'SpaceClosed' || event.type === 'SpaceOpened') last.set('active', event);
-      else for (const term of SPACE_TERMS) if (event.data[term] !== undefined) last.set(term, event);
+      if (event.type === 'SpaceAdded' || event.type === 'SpaceChanged')
+        for (const term of SPACE_TERMS) if (event.data[term] !== undefined) last.set(term, event);
     }
     if (space === undefined || !isVisibleSpace(account, space)) return undefined;
 

@@ -1,8 +1,8 @@
 import type { BookingDetails } from '../../src/domain/booking-details.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
-import type { BookingEvent, BookingRequested } from '../../src/domain/events.ts';
-import { bookingId, brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import type { BookingEvent, BookingRequested, TimeClosed, TimeReopened } from '../../src/domain/events.ts';
+import { bookingId, brandId, cents, closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
 import {
   type BookingContext,
@@ -77,4 +77,21 @@ export const cancelledByBrand = (request = requested()): BookingEvent => ({
 export const completed = (request = requested()): BookingEvent => ({
   type: 'BookingCompleted',
   data: factsOf(request.data),
+});
+
+const theDay = {
+  spaceId: hall.spaceId,
+  communityId: hall.communityId,
+  date: day('2026-12-10'),
+  closureId: closureId('c1'),
+};
+
+/** Closes the hall for the whole day. */
+export const timeClosed = (fields: Partial<TimeClosed['data']> = {}): TimeClosed => ({
+  type: 'TimeClosed',
+  data: { ...theDay, kind: 'Closure', start: 0, until: 24, ...fields },
+});
+export const timeReopened = (fields: Partial<TimeReopened['data']> = {}): TimeReopened => ({
+  type: 'TimeReopened',
+  data: { ...theDay, ...fields },
 });

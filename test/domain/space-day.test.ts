@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRefusal } from '../../src/domain/decision.ts';
-import type { BookingEvent } from '../../src/domain/events.ts';
-import { bookingId, brandId, communityId } from '../../src/domain/ids.ts';
+import { closeTime, reopenTime } from '../../src/domain/closed-time.ts';
+import { type Decision, isRefusal } from '../../src/domain/decision.ts';
+import type { BookingEvent, SpaceDayEvent } from '../../src/domain/events.ts';
+import { bookingId, brandId, closureId, communityId } from '../../src/domain/ids.ts';
 import {
   approveBooking,
   cancelBooking,
@@ -27,11 +28,13 @@ import {
   other,
   requestCommand,
   requested,
+  timeClosed,
+  timeReopened,
   underOtherRules,
 } from './bookings.fixture.ts';
 import { decider } from './given.ts';
 
-const given = decider<SpaceDay, BookingEvent>(EMPTY_SPACE_DAY, evolveSpaceDay);
+const given = decider<SpaceDay, SpaceDayEvent>(EMPTY_SPACE_DAY, evolveSpaceDay);
 const request =
   (fields = {}, when = context) =>
   (state: SpaceDay) =>
@@ -309,6 +312,19 @@ describe('cancelling', () => {
       .when(decidedFor('Approved'))
       .thenEvents({ data: { refund: 23_000 } });
   });
+  test('is refused to the brand once its deadline has passed, which the booking keeps; the community still may', () => {
+    const booked = requested({ space: { ...hall, cancelHours: 48 } });
+    const [before, after] = ['2026-12-08T08:59:59Z', '2026-12-08T09:00:00Z'].map((iso) => ({
+      ...context,
+      now: at(iso),
+    }));
+    const free = { ...approved(booked) };
+    given(booked, free).when(cancel(brand, before)).thenEvents({ type: 'BookingCancelled' });
+    given(booked, free)
+      .when(cancel(brand, after))
+      .thenRefused('BookingNotAllowed', /until 2026-12-08T09:00:00\.000Z/);
+    given(booked, free).when(cancel(community, after)).thenEvents({ type: 'BookingCancelled' });
+  });
   test('is refused once the event has started', () => {
     const started = { ...context, now: at('2026-12-10T09:00:00Z') };
     given(requested(), approved())
@@ -323,6 +339,66 @@ describe('cancelling', () => {
       .when(cancel({ kind: 'Community', id: communityId(99) }))
       .thenRefused('ResourceNotFound');
     given().when(cancel(brand)).thenRefused('ResourceNotFound');
+  });
+});
+
+describe('closed times', () => {
+  const close =
+    (event = timeClosed()) =>
+    (state: SpaceDay) =>
+      closeTime(state, event.data);
+  const reopen =
+    (event = timeReopened()) =>
+    (state: SpaceDay) =>
+      reopenTime(state, event.data);
+
+  test('refuse requests until they end, and leave bookings that are there', () => {
+    given(timeClosed())
+      .when(request())
+      .thenRefused('SlotUnavailable', /closed/);
+    given(timeClosed(), timeReopened()).when(request()).thenEvents({ type: 'BookingRequested' });
+    const approve = (state: SpaceDay) =>
+      approveBooking(state, { bookingId: bookingId(1), communityId: hall.communityId }, context);
+    given(requested(), timeClosed()).when(approve).thenEvents({ type: 'BookingApproved' });
+    // Still closed after a booking inside it was cancelled.
+    given(requested(), timeClosed(), cancelledByBrand())
+      .when(request())
+      .thenRefused('SlotUnavailable', /closed/);
+  });
+  test('too little notice is refused with the moment from which it suffices', () => {
+    given()
+      .when(request({ space: { ...hall, noticeHours: 240 } }))
+      .thenRefused('BookingNotAllowed', /240 hours ahead: now, those that start after 2026-12-11T11:00:00\.000Z/);
+  });
+  test('a repeated request gets its first answer on a day that has been closed since', () => {
+    given(requested({ idempotencyKey: 'k' }), timeClosed())
+      .when(request({ idempotencyKey: 'k' }))
+      .thenNothing();
+  });
+  test('close over bookings, once for each closure', () => {
+    given(requested()).when(close()).thenEvents({ type: 'TimeClosed' });
+    given(timeClosed()).when(close()).thenNothing();
+    given(timeClosed())
+      .when(close(timeClosed({ closureId: closureId('c2') })))
+      .thenEvents({ data: { closureId: 'c2' } });
+  });
+  test('an own event needs free hours', () => {
+    const own = { kind: 'OwnEvent', closureId: closureId('c2'), start: 13.5, until: 15 } as const;
+    given(requested())
+      .when(close(timeClosed(own)))
+      .thenRefused('SlotUnavailable', /13:30–15:00 on 2026-12-10/);
+    given(timeClosed({ start: 14, until: 16 }))
+      .when(close(timeClosed(own)))
+      .thenRefused('SlotUnavailable');
+    given(requested())
+      .when(close(timeClosed({ ...own, start: 14 })))
+      .thenEvents({ type: 'TimeClosed' });
+  });
+  test('a closure that has ended on a day never closes it again, even if it had not closed it', () => {
+    given(timeClosed()).when(reopen()).thenEvents({ type: 'TimeReopened' });
+    given().when(reopen()).thenEvents({ type: 'TimeReopened' });
+    given(timeReopened()).when(reopen()).thenNothing();
+    given(timeReopened()).when(close()).thenRefused('ResourceNotFound', /ended/);
   });
 });
 
@@ -453,11 +529,15 @@ describe('a day on which one hour is requested and cancelled again and again', (
 
 /** The content of a day, in values that later events cannot change. */
 const written = (state: SpaceDay, ids: number) =>
-  JSON.stringify([[...state.open], Array.from({ length: ids }, (_, id) => findBooking(state, bookingId(id)) ?? null)]);
+  JSON.stringify([
+    [...state.open],
+    [...state.closed],
+    Array.from({ length: ids }, (_, id) => findBooking(state, bookingId(id)) ?? null),
+  ]);
 
-test('the live bookings of a day never overlap, and no earlier state of it changes, for any commands in any order', () => {
+test('the live bookings and own events of a day never overlap, and no earlier state of it changes, for any commands in any order', () => {
   const step = fc.record({
-    what: fc.constantFrom('request', 'approve', 'cancel'),
+    what: fc.constantFrom('request', 'approve', 'cancel', 'own', 'reopen'),
     id: fc.integer({ min: 1, max: 12 }),
     startHour: fc.integer({ min: 0, max: 23 }),
     durationHours: fc.constantFrom(0.25, 1, 2.5, 4, 13),
@@ -469,20 +549,31 @@ test('the live bookings of a day never overlap, and no earlier state of it chang
       let next = 1;
       for (const { what, id, startHour, durationHours } of steps) {
         const space = { ...hall, durationHours };
-        const decision =
-          what === 'request'
-            ? requestBooking(state, requestCommand({ bookingId: bookingId(next++), space, startHour }), context)
-            : what === 'approve'
-              ? approveBooking(state, { bookingId: bookingId(id), communityId: hall.communityId }, context)
-              : cancelBooking(state, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context);
+        const closure = {
+          closureId: closureId(`c${id}`),
+          start: startHour,
+          until: startHour + 1,
+          kind: 'OwnEvent',
+        } as const;
+        const decisions = {
+          request: () =>
+            requestBooking(state, requestCommand({ bookingId: bookingId(next++), space, startHour }), context),
+          approve: () => approveBooking(state, { bookingId: bookingId(id), communityId: hall.communityId }, context),
+          cancel: () =>
+            cancelBooking(state, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context),
+          own: () => closeTime(state, timeClosed(closure).data),
+          reopen: () => reopenTime(state, timeReopened(closure).data),
+        };
+        const decision: Decision<SpaceDayEvent> = decisions[what]();
         earlier.push({ state, text: written(state, 50) });
-        if (!isRefusal(decision)) state = (decision as readonly BookingEvent[]).reduce(evolveSpaceDay, state);
+        if (!isRefusal(decision)) state = decision.reduce(evolveSpaceDay, state);
       }
       for (const before of earlier) expect(written(before.state, 50)).toBe(before.text);
       const live = [...state.open.values()].map(({ request: { startHour, freeFrom } }) => ({
         start: startHour,
         until: freeFrom,
       }));
+      live.push(...state.closed.values());
       for (const [index, a] of live.entries())
         for (const b of live.slice(index + 1)) expect(overlaps(a, b)).toBe(false);
     }),

@@ -16,13 +16,23 @@ import {
   bookingId,
   brandId,
   cents,
+  closureId,
   communityId,
   reviewId,
   spaceId,
   timestamp,
   webhookId,
 } from '../../src/domain/ids.ts';
-import { approved, cancelledByBrand, completed, other, requested } from '../domain/bookings.fixture.ts';
+import {
+  approved,
+  cancelledByBrand,
+  completed,
+  day,
+  other,
+  requested,
+  timeClosed,
+  timeReopened,
+} from '../domain/bookings.fixture.ts';
 import { folded } from './given-events.ts';
 
 test('the list has every read model of this folder, each with a name of its own', async () => {
@@ -80,11 +90,23 @@ test('availability: a request holds hours, its approval takes them, and its canc
     { bookingId: 1, brandId: 3, status: 'Pending', start: 10, until: 14 },
     { bookingId: 2, brandId: 4, status: 'Approved', start: 14, until: 18 },
   ];
-  expect(folded(availability, first, second, approved(second))).toEqual({ '7:2026-12-10': { ...day, taken } });
+  expect(folded(availability, first, second, approved(second))).toEqual({
+    '7:2026-12-10': { ...day, taken, closed: [] },
+  });
   expect(folded(availability, first, second, approved(second), cancelledByBrand(first))).toEqual({
-    '7:2026-12-10': { ...day, taken: taken.slice(1) },
+    '7:2026-12-10': { ...day, taken: taken.slice(1), closed: [] },
   });
   expect(folded(availability, approved(first))).toEqual({});
+});
+
+test('availability: closed hours are listed without their title until they end', () => {
+  const closed = [{ closureId: 'c1', kind: 'Closure', start: 0, until: 24 }];
+  const day = { spaceId: 7, date: '2026-12-10', taken: [] };
+  const shut = timeClosed({ title: 'Christmas' });
+  expect(folded(availability, shut)).toEqual({ '7:2026-12-10': { ...day, closed } });
+  expect(folded(availability, timeReopened({ closureId: closureId('c2') }), shut, timeReopened())).toEqual({
+    '7:2026-12-10': { ...day, closed: [] },
+  });
 });
 
 test('spaces show their current terms', () => {
@@ -98,6 +120,12 @@ test('spaces show their current terms', () => {
     7: { ...id, ...terms, name: 'Great Hall', timeZone: 'UTC', active: false, formerNames: ['Hall'] },
   });
   expect(folded(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
+  const date = day('2026-12-24');
+  const hours = { windowStart: 10, windowEnd: 14 };
+  const special: DomainEvent = { type: 'SpecialHoursSet', data: { ...id, date, hours } };
+  const usual: DomainEvent = { type: 'SpecialHoursRemoved', data: { ...id, date } };
+  expect(folded(spaces, added, special)).toMatchObject({ 7: { special: { [date]: hours } } });
+  expect(folded(spaces, added, special, usual)).toMatchObject({ 7: { special: {} } });
 });
 
 test('a space lists each former name once, without the current one', () => {

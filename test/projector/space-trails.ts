@@ -5,12 +5,15 @@ import { cents, communityId, spaceId, timestamp } from '../../src/domain/ids.ts'
 import { upcast } from '../../src/domain/upcast.ts';
 import type { EventStore, JsonObject } from '../../src/event-store/event-store.ts';
 
+export const SPACE_EVENTS = ['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened'] as const;
+type Handled = Extract<SpaceEvent, { readonly type: (typeof SPACE_EVENTS)[number] }>;
+
 /** The events of a space since it was last opened, in order, so that a lost, duplicated or misplaced event shows. */
 export type Trail = { readonly spaceId: number; readonly trail: readonly string[] };
 
 /** Closing a space removes its document; opening it creates a new one. `version` and `mark` distinguish builds. */
 export const trails = (version = 1, mark = '') =>
-  projection<Trail, SpaceEvent>({
+  projection<Trail, Handled>({
     name: 'trails',
     version,
     indexes: [{ fields: ['spaceId'] }],
@@ -24,14 +27,14 @@ export const trails = (version = 1, mark = '') =>
     },
   });
 
-function step(document: Trail | undefined, { data, stream, revision }: Recorded<SpaceEvent>, mark: string): Trail {
+function step(document: Trail | undefined, { data, stream, revision }: Recorded<Handled>, mark: string): Trail {
   return { spaceId: data.spaceId, trail: [...(document?.trail ?? []), `${mark}${stream}/${revision}`].slice(-20) };
 }
 
 export type Count = { readonly communityId: number; readonly events: number };
 
 /** Folds many events into one document. */
-export const counts = projection<Count, SpaceEvent>({
+export const counts = projection<Count, Handled>({
   name: 'counts',
   version: 1,
   indexes: [],
@@ -44,7 +47,7 @@ export const counts = projection<Count, SpaceEvent>({
   },
 });
 
-const count = (document: Count | undefined, { data }: Recorded<SpaceEvent>): Count => ({
+const count = (document: Count | undefined, { data }: Recorded<Handled>): Count => ({
   communityId: data.communityId,
   events: (document?.events ?? 0) + 1,
 });
@@ -55,8 +58,6 @@ const metadata: EventMetadata = {
   correlationId: 'c',
   schema: 1,
 };
-
-export const SPACE_EVENTS = ['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened'] as const;
 
 function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): DomainEvent {
   const ids = { spaceId: spaceId(space), communityId: communityId(space % 3) };

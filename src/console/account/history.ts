@@ -141,6 +141,8 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
       return html`${word('webhook')}${called || ` ${of.id}`}`;
     case 'user':
       return name === undefined ? html`${word('a user who was removed')}` : named(name);
+    case 'closure':
+      return html`${word(event.type === 'ClosureAdded' && event.data.kind === 'OwnEvent' ? 'own event' : 'closed time')}`;
     case 'client':
       return html`${word(event.type.startsWith('Client') ? 'service client' : 'app')}${called || ' that was removed'}`;
     default:
@@ -149,10 +151,10 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
 }
 
 type EventType = NamedChange['event']['type'];
-/** The history of an account leaves out bookings and reviews, which have lists of their own, and internal events. */
+/** The history of an account leaves out bookings, reviews, single closed days and internal events. */
 type AccountEvent = Exclude<
   EventType,
-  `Booking${string}` | 'ReviewPosted' | 'IdsReserved' | 'LogCreated' | 'ProjectionEventSkipped'
+  `Booking${string}` | `Time${string}` | 'ReviewPosted' | 'IdsReserved' | 'LogCreated' | 'ProjectionEventSkipped'
 >;
 
 /** Exhaustive: a new kind of event does not compile without its line. */
@@ -161,6 +163,10 @@ const VERBS: { readonly [T in EventType]?: string } = {
   SpaceChanged: 'was changed',
   SpaceClosed: 'was closed',
   SpaceOpened: 'was reopened',
+  SpecialHoursSet: 'got special hours',
+  SpecialHoursRemoved: 'has its usual hours again',
+  ClosureAdded: 'was added',
+  ClosureEnded: 'was ended',
   ApiKeyIssued: 'was created',
   ApiKeyRevoked: 'was revoked',
   WebhookRegistered: 'was added',
@@ -190,6 +196,19 @@ const LABELS: Readonly<Record<string, string>> = {
   reason: 'Reason',
   scopes: 'Permissions',
   timeZone: 'Time zone',
+  week: 'Hours by weekday',
+  gapHours: 'Time between bookings',
+  noticeHours: 'Notice',
+  horizonDays: 'Days ahead',
+  cancelHours: 'Cancellation deadline',
+  date: 'Date',
+  specialHours: 'Hours',
+  spaces: 'Spaces',
+  firstDay: 'First day',
+  lastDay: 'Last day',
+  weekdays: 'Weekdays',
+  hours: 'Hours',
+  title: 'Title',
 };
 
 /** A change in one line. If it changed several fields, they open below, one per line. */
@@ -229,5 +248,5 @@ function valueText(field: string, value: string | number, currency: string, zone
   if (typeof value === 'string') return value;
   if (field === 'eventFee') return amount(Math.round(value * 100), currency);
   if (field === 'windowStart' || field === 'windowEnd') return clock(value);
-  return field === 'durationHours' || field === 'answerHours' ? duration(value) : String(value);
+  return field.endsWith('Hours') ? duration(value) : String(value);
 }

@@ -146,6 +146,7 @@ function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms, { space, chan
     '': `This space was changed by ${who} in the meantime. Your changes weren't saved. Review and save again.`,
   };
   for (const { term, by, at } of changed) {
+    if (!isInForm(term)) continue;
     const field = both.includes(term) ? 'Your value is still in the field.' : 'The field has the new value.';
     problems[term] =
       `“${LABELS[term]}” is now ${terms[term]}, changed by ${actorOrYou(visit, by)} on ${momentIn(space.timeZone, at)}. ${field}`;
@@ -201,7 +202,9 @@ function seenIn(form: Form): SpaceTerms | undefined {
 const isTerms = (seen: unknown): seen is SpaceTerms =>
   typeof seen === 'object' &&
   seen !== null &&
-  SPACE_TERMS.every((term) => typeof Reflect.get(seen, term) === (term === 'name' ? 'string' : 'number'));
+  keysOf(LABELS).every((term) => typeof Reflect.get(seen, term) === (term === 'name' ? 'string' : 'number'));
+
+const isInForm = (term: string): term is keyof Typed => Object.hasOwn(LABELS, term);
 
 /** Points out terms that earlier rules allowed and today's do not, before the user tries to save. */
 function outdated(space: Space): Problems {

@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import { type DayTerms, isInside, termsOn } from '../../domain/day-terms.ts';
 import { maxOf, minOf } from '../../domain/extremes.ts';
-import type { SpaceId } from '../../domain/ids.ts';
+import type { PlainDate, SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type BookingCounts, NO_BOOKINGS } from '../../queries/calendar.ts';
@@ -100,18 +101,19 @@ function numbersOf(groups: readonly Group[], index: number): string {
 export function dayTable(
   spaces: readonly Space[],
   bookings: readonly BookingDocument[],
-  date: string,
+  date: PlainDate,
   hourNow: number | undefined,
   spaceHref: ((space: Space) => string) | undefined,
 ): Html {
-  const first = minOf([...spaces.map(({ windowStart }) => windowStart), ...bookings.map(({ startHour }) => startHour)]);
+  const terms = spaces.map((space) => termsOn(space, date));
+  const first = minOf([...terms.map(({ windowStart }) => windowStart), ...bookings.map(({ startHour }) => startHour)]);
   const end = maxOf([
-    ...spaces.map(({ windowEnd }) => windowEnd),
+    ...terms.map(({ windowEnd }) => windowEnd),
     ...bookings.map(({ freeFrom }) => Math.ceil(freeFrom)),
   ]);
   const rows = Array.from({ length: end - first }, (_, index) => first + index);
   const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
-  const columns = spaces.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));
+  const columns = terms.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));
   const busy = new Set(bookings.map(({ startHour }) => startHour));
   const about = `Schedule for ${longDate(date)}`;
   const free = spaces.filter(({ spaceId }) => !bySpace.has(spaceId));
@@ -144,14 +146,14 @@ const heading = (space: Space, href: ((space: Space) => string) | undefined): Ht
 
 /** The cells of a space, each at the hour where it begins: bookings, hours that are free, and times when it is closed. */
 function columnOf(
-  space: Space,
+  space: DayTerms,
   bookings: readonly BookingDocument[],
   first: number,
   end: number,
 ): ReadonlyMap<number, Html> {
   const cells = new Map<number, Html>();
   const starting = new Map(bookings.map((booking) => [booking.startHour, booking]));
-  const isOpen = (hour: number) => space.active && hour >= space.windowStart && hour < space.windowEnd;
+  const isOpen = (hour: number) => space.active && !space.isClosedDay && isInside(space, hour);
   for (let hour = first; hour < end; ) {
     const here = starting.get(hour);
     let until = hour + 1;

@@ -142,7 +142,7 @@ type DayContent = {
 
 /** The schedule of a day, of one group of spaces at a time if there is too much for a page. @param only the space that alone is shown */
 function schedule(
-  date: string,
+  date: PlainDate,
   spaces: readonly Space[],
   only: Space | undefined,
   day: DayContent | undefined,

@@ -1,6 +1,7 @@
 import type { Rating } from '../../../projections/space-ratings.ts';
 import type { Account } from '../../domain/account.ts';
 import type { Community } from '../../domain/community.ts';
+import { termsOn } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { HOUR } from '../../domain/limits.ts';
@@ -92,7 +93,7 @@ ${
     } while (after !== undefined);
     return spaces.map((space) => ({
       space,
-      total: priceOf(space.eventFee, serviceFeePercent).totalPrice,
+      total: priceOf(termsOn(space, date).eventFee, serviceFeePercent).totalPrice,
       openHours: hours.get(space.spaceId) ?? [],
     }));
   }

@@ -2,6 +2,7 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
 import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
+import { type DayTerms, termsOn } from '../../domain/day-terms.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
@@ -172,6 +173,7 @@ async function spacePage(
     freeTimes(queries, visit, space, date),
     queries.spaceRatings.ofSpace(account, space),
   ]);
+  const terms = termsOn(space, date);
   const community = communities.find(({ communityId }) => communityId === space.communityId);
   const start = hourIn(typed, 'startHour');
   const carried: CarriedFields = { start, again: before?.bookingId, via: visit.via };
@@ -185,7 +187,7 @@ async function spacePage(
   const missed = isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) });
   return {
     title: namedText(space.name),
-    lead: html`${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)}
+    lead: html`${community && html`${named(community.name)}. `}${openingHours(terms, date)}
 ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${
       rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`
     }`,
@@ -200,12 +202,15 @@ ${dayForm(space, carried, typedDate, today, wrong)}
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${missed}${
       space.active
-        ? startTimeField(space, times, start, problems)
+        ? startTimeField(terms, times, start, problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
-${requestForm(visit, space, carried, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
+${requestForm(visit, terms, carried, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
   };
 }
+
+const openingHours = ({ isClosedDay, windowStart, windowEnd }: DayTerms, date: PlainDate): string =>
+  isClosedDay ? `Closed on ${weekdayOf(date)}s,` : `Open from ${clock(windowStart)} to ${clock(windowEnd)}`;
 
 type Queries = PageDeps['queries'];
 type Rated = NonNullable<Awaited<ReturnType<Queries['spaceRatings']['ofSpace']>>>;
@@ -238,7 +243,7 @@ function readRequest(visit: BrandVisit, space: Space): ReadRequest {
     };
   }
   const shownPrice = form.text('price');
-  if (shownPrice !== '' && shownPrice !== String(priceIn(visit, space).totalPrice))
+  if (shownPrice !== '' && shownPrice !== String(priceIn(visit, termsOn(space, date)).totalPrice))
     return {
       problems: { '': 'The price has changed in the meantime. Check the new price, then send your request again.' },
     };

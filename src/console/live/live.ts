@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../../domain/account.ts';
 import { accountChange } from '../../domain/account-change.ts';
-import type { DomainEvent, Recorded } from '../../domain/events.ts';
+import type { BookingFacts, DomainEvent, Recorded, TimeReopened } from '../../domain/events.ts';
 import type { CommunityId } from '../../domain/ids.ts';
 import { isKnown, upcast } from '../../domain/upcast.ts';
 import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
@@ -181,15 +181,20 @@ function changesOf(event: Recorded<DomainEvent>): readonly ChangeToShow[] {
   const accounts = accountChange(event)?.accounts.map(accountKey);
   if (accounts === undefined) return [];
   const concerns = oneOf(accounts);
-  if (!isAnnounced(event)) return [{ concerns, topic: '' }];
+  const ofAccount = { concerns, topic: '' };
+  if (event.type === 'TimeClosed' || event.type === 'TimeReopened') return [ofAccount, ofHours(event.data)];
+  if (!isAnnounced(event)) return [ofAccount];
   const { type, data, metadata } = event;
   const what = type === 'BookingCancelled' && data.cancelledBy === 'System' ? 'Expired' : ANNOUNCEMENTS[type];
   const announcement = `${what}: ${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
-  const change = { concerns, topic: '', announcement, by: metadata.actor.id };
-  return type === 'BookingCompleted' || type === 'ReviewPosted'
-    ? [change]
-    : [change, { concerns: seesHoursOf(data.communityId), topic: hoursTopic(data.spaceId, data.date) }];
+  const change = { ...ofAccount, announcement, by: metadata.actor.id };
+  return type === 'BookingCompleted' || type === 'ReviewPosted' ? [change] : [change, ofHours(data)];
 }
+
+const ofHours = ({ communityId, spaceId, date }: BookingFacts | TimeReopened['data']): ChangeToShow => ({
+  concerns: seesHoursOf(communityId),
+  topic: hoursTopic(spaceId, date),
+});
 
 /** The topic of a space's available times on a day. */
 export const hoursTopic = (spaceId: number, date: string): string => `hours:${spaceId}:${date}`;

@@ -1,5 +1,6 @@
 import { defined } from '../../domain/defined.ts';
-import { ERASED, ownerOf } from '../../domain/personal-text.ts';
+import { ERASED } from '../../domain/personal-text.ts';
+import { textOwnerOf } from '../../domain/text-owner.ts';
 import type { PersonalData } from '../../personal-data/personal-data.ts';
 import type { Attempt, DeliveryDocument } from '../delivery.ts';
 
@@ -72,5 +73,6 @@ function bodyWith({ body }: DeliveryDocument, texts: { readonly [field: string]:
 
 function ownerIn({ event, body }: DeliveryDocument): string {
   const { data } = JSON.parse(body);
-  return event === 'ReviewPosted' ? ownerOf.review(data) : ownerOf.booking(data);
+  // A test delivery holds no texts.
+  return (event === 'Test' ? undefined : textOwnerOf({ type: event, data })) ?? '';
 }

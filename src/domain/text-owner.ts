@@ -1,0 +1,32 @@
+import type { DomainEvent } from './events.ts';
+import { ownerOf, type SealedText } from './personal-text.ts';
+
+/** Whether a field of `D` may hold a personal text. */
+type HasText<D> = true extends { [F in keyof D]-?: SealedText extends D[F] ? true : false }[keyof D] ? true : false;
+
+/** The events without personal texts. */
+export type WithoutText<E extends DomainEvent = DomainEvent> = E extends DomainEvent
+  ? HasText<E['data']> extends true
+    ? never
+    : E
+  : never;
+
+/**
+ * The owner of the personal texts of an event (see {@link ownerOf}); undefined if it cannot hold any. Exhaustive: a new event with a text
+ * does not compile without its line.
+ */
+export function textOwnerOf(event: DomainEvent): string | undefined {
+  switch (event.type) {
+    case 'BookingRequested':
+    case 'BookingCancelled':
+      return ownerOf.booking(event.data);
+    case 'ReviewPosted':
+      return ownerOf.review(event.data);
+    case 'TimeClosed':
+    case 'ClosureAdded':
+      return ownerOf.closure(event.data);
+    default:
+      event satisfies WithoutText;
+      return undefined;
+  }
+}
