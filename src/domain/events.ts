@@ -148,7 +148,7 @@ export type SpaceChanged = Event<
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 /** The hours of one date, instead of those of its weekday. */
-export type SpecialHoursSet = Event<
+type SpecialHoursSet = Event<
   'SpecialHoursSet',
   {
     readonly spaceId: SpaceId;
@@ -157,7 +157,7 @@ export type SpecialHoursSet = Event<
     readonly hours: DayHours;
   }
 >;
-export type SpecialHoursRemoved = Event<
+type SpecialHoursRemoved = Event<
   'SpecialHoursRemoved',
   { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly date: PlainDate }
 >;
@@ -194,7 +194,7 @@ type TimeEvent = TimeClosed | TimeReopened;
 export type SpaceDayEvent = BookingEvent | TimeEvent;
 
 /** A community wants hours closed on a range of dates. Each day of each space then gets a `TimeClosed`. */
-export type ClosureAdded = Event<
+type ClosureAdded = Event<
   'ClosureAdded',
   ClosedHours & {
     readonly closureId: ClosureId;
@@ -210,7 +210,7 @@ export type ClosureAdded = Event<
     readonly importKey?: string;
   }
 >;
-export type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
+type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
 export type ClosureEvent = ClosureAdded | ClosureEnded;
 
 export type ReviewPosted = Event<
