@@ -88,45 +88,47 @@ function holdChanges() {
 
 async function bookable() {
   const space = await service.space(await service.community());
-  return (day: number, key: string) =>
-    service.post('/bookings', { key, body: { spaceId: space, startTime: `2027-01-${day}`, startHour: 9 } });
+  return (day: number, key: string) => {
+    const startTime = new Date(Date.UTC(2027, 0, 1 + day)).toISOString().slice(0, 10);
+    return service.post('/bookings', { key, body: { spaceId: space, startTime, startHour: 9 } });
+  };
 }
 
-test('changes of one account wait while 16 of them run, and other accounts do not wait', async () => {
+test('changes of one account wait while 32 of them run, and other accounts do not wait', async () => {
   const brand = await service.brand();
   const second = await service.key(brand.account);
   const stranger = (await service.brand('Stranger')).key;
   const book = await bookable();
   const changes = holdChanges();
-  const first = Array.from({ length: 16 }, (_, i) => book(10 + i, brand.key));
+  const first = Array.from({ length: 32 }, (_, i) => book(i, brand.key));
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
   const waiting = [
-    book(30, second),
+    book(40, second),
     service.post('/webhooks', { key: second, body: { url: 'https://receiver.example/', events: 1 } }),
     service.delete('/webhooks/01985fd0-0000-7000-8000-000000000000', { key: second }),
   ];
-  const other = book(31, stranger);
+  const other = book(41, stranger);
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
-  expect(changes.begun).toBe(17);
+  expect(changes.begun).toBe(33);
   changes.release();
   const answers = await Promise.all([...first, other, ...waiting]);
-  expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(19).fill(201), 404]);
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(35).fill(201), 404]);
 });
 
 test('a change that still waits for its turn after 10 s never begins; the outcome of one that has begun is not known', async () => {
   const { key } = await service.brand();
   const book = await bookable();
   const changes = holdChanges();
-  const asked = Array.from({ length: 18 }, (_, i) => book(10 + i, key));
+  const asked = Array.from({ length: 34 }, (_, i) => book(i, key));
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
   const now = performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() + 10_000);
   const answers = await Promise.all(asked);
   changes.release();
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
-  expect(changes.begun).toBe(16);
+  expect(changes.begun).toBe(32);
   expect(answers.map(({ statusCode, body }) => [statusCode, /not known/.test(body)])).toEqual([
-    ...Array(16).fill([500, true]),
+    ...Array(32).fill([500, true]),
     ...Array(2).fill([500, false]),
   ]);
 });
