@@ -114,7 +114,15 @@ export const MAY_IMPORT = {
     ...['attempt-counts.ts', 'console-client.ts', 'paths.ts'].map((file) => `authorization-server/${file}`),
   ],
   // The live feed follows the log until the read models show it.
-  'console/live': ['console/sessions', 'html', 'domain', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
+  'console/live': [
+    'console/sessions',
+    'html',
+    'domain',
+    'runtime',
+    'event-store',
+    'read-models',
+    'webhooks/webhooks.ts',
+  ],
   'console/account': [
     ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
     'webhooks/webhooks.ts',

@@ -193,10 +193,7 @@ const readinessOf = (core: Core, stopping: () => boolean): CheckReadiness =>
     stopping,
   });
 
-/**
- * Sets the headers of every answer. Those of oidc-provider and of streams do not pass through Fastify, so the second kind is set on the
- * answer itself.
- */
+/** Sets the headers of every answer. A route that answers without Fastify copies them. */
 function commonHeaders({
   publicUrl,
 }: Pick<Config, 'publicUrl'>): (request: FastifyRequest, reply: FastifyReply) => void {
@@ -204,8 +201,8 @@ function commonHeaders({
   return (request, reply) => {
     // Every event that a request causes has this id as its `correlationId`.
     reply.header('x-request-id', request.id);
-    reply.raw.setHeader('x-content-type-options', 'nosniff');
-    if (isSecure) reply.raw.setHeader('strict-transport-security', `max-age=${SECURE_FOR_S}`);
+    reply.header('x-content-type-options', 'nosniff');
+    if (isSecure) reply.header('strict-transport-security', `max-age=${SECURE_FOR_S}`);
   };
 }
 

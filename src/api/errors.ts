@@ -41,7 +41,8 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
 
 /** `/bookings//history` is another path than `/bookings/{id}/history`, not one with a malformed id. */
 export const refuseEmptySegments: preValidationHookHandler = (request, reply, done) => {
-  if (Object.values(Object(request.params)).includes('')) return void sendNotFound(request, reply);
+  const params: { readonly [name: string]: unknown } = Object(request.params);
+  for (const name in params) if (params[name] === '') return void sendNotFound(request, reply);
   done();
 };
 
@@ -159,9 +160,16 @@ export function headerProblem(request: FastifyRequest): string | undefined {
 
 /** Whether a request lacks exactly one Host, as HTTP/1.1 demands (RFC 9112, 3.2). Of several, a proxy may have used another one. */
 const lacksOneHost = ({ headers, raw }: FastifyRequest): boolean =>
-  headers.host === undefined
-    ? raw.httpVersion === '1.1'
-    : raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1;
+  headers.host === undefined ? raw.httpVersion === '1.1' : isRepeated(raw.rawHeaders, 'host');
+
+function isRepeated(rawHeaders: readonly string[], header: string): boolean {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === header.length && name.toLowerCase() === header) count += 1;
+  }
+  return count > 1;
+}
 
 export const sendHeaderProblem = (reply: FastifyReply, details: string): FastifyReply =>
   sendError(reply.headers({ ...CROSS_ORIGIN, connection: 'close' }), 'ValidationError', details);

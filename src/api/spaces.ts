@@ -61,13 +61,17 @@ export const spaceRoutes =
 
     app.get(
       '/spaces/:spaceId/availability',
-      taggedRoute(
-        'ReadAvailability',
-        'getAvailability',
-        { params: SpaceParams, querystring: AvailabilityQuery },
-        AvailabilityResponse,
-        404,
-      ),
+      {
+        ...taggedRoute(
+          'ReadAvailability',
+          'getAvailability',
+          { params: SpaceParams, querystring: AvailabilityQuery },
+          AvailabilityResponse,
+          404,
+        ),
+        // At most 1.6 KB, which fits in two packets. Deciding about compression would take longer than the rest of the answer.
+        compress: false,
+      },
       async (request, reply) => {
         const { account } = request.caller;
         const availability = await queries.availability({ account, ...request.params, ...request.query });

@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import { copyHeaders } from '../runtime/copy-headers.ts';
 import { isLoopbackHost } from '../runtime/loopback.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { allowedText } from './allowed-text.ts';
@@ -145,9 +146,7 @@ async function forwardTo(
     headers: request.headers,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
   });
-  // Headers set by hooks (security headers, rate limits) would otherwise be lost with the hijacked reply.
-  for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (value !== undefined) reply.raw.setHeader(name, value);
+  copyHeaders(reply);
   await handle(rewritten, reply.raw);
   // Not earlier, so that the request deadline can still answer a request that takes too long.
   reply.hijack();

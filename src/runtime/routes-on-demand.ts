@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { copyHeaders } from './copy-headers.ts';
 import { loadOnce } from './load-once.ts';
 
 /** Adds GET routes served by a separate server that is built on the first request, which saves startup time and memory. */
@@ -16,9 +17,7 @@ export function routesOnDemand(
     app.get(path, async (request, reply) => {
       const { routing } = await server();
       reply.hijack();
-      // Headers set by hooks would otherwise be lost with the hijacked reply.
-      for (const [name, value] of Object.entries(reply.getHeaders()))
-        if (value !== undefined) reply.raw.setHeader(name, value);
+      copyHeaders(reply);
       routing(request.raw, reply.raw);
     });
   app.addHook('onClose', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountKey } from '../../domain/account.ts';
+import { copyHeaders } from '../../runtime/copy-headers.ts';
 import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
 import type { Change, LiveFeed } from './live.ts';
 
@@ -50,6 +51,7 @@ export function createEventStreams(deps: {
       const { session, user } = current;
       reply.hijack();
       const { raw } = reply;
+      copyHeaders(reply);
       raw.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
