@@ -5,6 +5,7 @@ import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { namedAccount, printOwned } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { hoursCommand } from './space-hours.ts';
 import { answer, onId, subcommand, wrongUsage } from './subcommand.ts';
 
 /** Descriptions of the options that `add` and `change` share. */
@@ -27,6 +28,7 @@ export function spaceCommands(venue: Command): void {
   onSpace('open', 'start taking bookings again', async (core, id, context) =>
     answer(await core.commands.catalogue.openSpace(id, context), () => shown(core, id)),
   );
+  hoursCommand(space);
   listCommand(space);
 }
 

@@ -8,7 +8,17 @@ import { addCommunity, type Community, changeCommunity } from '../domain/communi
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { CommunityChanged, CommunityFacts, SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, type CommunityId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
-import { addSpace, changeSpace, closeSpace, moveSpace, openSpace, type Space, wrongSpace } from '../domain/space.ts';
+import {
+  addSpace,
+  changeSpace,
+  closeSpace,
+  moveSpace,
+  openSpace,
+  type SeenTerms,
+  type Space,
+  type SpecialChanges,
+  wrongSpace,
+} from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -45,9 +55,17 @@ export type CatalogueCommands = {
   ): Promise<Accepted<Community | undefined, CommunityChanged> | Refusal>;
   addBrand(command: { readonly name: string }, context: CommandContext): Promise<Brand | Refusal>;
   addSpace(command: SpaceTerms & { readonly communityId: number }, context: CommandContext): Promise<SpaceId | Refusal>;
-  /** @param command `seen`: the terms that the saved page showed; refused if they have changed since */
+  /**
+   * Changes the terms of a space, and its hours of single dates, in one step.
+   * @param command `seen`: the terms that the saved page showed; refused if they have changed since
+   */
   changeSpace(
-    command: { readonly spaceId: number; readonly terms: Partial<SpaceTerms>; readonly seen?: SpaceTerms },
+    command: {
+      readonly spaceId: number;
+      readonly terms: Partial<SpaceTerms>;
+      readonly special?: SpecialChanges;
+      readonly seen?: SeenTerms;
+    },
     context: CommandContext,
   ): SpaceOutcome;
   closeSpace(id: number, context: CommandContext): SpaceOutcome;
@@ -131,7 +149,7 @@ export async function createCatalogueCommands(deps: {
 
     changeSpace: ({ spaceId: id, ...command }, context) =>
       handler.execute(streamOf.space(id), space, context, (state) =>
-        changeSpace(state, { ...command, spaceId: spaceId(id) }),
+        changeSpace(state, { ...command, spaceId: spaceId(id) }, { now: clock() }),
       ),
 
     closeSpace: (id, context) =>

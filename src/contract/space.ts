@@ -1,7 +1,10 @@
-import { localDate } from '../domain/calendar.ts';
+import { localDate, WEEKDAYS } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
+import type { DayHours } from '../domain/events.ts';
+import type { Cents, PlainDate } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
-import type { NamedSpace, Space } from '../domain/space.ts';
+import { entriesOf, type NamedSpace, type Space } from '../domain/space.ts';
 import type { SpaceDto, SpaceListing } from './schemas/space.ts';
 
 /** A space as the command line prints it with `--json`. */
@@ -11,6 +14,37 @@ export const toOperatorSpace = (space: Space) => ({
   ...picked(space, ['communityId', 'timeZone', 'active']),
   eventFee: toAmount(space.eventFee),
 });
+
+/** The hours and rules of a space as `venue space hours` prints them with `--json`. @param today leaves out the dates before it */
+export const toOperatorHours = (space: Space, today: PlainDate) => {
+  const ownFee = (fee: Cents | undefined) => defined({ eventFee: fee === undefined ? undefined : toAmount(fee) });
+  const own = space.week?.length ? space.week : WEEKDAYS.map(() => picked(space, ['windowStart', 'windowEnd']));
+  return {
+    id: space.spaceId,
+    ...picked(space, ['name', 'windowStart', 'windowEnd', 'durationHours']),
+    eventFee: toAmount(space.eventFee),
+    ...{ gapHours: space.gapHours ?? 0, noticeHours: space.noticeHours ?? 0, cancelHours: space.cancelHours ?? 0 },
+    horizonDays: space.horizonDays ?? null,
+    week: weekOf(own, ownFee),
+    special: datesOf(space, today, ownFee),
+  };
+};
+
+type FeeOf<F> = (fee: Cents | undefined) => F;
+
+const weekOf = <F>(week: readonly (DayHours | 'closed')[], feeOf: FeeOf<F>) =>
+  week.flatMap((hours, day) => {
+    const weekday = WEEKDAYS[day];
+    if (weekday === undefined) return [];
+    return hours === 'closed'
+      ? [{ weekday, open: false }]
+      : [{ weekday, open: true, ...picked(hours, ['windowStart', 'windowEnd']), ...feeOf(hours.eventFee) }];
+  });
+
+const datesOf = <F>({ special = {} }: Space, today: PlainDate, feeOf: FeeOf<F>) =>
+  entriesOf(special)
+    .filter(([date]) => date >= today)
+    .map(([date, hours]) => ({ date, ...picked(hours, ['windowStart', 'windowEnd']), ...feeOf(hours.eventFee) }));
 
 type Pricing = { readonly serviceFeePercent: number; readonly currency: string };
 

@@ -27,7 +27,9 @@ export const refuse = (refused: RefusalCode, details: string): Refusal => ({ ref
 export function refuseFor(wrong: readonly (Refusal | undefined)[]): Refusal | undefined {
   const all = wrong.filter((one) => one !== undefined);
   const [first] = all;
-  return first === undefined || all.length === 1 ? first : { ...first, each: all.map(({ details }) => details) };
+  return first === undefined || all.length === 1
+    ? first
+    : { ...first, each: all.flatMap(({ details, each = [details] }) => each) };
 }
 
 export const isRefusal = (value: unknown): value is Refusal =>

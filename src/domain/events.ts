@@ -148,7 +148,7 @@ export type SpaceChanged = Event<
 export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
 /** The hours of one date, instead of those of its weekday. */
-type SpecialHoursSet = Event<
+export type SpecialHoursSet = Event<
   'SpecialHoursSet',
   {
     readonly spaceId: SpaceId;
@@ -157,7 +157,7 @@ type SpecialHoursSet = Event<
     readonly hours: DayHours;
   }
 >;
-type SpecialHoursRemoved = Event<
+export type SpecialHoursRemoved = Event<
   'SpecialHoursRemoved',
   { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly date: PlainDate }
 >;

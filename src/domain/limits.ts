@@ -48,6 +48,8 @@ export const MAX_YEARS_AHEAD = 5;
 export const GAP_HOURS: NumberLimit = { min: 0, max: 4, step: 0.25 };
 /** How long before its start an event must be requested, in hours. */
 export const NOTICE_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
+/** Dates to come that may have hours of their own, for each space. */
+export const MAX_SPECIAL_DATES = 400;
 /** How many days ahead bookings are taken. */
 export const HORIZON_DAYS: NumberLimit = { min: 1, max: 365 * MAX_YEARS_AHEAD, step: 1 };
 /** Until how long before the start a brand may cancel, in hours. */

@@ -1,6 +1,16 @@
-import { WEEKDAYS } from './calendar.ts';
+import { isYearsLater, localDate, WEEKDAYS } from './calendar.ts';
 import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
-import type { DayHours, SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
+import type {
+  DayHours,
+  SpaceAdded,
+  SpaceChanged,
+  SpaceClosed,
+  SpaceEvent,
+  SpaceOpened,
+  SpaceTerms,
+  SpecialHoursRemoved,
+  SpecialHoursSet,
+} from './events.ts';
 import type { Cents, CommunityId, PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import {
@@ -12,6 +22,8 @@ import {
   HORIZON_DAYS,
   HOUR,
   isWithin,
+  MAX_SPECIAL_DATES,
+  MAX_YEARS_AHEAD,
   NAME,
   NOTICE_HOURS,
   wrongNumber,
@@ -28,8 +40,13 @@ export type Space = SpaceTerms & {
   /** Only an active space takes bookings. */
   readonly active: boolean;
   /** Dates with hours of their own. */
-  readonly special?: { readonly [date: PlainDate]: DayHours };
+  readonly special?: SpecialHours;
 };
+
+/** Hours of single dates. */
+type SpecialHours = { readonly [date: PlainDate]: DayHours };
+/** New hours of single dates; `none` removes those of a date. */
+export type SpecialChanges = { readonly [date: PlainDate]: DayHours | 'none' };
 
 /** A space with the name of the community that owns it. */
 export type NamedSpace = { readonly space: Space; readonly communityName: string };
@@ -63,36 +80,99 @@ export function addSpace(existing: Space | undefined, command: SpaceAdded['data'
   return wrongSpace(command) ?? [{ type: 'SpaceAdded', data: command }];
 }
 
+/** The terms that a page showed, and the special hours if it shows those. */
+export type SeenTerms = SpaceTerms & Pick<Space, 'special'>;
+
 /**
- * Changes the given terms; existing bookings keep theirs. No event if nothing differs. Only the changed terms are checked, so
- * that a space whose terms were allowed by older rules can still be changed and corrected.
+ * Changes the given terms and the hours of the given dates; existing bookings keep theirs. No event if nothing differs. Only what changes
+ * is checked, so that a space whose terms were allowed by older rules can still be changed and corrected.
  *
  * A page that saves all terms sends the terms that it showed (`seen`). If a term has changed since, the command is refused,
  * because it would undo a change that the user has not seen.
  */
 export function changeSpace(
   space: Space | undefined,
-  command: { readonly spaceId: SpaceId; readonly terms: Partial<SpaceTerms>; readonly seen?: SpaceTerms },
-): Decision<SpaceChanged> {
+  command: {
+    readonly spaceId: SpaceId;
+    readonly terms: Partial<SpaceTerms>;
+    readonly special?: SpecialChanges;
+    readonly seen?: SeenTerms;
+  },
+  context: { readonly now: number },
+): Decision<SpaceChanged | SpecialHoursSet | SpecialHoursRemoved> {
   if (space === undefined) return unknownSpace(command.spaceId);
   const changed: Partial<SpaceTerms> = Object.fromEntries(
     Object.entries(command.terms).filter(
-      ([term, value]) => value !== undefined && !isSame(value, space[term as keyof SpaceTerms]),
+      ([term, value]) => value !== undefined && !isSame(value, termOf(space, term as keyof SpaceTerms)),
     ),
   );
-  if (Object.keys(changed).length === 0) return [];
   const { spaceId, communityId } = space;
+  const dates = changedDates(space, command.special ?? {});
+  if (Object.keys(changed).length === 0 && dates.length === 0) return [];
   const meanwhile = command.seen === undefined ? [] : changedTerms(command.seen, space);
   const outdated =
     meanwhile.length === 0
       ? undefined
       : refuse('ValidationError', `Space ${spaceId} was changed meanwhile (${meanwhile.join(', ')}). Look again.`);
+  const wrong = [...wrongIn(changed, { ...space, ...changed }), ...wrongDates(space, dates, context.now)];
   return (
-    refuseFor([outdated, ...wrongIn(changed, { ...space, ...changed })]) ?? [
-      { type: 'SpaceChanged', data: { ...changed, spaceId, communityId } },
+    refuseFor([outdated, ...wrong]) ?? [
+      ...(Object.keys(changed).length === 0
+        ? []
+        : [{ type: 'SpaceChanged', data: { ...changed, spaceId, communityId } } as const]),
+      ...dates.map(({ date, hours }) =>
+        hours === 'none'
+          ? ({ type: 'SpecialHoursRemoved', data: { spaceId, communityId, date } } as const)
+          : ({ type: 'SpecialHoursSet', data: { spaceId, communityId, date, hours } } as const),
+      ),
     ]
   );
 }
+
+/** A term that was never set has its default, so setting the default changes nothing. */
+const termOf = <T extends keyof SpaceTerms>(space: SpaceTerms, term: T): unknown => space[term] ?? DEFAULT_TERMS[term];
+
+const DEFAULT_TERMS: Partial<SpaceTerms> = { week: [], gapHours: 0, noticeHours: 0, cancelHours: 0 };
+
+type DateChange = { readonly date: PlainDate; readonly hours: DayHours | 'none' };
+
+/** The changes of dates that differ from the hours of the space. */
+const changedDates = ({ special = {} }: Space, changes: SpecialChanges): readonly DateChange[] =>
+  entriesOf(changes).flatMap(([date, hours]) => (isSame(hours, special[date] ?? 'none') ? [] : [{ date, hours }]));
+
+/** The refusals of the hours of dates: of each one, and of their number. Hours of a date that is over can only be removed. */
+function wrongDates(space: Space, changes: readonly DateChange[], now: number): readonly (Refusal | undefined)[] {
+  const today = localDate(now, space.timeZone);
+  const wrong = changes.flatMap(({ date, hours }) => {
+    if (hours === 'none') return [];
+    if (date < today) return [refuse('ValidationError', `special ${date} is in the past: today is ${today}.`)];
+    return isYearsLater(date, today, MAX_YEARS_AHEAD)
+      ? [refuse('ValidationError', `special ${date} is more than ${MAX_YEARS_AHEAD} years ahead.`)]
+      : wrongHours(`special ${date}`, hours);
+  });
+  const changed = new Map(changes.map(({ date, hours }) => [date, hours]));
+  const stored = entriesOf(space.special ?? {}).filter(([date]) => !changed.has(date));
+  const set = changes.filter(({ hours }) => hours !== 'none');
+  const count = [...stored.map(([date]) => date), ...set.map(({ date }) => date)].filter((date) => date >= today);
+  return set.length === 0 || count.length <= MAX_SPECIAL_DATES
+    ? wrong
+    : [
+        ...wrong,
+        refuse(
+          'ValidationError',
+          `special hours are for at most ${MAX_SPECIAL_DATES} dates to come, not ${count.length}.`,
+        ),
+      ];
+}
+
+/** The hours of dates, by date. */
+export const entriesOf = <T>(hours: { readonly [date: PlainDate]: T }): [PlainDate, T][] =>
+  keysOf(hours)
+    .toSorted()
+    .flatMap((date) => {
+      const of = hours[date];
+      return of === undefined ? [] : [[date, of]];
+    });
 
 /** Gives a space the zone of its community. No event if it has it. */
 export function moveSpace(
@@ -105,9 +185,13 @@ export function moveSpace(
   return [{ type: 'SpaceChanged', data: { timeZone: command.timeZone, spaceId, communityId } }];
 }
 
-/** The names of the terms that differ. */
-export const changedTerms = (before: SpaceTerms, now: SpaceTerms): readonly (keyof SpaceTerms)[] =>
-  SPACE_TERMS.filter((term) => !isSame(before[term], now[term]));
+/** The names of the terms that differ; `special` if the page showed special hours and these differ. */
+export const changedTerms = (before: SeenTerms, now: SeenTerms): readonly (keyof SeenTerms)[] => [
+  ...SPACE_TERMS.filter((term) => !isSame(before[term], now[term])),
+  ...(before.special === undefined || isSame(entriesOf(before.special), entriesOf(now.special ?? {}))
+    ? []
+    : (['special'] as const)),
+];
 
 /** The hours of a week are the same if they read the same. */
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,7 +1,7 @@
 import type { Account } from '../domain/account.ts';
-import type { Recorded, SpaceEvent, SpaceTerms } from '../domain/events.ts';
+import type { Recorded, SpaceEvent } from '../domain/events.ts';
 import type { NamedActor } from '../domain/shown-actor.ts';
-import { changedTerms, evolveSpace, SPACE_TERMS, type Space } from '../domain/space.ts';
+import { changedTerms, evolveSpace, type SeenTerms, SPACE_TERMS, type Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -14,7 +14,7 @@ type LastChange = { readonly by: NamedActor; readonly at: string };
 export type SpaceNow = {
   readonly space: Space;
   /** The terms that differ from those seen, with the actor of each change. */
-  readonly changed: readonly (LastChange & { readonly term: keyof SpaceTerms })[];
+  readonly changed: readonly (LastChange & { readonly term: keyof SeenTerms })[];
   /** The actor that last closed or reopened it; absent if that never happened. */
   readonly switched?: LastChange;
 };
@@ -24,22 +24,23 @@ export type SpaceNow = {
  * for a space that the account may not see.
  */
 export function createSpaceChanges({ events, names }: QueryDeps) {
-  return async (account: Account, spaceId: number, seen: SpaceTerms | undefined): Promise<SpaceNow | undefined> => {
+  return async (account: Account, spaceId: number, seen: SeenTerms | undefined): Promise<SpaceNow | undefined> => {
     let space: Space | undefined;
-    const last = new Map<keyof SpaceTerms | 'active', Recorded<SpaceEvent>>();
+    const last = new Map<keyof SeenTerms | 'active', Recorded<SpaceEvent>>();
     for await (const stored of events.readStream(streamOf.space(spaceId))) {
       if (!isKnown(stored)) continue;
       // A stream of a space holds only the events of that space.
       const event = upcast<SpaceEvent>(stored);
       space = evolveSpace(space, event);
       if (event.type === 'SpaceClosed' || event.type === 'SpaceOpened') last.set('active', event);
+      if (event.type === 'SpecialHoursSet' || event.type === 'SpecialHoursRemoved') last.set('special', event);
       if (event.type === 'SpaceAdded' || event.type === 'SpaceChanged')
         for (const term of SPACE_TERMS) if (event.data[term] !== undefined) last.set(term, event);
     }
     if (space === undefined || !isVisibleSpace(account, space)) return undefined;
 
     const nameOf = names.for(account);
-    const lastChangeOf = async (what: keyof SpaceTerms | 'active'): Promise<LastChange[]> => {
+    const lastChangeOf = async (what: keyof SeenTerms | 'active'): Promise<LastChange[]> => {
       const event = last.get(what);
       return event === undefined ? [] : [{ by: await nameOf(event.metadata.actor), at: event.metadata.at }];
     };

@@ -72,6 +72,59 @@ describe('next to a running service', () => {
 });
 
 describe('without a running service', () => {
+  test('shows and changes the hours of a space', async () => {
+    useDataDir(temporaryDataDir());
+    await inProcess('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
+    const terms = ['--name', 'Loft', '--window', '9-22', '--duration', '4', '--fee', '99'];
+    await inProcess('space', 'add', '--community', '1', ...terms);
+    const day = { weekday: 'Monday', open: true, windowStart: 9, windowEnd: 22 };
+    const rules = { gapHours: 0, noticeHours: 0, cancelHours: 0, horizonDays: null };
+    expect(await json('space', 'hours', '1')).toMatchObject({
+      ...rules,
+      week: [day, {}, {}, {}, {}, {}, {}],
+      special: [],
+    });
+
+    const [special, none] = [inDays(20), inDays(21)];
+    const week = ['--week', 'mo-fr 9-21, sa 10-18 600.00, su closed'];
+    const set = ['--special', `${special}=10-14 50`, '--special', `${none}=11-12`];
+    const all = ['--gap', '0.5', '--notice', '24', '--horizon', '90', '--cancel', '48'];
+    const changed = await json('space', 'hours', '1', ...week, ...set, ...all);
+    expect(changed).toMatchObject({ gapHours: 0.5, noticeHours: 24, horizonDays: 90, cancelHours: 48, eventFee: 99 });
+    expect(changed.week.slice(4)).toEqual([
+      { ...day, weekday: 'Friday', windowEnd: 21 },
+      { weekday: 'Saturday', open: true, windowStart: 10, windowEnd: 18, eventFee: 600 },
+      { weekday: 'Sunday', open: false },
+    ]);
+    expect(changed.special[0]).toEqual({ date: special, windowStart: 10, windowEnd: 14, eventFee: 50 });
+    // The days that are left out keep theirs.
+    const less = await json('space', 'hours', '1', '--week', 'Sunday 12-15', '--special', `${none}=none`);
+    expect(less.week.slice(5)).toMatchObject([{ eventFee: 600 }, { windowStart: 12, windowEnd: 15 }]);
+    expect(less.special).toHaveLength(1);
+    expect((await inProcess('space', 'hours', '1')).stdout).toMatch(/Saturday +yes +10 +18 +600/);
+    const [, event] = await json('audit', '--community', '1', '--kind', 'SpaceChanged');
+    expect(event.changes.week.to).toContain('Sunday 12:00–15:00');
+
+    for (const [option, value, said] of [
+      ['--week', 'mo-fr 21-9', /21-9 must end after it begins/],
+      ['--week', 'mo-xx 9-21', /“xx” is no weekday/],
+      ['--week', 'mo-fr 9-21, we closed', /names Wednesday twice/],
+      ['--week', 'fr-mo 9-21', /two weekdays in order/],
+      ['--week', 'mo', /must have hours such as 9-21/],
+      ['--week', 'mo 9-21 6.000', /at most two decimals/],
+      ['--week', 'mo 9-24', /week Monday: windowEnd must be a whole number, 0 to 23/],
+      ['--special', '24.12.2026=10-14', /YYYY-MM-DD/],
+      ['--special', '2026-12-24', /such as 2026-12-24=10-14/],
+      ['--special', '2020-12-24=10-14', /special 2020-12-24 is in the past/],
+      ['--horizon', '2000', /horizonDays must be a whole number, 1 to 1825/],
+    ] as const) {
+      const { code, stderr } = await inProcess('space', 'hours', '1', option, value);
+      expect(stderr, value).toMatch(said);
+      expect(code, value).toBeGreaterThan(0);
+    }
+    expect((await inProcess('space', 'hours', '7')).stderr).toMatch(/no space 7/);
+  });
+
   test('shows its earlier changes, in tables for people', async () => {
     useDataDir(temporaryDataDir());
     await inProcess('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');

@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { addBrand } from '../../src/domain/brand.ts';
 import { addCommunity } from '../../src/domain/community.ts';
-import type { SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
-import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
-import { addSpace, changeSpace, closeSpace, evolveSpace, openSpace, type Space } from '../../src/domain/space.ts';
+import type { DayHours, SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import {
+  addSpace,
+  changeSpace,
+  closeSpace,
+  evolveSpace,
+  openSpace,
+  type SeenTerms,
+  type Space,
+  type SpecialChanges,
+} from '../../src/domain/space.ts';
 import { decider } from './given.ts';
 
 const given = decider<Space | undefined, SpaceEvent>(undefined, evolveSpace);
@@ -19,11 +28,12 @@ const id = spaceId(7);
 const facts = { ...terms, spaceId: id, communityId: communityId(1), timeZone: 'Europe/Berlin' };
 const added: SpaceEvent = { type: 'SpaceAdded', data: facts };
 const ids = { spaceId: id, communityId: communityId(1) };
+const NOW = Date.parse('2026-12-01T12:00:00Z');
 const closed: SpaceEvent = { type: 'SpaceClosed', data: ids };
 
 describe('a space', () => {
   const change = (changes: Partial<SpaceTerms>) => (space: Space | undefined) =>
-    changeSpace(space, { spaceId: id, terms: changes });
+    changeSpace(space, { spaceId: id, terms: changes }, { now: NOW });
 
   test('is added once, active', () => {
     given()
@@ -83,7 +93,7 @@ describe('a space', () => {
   test('is not changed by a user who has not seen its current terms', () => {
     const theirs: SpaceEvent = { type: 'SpaceChanged', data: { eventFee: cents(500_00), ...ids } };
     const save = (mine: Partial<SpaceTerms>, seen: SpaceTerms) => (space: Space | undefined) =>
-      changeSpace(space, { spaceId: id, terms: { ...terms, ...mine }, seen });
+      changeSpace(space, { spaceId: id, terms: { ...terms, ...mine }, seen }, { now: NOW });
     given(added, theirs)
       .when(save({ windowEnd: 20 }, terms))
       .thenRefused('ValidationError', /changed meanwhile \(eventFee\)/);
@@ -99,6 +109,66 @@ describe('a space', () => {
     given(added, closed)
       .when(save({ windowEnd: 20 }, terms))
       .thenEvents({ data: { windowEnd: 20 } });
+  });
+
+  describe('hours of weekdays and dates', () => {
+    const hours = (windowStart: number, windowEnd: number): DayHours => ({ windowStart, windowEnd });
+    const week = [...Array.from({ length: 6 }, () => hours(9, 21)), 'closed' as const];
+    const date = '2026-12-13' as PlainDate;
+    const set =
+      (changes: Partial<SpaceTerms>, special: SpecialChanges = {}, seen?: SeenTerms) =>
+      (space?: Space) =>
+        changeSpace(space, { spaceId: id, terms: changes, special, ...(seen && { seen }) }, { now: NOW });
+    const special: SpaceEvent = { type: 'SpecialHoursSet', data: { ...ids, date, hours: hours(10, 14) } };
+
+    test('are set in one step, and nothing happens if they are the same', () => {
+      given(added)
+        .when(set({ week, gapHours: 1 }, { [date]: hours(10, 14) }))
+        .thenEvents({ type: 'SpaceChanged', data: { week, gapHours: 1, ...ids } }, special);
+      given(added, { type: 'SpaceChanged', data: { week, ...ids } }, special)
+        .when(set({ week }, { [date]: hours(10, 14) }))
+        .thenNothing();
+      given(added, special)
+        .when(set({}, { [date]: 'none', ['2026-12-14' as PlainDate]: 'none' }))
+        .thenEvents({ type: 'SpecialHoursRemoved', data: { ...ids, date } });
+      given(added)
+        .when(set({ week: [], gapHours: 0, noticeHours: 0, cancelHours: 0 }))
+        .thenNothing();
+    });
+
+    test('are refused with every wrong day, for dates that are over, and for too many dates', () => {
+      const { decision } = given(added).when(
+        set({ week: week.with(0, hours(12, 9)).with(2, hours(9, 24)), gapHours: 5 }, { [date]: hours(14, 10) }),
+      );
+      expect(decision).toMatchObject({
+        each: [
+          'week Monday: windowStart must be before windowEnd.',
+          'week Wednesday: windowEnd must be a whole number, 0 to 23.',
+          'gapHours must be 0 to 4, in steps of 0.25.',
+          'special 2026-12-13: windowStart must be before windowEnd.',
+        ],
+      });
+      for (const wrong of ['2026-11-30', '2031-12-02'])
+        given(added)
+          .when(set({}, { [wrong as PlainDate]: hours(9, 10) }))
+          .thenRefused('ValidationError', /in the past|5 years ahead/);
+      const dates = Array.from({ length: 401 }, (_, day) =>
+        new Date(NOW + day * 86_400_000).toISOString().slice(0, 10),
+      );
+      given(added)
+        .when(set({}, Object.fromEntries(dates.map((each) => [each, hours(9, 10)]))))
+        .thenRefused('ValidationError', /at most 400 dates to come, not 401/);
+    });
+
+    test('are not changed by a user who has not seen those of a colleague', () => {
+      given(added, special)
+        .when(set({ noticeHours: 24 }, {}, { ...terms, special: {} }))
+        .thenRefused('ValidationError', /changed meanwhile \(special\)/);
+      // A page without special hours does not mind them.
+      given(added, special)
+        .when(set({ noticeHours: 24 }, {}, terms))
+        .thenEvents({ data: { noticeHours: 24 } });
+    });
   });
 
   test('with terms that used to be allowed still folds, changes and can be corrected', () => {
