@@ -156,6 +156,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     api({
       commands,
       queries,
+      clock: core.clock,
       authenticate,
       challenge,
       settings: config,

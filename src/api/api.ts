@@ -4,6 +4,7 @@ import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { registerCompression } from '../runtime/compression.ts';
 import { createAccessHook, createAuthentication } from './access.ts';
 import { createTurnHooks } from './account-turns.ts';
@@ -22,6 +23,7 @@ import { webhookRoutes } from './webhooks.ts';
 export type ApiDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
+  readonly clock: Clock;
   readonly authenticate: Authenticate;
   /** The `WWW-Authenticate` challenge of a 401. */
   readonly challenge: string;

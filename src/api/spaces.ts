@@ -2,11 +2,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/schemas/availability.ts';
 import { SpaceDto } from '../contract/schemas/space.ts';
-import { toSpaceDto } from '../contract/space.ts';
+import { timeOfHours, toSpaceDto } from '../contract/space.ts';
 import type { Settings } from '../description/settings.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { NamedSpace } from '../domain/space.ts';
 import type { Queries } from '../queries/queries.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { digest } from '../runtime/entity-tag.ts';
 import { createAvailabilityAnswers } from './availability-answers.ts';
 import { digestOf, entityTagsOf, sendTagged, taggedRoute } from './entity-tags.ts';
@@ -21,14 +22,16 @@ export const spaceRoutes =
   (deps: {
     readonly queries: Queries;
     readonly release: string;
+    readonly clock: Clock;
     /** The inputs of the prices. */
     readonly settings: Pick<Settings, 'serviceFeePercent' | 'currency'>;
   }): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { queries, release, settings } = deps;
+    const { queries, release, clock, settings } = deps;
     const { serviceFeePercent, currency } = settings;
     /** Hashes of documents instead of answers, because hashes of unchanged documents are cached. */
-    const versionOf = ({ space, communityName }: NamedSpace): string => `${digestOf(space)} ${communityName}`;
+    const versionOf = ({ space, communityName }: NamedSpace, now: number): string =>
+      `${digestOf(space)} ${timeOfHours(space, now)} ${communityName}`;
     const pricedRelease = `${release} ${serviceFeePercent} ${currency}`;
     const listTagOf = entityTagsOf(pricedRelease, Spaces);
     const spaceTagOf = entityTagsOf(pricedRelease, SpaceDto);
@@ -37,13 +40,14 @@ export const spaceRoutes =
 
     app.get('/spaces', taggedRoute('ReadAvailability', 'listSpaces', {}, Spaces), async (request, reply) => {
       const { account } = request.caller;
+      const now = clock();
       const spaces = await queries.spaces.listNamed(account);
       // A community also sees its spaces that take no bookings at the moment.
       const listed = account.kind === 'Community' ? spaces : spaces.filter(({ space }) => space.active);
       return sendList(request, reply, {
-        entityTag: listTagOf(request, digest(listed.map(versionOf).join())),
+        entityTag: listTagOf(request, digest(listed.map((space) => versionOf(space, now)).join())),
         pages: listed,
-        textsOf: (space) => [stringifySpace(toSpaceDto(space, settings))],
+        textsOf: (space) => [stringifySpace(toSpaceDto(space, settings, now))],
       });
     });
 
@@ -52,10 +56,11 @@ export const spaceRoutes =
       taggedRoute('ReadAvailability', 'getSpace', { params: SpaceParams }, SpaceDto, 404),
       async (request, reply) => {
         const { spaceId } = request.params;
+        const now = clock();
         const space = await queries.spaces.getNamed(request.caller.account, spaceId);
         if (space === undefined) return sendError(reply, 'ResourceNotFound', `There is no space ${spaceId}.`);
-        const entityTag = spaceTagOf(request, digest(versionOf(space)));
-        return sendTagged(request, reply, entityTag, toSpaceDto(space, settings));
+        const entityTag = spaceTagOf(request, digest(versionOf(space, now)));
+        return sendTagged(request, reply, entityTag, toSpaceDto(space, settings, now));
       },
     );
 

@@ -9,7 +9,7 @@ import {
   PERSONAL_DETAILS,
   REPEATED_DETAILS,
 } from '../domain/booking-details.ts';
-import { expiryOf } from '../domain/booking-moments.ts';
+import { cancellableUntil, expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingFacts } from '../domain/events.ts';
@@ -70,6 +70,8 @@ export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind
     ...toBookingDto(booking),
     hours: hoursBetween(booking.startHour, booking.freeFrom),
     ...(booking.status === 'Pending' && { answerBy: toTimestamp(expiryOf(booking)) }),
+    ...((booking.status === 'Pending' || booking.status === 'Approved') &&
+      booking.cancelHours && { cancelUntil: toTimestamp(cancellableUntil(booking)) }),
     ...(refund !== undefined && refund > 0 && { refund: toAmount(refund) }),
     ...(viewer === 'Community' && { writtenByBrand: { brandName, ...picked(booking, PERSONAL_DETAILS) } }),
   };

@@ -60,11 +60,32 @@ const terms = ({ space }: NamedSpace, { serviceFeePercent, currency }: Pricing) 
   currency,
 });
 
-export const toSpaceDto = (of: NamedSpace, pricing: Pricing): SpaceDto => ({
+/** The hours of weekdays and dates, with their prices, and the rules about time. Absent if the space has none. */
+const hoursAndRules = ({ space }: NamedSpace, { serviceFeePercent }: Pricing, now: number) => {
+  const price: FeeOf<{ readonly totalPrice: number }> = (fee = space.eventFee) => ({
+    totalPrice: toAmount(priceOf(fee, serviceFeePercent).totalPrice),
+  });
+  const specialHours = datesOf(space, localDate(now, space.timeZone), price);
+  return defined({
+    week: space.week?.length ? weekOf(space.week, price) : undefined,
+    specialHours: specialHours.length === 0 ? undefined : specialHours,
+    noticeHours: space.noticeHours || undefined,
+    horizonDays: space.horizonDays,
+    cancelHours: space.cancelHours || undefined,
+  });
+};
+
+/** What the hours of a space depend on besides the space: today, if it has special hours, because those before it are left out. */
+export const timeOfHours = ({ special, timeZone }: Space, now: number): string =>
+  special === undefined ? '' : localDate(now, timeZone);
+
+/** @param now leaves out the special hours of dates that are over */
+export const toSpaceDto = (of: NamedSpace, pricing: Pricing, now: number): SpaceDto => ({
   id: of.space.spaceId,
   ...named(of),
   ...terms(of, pricing),
   ...picked(of.space, ['answerHours', 'active']),
+  ...hoursAndRules(of, pricing, now),
 });
 
 /** A space as MCP lists it, with today's date there. */
@@ -74,4 +95,5 @@ export const toSpaceListing = (of: NamedSpace, pricing: Pricing, now: number): S
   today: localDate(now, of.space.timeZone),
   ...terms(of, pricing),
   active: of.space.active,
+  ...hoursAndRules(of, pricing, now),
 });

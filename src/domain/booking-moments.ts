@@ -21,6 +21,10 @@ export const startOf = ({ date, timeZone, startHour }: Booked<'startHour'>): num
 export const endOf = ({ date, timeZone, freeFrom }: Booked<'freeFrom'>): number =>
   momentOn(wallDay(date, timeZone), freeFrom);
 
+/** Until when the brand may cancel. The community may until the event starts. */
+export const cancellableUntil = (request: Booked<'startHour' | 'cancelHours'>): number =>
+  startOf(request) - (request.cancelHours ?? 0) * 3_600_000;
+
 /** When a request expires unanswered: after the space's answer time, or at the start of the event if that is sooner. */
 export function expiryOf(request: Booked<'startHour' | 'startsAt' | 'expiresAt'>): number {
   const start = startOf(request);

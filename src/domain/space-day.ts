@@ -1,6 +1,6 @@
 import { AppendOnlyMap } from './append-only-map.ts';
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
-import { endOf, expiryOf, startOf } from './booking-moments.ts';
+import { cancellableUntil, endOf, expiryOf, startOf } from './booking-moments.ts';
 import { localDate, momentOn, toTimestamp, wallDay, weekdayOf } from './calendar.ts';
 import { termsOn } from './day-terms.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
@@ -18,7 +18,7 @@ import type {
 } from './events.ts';
 import { type BookingId, type BrandId, type ClosureId, type CommunityId, cents } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { IDEMPOTENCY_KEY, MAX_YEARS_AHEAD, REASON, wrongText } from './limits.ts';
+import { IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
@@ -26,6 +26,7 @@ import {
   type Closed,
   endHourOf,
   type HeldHours,
+  horizonOf,
   noticeUntil,
   reducedUsage,
   usageEnd,
@@ -247,9 +248,7 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
   if (closed.why === 'TooFar')
     return refuse(
       'BookingNotAllowed',
-      `${date} is too far ahead: bookings are taken for the next ${
-        space.horizonDays === undefined ? `${MAX_YEARS_AHEAD} years` : `${space.horizonDays} days`
-      }.`,
+      `${date} is too far ahead: bookings are taken for the next ${horizonOf(space)}.`,
     );
   switch (closed.why) {
     case 'OutsideWindow': {
@@ -343,7 +342,7 @@ export function cancelBooking(
       `Booking ${command.bookingId} is ${booking.status}, no longer ${command.expected}.`,
     );
   if (hasStarted(booking, context.now)) return started(booking, 'cancelled');
-  const deadline = startOf(booking.request) - (booking.request.cancelHours ?? 0) * 3_600_000;
+  const deadline = cancellableUntil(booking.request);
   if (command.by.kind === 'Brand' && deadline <= context.now)
     return refuse(
       'BookingNotAllowed',

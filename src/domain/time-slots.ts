@@ -112,6 +112,12 @@ export function isTooFar(
   );
 }
 
+/** How far ahead bookings are taken, in words: `5 years`, `90 days`. */
+export const horizonOf = ({ horizonDays }: Pick<Space, 'horizonDays'>): string => {
+  if (horizonDays === undefined) return `${MAX_YEARS_AHEAD} years`;
+  return horizonDays === 1 ? '1 day' : `${horizonDays} days`;
+};
+
 /** The moment (milliseconds since the epoch) up to which events begin too soon to be requested now. */
 export const noticeUntil = ({ noticeHours = 0 }: Pick<Space, 'noticeHours'>, now: number): number =>
   now + noticeHours * 3_600_000;

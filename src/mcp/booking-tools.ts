@@ -99,7 +99,7 @@ export const cancelBooking = ({ commands, queries }: ToolDeps): Tool =>
     name: 'cancel_booking',
     title: 'Cancel a booking',
     description:
-      'Cancels one of the brand’s own bookings, Pending or Approved, until the event starts. What was charged is refunded. This cannot be undone, and another brand may take the hour: ask the user for confirmation before calling this.',
+      'Cancels one of the brand’s own bookings, Pending or Approved, until its cancelUntil, or else until the event starts. What was charged is refunded. This cannot be undone, and another brand may take the hour: ask the user for confirmation before calling this.',
     input: Input({
       bookingId: InputId('From list_bookings.'),
       reason: Type.Optional(Text(REASON, 'Shown to the community.')),

@@ -181,11 +181,14 @@ const whyNoSpaces = (inactive: number): string =>
     : `${inactive} matching ${inactive === 1 ? 'space takes' : 'spaces take'} no bookings at the moment. Set includeInactive to see them.`;
 
 /** What a model reads instead of "fully booked". */
-const NO_DAYS: Readonly<Record<NoDays, string>> = {
+const NO_DAYS: Readonly<Record<NoDays | 'Closed', string>> = {
   NoSpaces: 'There is no such space.',
   Inactive: 'The space takes no bookings at the moment.',
   Past: 'That time is in the past.',
-  TooFar: `Bookings are taken at most ${MAX_YEARS_AHEAD} years ahead.`,
+  TooSoon: 'It begins too soon: find_spaces says how many hours ahead an event must be requested (noticeHours).',
+  TooFar: `Bookings are taken at most ${MAX_YEARS_AHEAD} years ahead, or the horizonDays that find_spaces shows.`,
+  ClosedDays: 'The space is closed on these days of the week. find_spaces says on which it is open.',
+  Closed: 'The community has closed the space then.',
   OutsideWindow:
     'No event can start at this hour: it is outside the booking window. find_spaces says which hours are inside.',
 };

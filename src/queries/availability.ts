@@ -2,6 +2,7 @@ import { availability, availabilityKey } from '../../projections/availability.ts
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
+import { termsOn } from '../domain/day-terms.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
@@ -35,16 +36,24 @@ type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; 
 
 const NOTHING: HeldHours<TakenHours> = { taken: [], closed: [] };
 
+/** Reasons that close a whole day, the one that passes last first. */
+const DAY_REASONS = ['Closed', 'TooSoon', 'Past'] as const;
+
 /** Why no hour of a day is open, if it is not because others have booked; undefined if an hour is open or booked. */
 export function whyNoHours({
   space,
+  date,
   time,
   timeSlots,
   closed,
-}: Availability): 'Inactive' | 'TooFar' | 'Past' | undefined {
+}: Availability): 'Inactive' | 'TooFar' | 'ClosedDays' | (typeof DAY_REASONS)[number] | undefined {
   if (!space.active) return 'Inactive';
   if (time === 'TooFar') return 'TooFar';
-  return timeSlots().every(({ hour }) => closed(hour) === 'Past') ? 'Past' : undefined;
+  if (termsOn(space, date).isClosedDay) return 'ClosedDays';
+  const kinds = new Set(timeSlots().map(({ hour }) => closed(hour)));
+  return [...kinds].every((kind) => kind === 'Skipped' || DAY_REASONS.some((reason) => reason === kind))
+    ? DAY_REASONS.find((reason) => kinds.has(reason))
+    : undefined;
 }
 
 /**

@@ -1,12 +1,20 @@
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
-import { datesBetween, localDate, type Weekday, weekdayOf } from '../domain/calendar.ts';
-import { isStartHour } from '../domain/day-terms.ts';
+import {
+  datesBetween,
+  isPlainDate,
+  localDate,
+  WEEKDAYS,
+  type Weekday,
+  wallDay,
+  weekdayOf,
+} from '../domain/calendar.ts';
+import { isStartHour, termsOn } from '../domain/day-terms.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { type HeldHours, isTooFar, timeSlots } from '../domain/time-slots.ts';
+import { type HeldHours, isTooFar, noticeUntil, timeSlots } from '../domain/time-slots.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { yieldEvery } from '../runtime/slices.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
@@ -55,7 +63,7 @@ type OpenDaysPage = {
 };
 
 /** Why no day of a query can be open: the spaces, the dates, or the start hour asked for. */
-export type NoDays = 'NoSpaces' | 'Inactive' | 'Past' | 'TooFar' | 'OutsideWindow';
+export type NoDays = 'NoSpaces' | 'Inactive' | 'Past' | 'TooSoon' | 'TooFar' | 'ClosedDays' | 'OutsideWindow';
 
 /** Days of spaces that one call checks, so that a wide search ends in bounded time and continues from a cursor. */
 const MAX_SEARCHED = 4_000;
@@ -132,7 +140,7 @@ export function createOpenDaysQuery(deps: QueryDeps) {
 
 function whyNone(
   spacesToSearch: readonly Space[],
-  { from, to, startHour }: OpenDaysQuery,
+  { from, to, weekdays, startHour }: OpenDaysQuery,
   now: number,
 ): NoDays | undefined {
   if (spacesToSearch.length === 0) return 'NoSpaces';
@@ -140,9 +148,23 @@ function whyNone(
   if (active.length === 0) return 'Inactive';
   if (active.every(({ timeZone }) => to < localDate(now, timeZone))) return 'Past';
   if (active.every((space) => isTooFar(space, from, now))) return 'TooFar';
+  if (active.every((space) => wallDay(to, space.timeZone).end <= noticeUntil(space, now))) return 'TooSoon';
+  if (!active.some((space) => opensWithin(space, { from, to, weekdays }))) return 'ClosedDays';
   return startHour !== undefined && !active.some((space) => isStartHour(space, startHour))
     ? 'OutsideWindow'
     : undefined;
+}
+
+/** Whether a space opens on a date of a range, by its hours. Seven dates have every weekday. */
+function opensWithin(space: Space, { from, to, weekdays }: Pick<Range, 'from' | 'to' | 'weekdays'>): boolean {
+  if (space.week === undefined) return true;
+  const isWanted = (date: PlainDate) => weekdays === undefined || weekdays.includes(weekdayOf(date));
+  const special = Object.keys(space.special ?? {}).filter(isPlainDate);
+  const first = [...datesBetween(from, to).take(WEEKDAYS.length)];
+  return (
+    special.some((date) => date >= from && date <= to && isWanted(date)) ||
+    first.some((date) => isWanted(date) && !termsOn(space, date).isClosedDay)
+  );
 }
 
 type Range = Pick<OpenDaysQuery, 'from' | 'to'> & {

@@ -1,13 +1,16 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
-import type { DomainEvent } from '../../src/domain/events.ts';
-import { closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import type { DomainEvent, SpaceTerms } from '../../src/domain/events.ts';
+import { brandId, cents, closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { subjectOfUser } from '../../src/domain/personal-text.ts';
+import type { SpecialChanges } from '../../src/domain/space.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
+import { whyNoHours } from '../../src/queries/availability.ts';
+import { accepted } from '../accepted.ts';
 import { json, useDataDir } from '../cli/in-process.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -136,4 +139,159 @@ test('the history has the closure, the audit also its days, and forgetting its a
 
   await service.core.commands.personalData.forget(AUTHOR, CONTEXT);
   expect(await history()).toMatchObject([{}, { data: { title: 'erased' } }, {}]);
+});
+
+describe('hours and rules that a community sets', () => {
+  const HOUR_MS = 3_600_000;
+  let hall: number;
+  const set = async (terms: Partial<SpaceTerms>, special: SpecialChanges = {}) =>
+    accepted(await service.core.commands.catalogue.changeSpace({ spaceId: hall, terms, special }, CONTEXT));
+  const day = (date: string) => service.get(`/spaces/${hall}/availability?date=${date}`, { key: brand.key });
+  const openHours = async (date: string) =>
+    (await day(date))
+      .json()
+      .timeSlots.flatMap((slot: { hour: number; isAvailable: boolean }) => (slot.isAvailable ? [slot.hour] : []));
+  const book = (startTime: string, startHour: number) =>
+    service.post('/bookings', { key: brand.key, body: { spaceId: hall, startTime, startHour } });
+
+  beforeAll(async () => {
+    hall = await service.space(community, { name: 'Hall', durationHours: 2 });
+  });
+
+  test('prices and hours by day are in GET /spaces and in what a booking costs; special hours leave it the day after', async () => {
+    const usual = { windowStart: 9, windowEnd: 22 };
+    const week = [...Array.from({ length: 5 }, () => usual), { ...usual, eventFee: cents(60_000) }, 'closed' as const];
+    await set(
+      { week, noticeHours: 24, horizonDays: 90, cancelHours: 48 },
+      { [SPECIAL]: { windowStart: 10, windowEnd: 14 } },
+    );
+    const space = async () => {
+      const answer = await service.get(`/spaces/${hall}`, { key: brand.key });
+      return { tag: answer.headers.etag, body: answer.json() };
+    };
+    const before = await space();
+    expect(before.body).toMatchObject({
+      totalPrice: 230,
+      specialHours: [{ date: SPECIAL, windowStart: 10, windowEnd: 14, totalPrice: 230 }],
+      ...{ noticeHours: 24, horizonDays: 90, cancelHours: 48 },
+    });
+    expect(before.body.week.slice(4)).toEqual([
+      { weekday: 'Friday', open: true, ...usual, totalPrice: 230 },
+      { weekday: 'Saturday', open: true, ...usual, totalPrice: 690 },
+      { weekday: 'Sunday', open: false },
+    ]);
+    // A Saturday, and a Sunday with special hours.
+    expect((await book('2026-12-12', 9)).json().totalPrice).toBe(690);
+    expect((await book(SPECIAL, 10)).json().totalPrice).toBe(230);
+    service.time.now = NOON + 13 * 24 * HOUR_MS;
+    const after = await space();
+    expect([after.body.specialHours, after.tag === before.tag]).toEqual([undefined, false]);
+    service.time.now = NOON;
+    await set({ week: [], noticeHours: 0, horizonDays: 1_825, cancelHours: 0 }, { [SPECIAL]: 'none' });
+  });
+
+  test('the entity tag of a day follows notice and horizon', async () => {
+    const date = '2026-12-03';
+    const tags = async () => {
+      const answer = await day(date);
+      const { etag } = answer.headers;
+      const repeated = await service.get(`/spaces/${hall}/availability?date=${date}`, {
+        key: brand.key,
+        headers: { 'if-none-match': String(etag) },
+      });
+      expect(repeated.statusCode).toBe(304);
+      return etag;
+    };
+    // In Berlin it is one o'clock in the afternoon on 1 December.
+    await set({ noticeHours: 48 });
+    expect(await openHours(date)).toEqual([14, 15, 16, 17, 18, 19, 20, 21]);
+    const first = await tags();
+    service.time.now = NOON + HOUR_MS - 1;
+    expect(await tags()).toBe(first);
+    service.time.now = NOON + HOUR_MS;
+    expect([await openHours(date), (await tags()) === first]).toEqual([[15, 16, 17, 18, 19, 20, 21], false]);
+    service.time.now = NOON;
+    const refused = (await book(date, 13)).json();
+    expect(refused).toMatchObject({
+      error: 'BookingNotAllowed',
+      details: expect.stringContaining('2026-12-03T12:00:00'),
+    });
+
+    await set({ noticeHours: 0, horizonDays: 1 });
+    expect(await openHours(date)).toEqual([]);
+    const tooFar = await tags();
+    service.time.now = NOON + 24 * HOUR_MS;
+    expect([(await openHours(date)).length, (await tags()) === tooFar]).toEqual([13, false]);
+    service.time.now = NOON;
+    expect((await book(date, 13)).json()).toEqual({
+      error: 'BookingNotAllowed',
+      details: '2026-12-03 is too far ahead: bookings are taken for the next 1 day.',
+    });
+    await set({ horizonDays: 1_825 });
+  });
+
+  test('a day without open hours says why', async () => {
+    const why = async (date: string) => {
+      const { account } = brand;
+      const found = await service.core.queries.availability({ account, spaceId: hall, date: date as PlainDate });
+      return isRefusal(found) ? found : whyNoHours(found);
+    };
+    const noDays = async (from: string, to = from) => {
+      const range = { from: from as PlainDate, to: to as PlainDate, spaceIds: [hall], limit: 9 };
+      const found = await service.core.queries.openDays({ account: brand.account, ...range });
+      return isRefusal(found) ? found : found.why;
+    };
+    // Monday 14 December is closed, but special hours open the 21st.
+    const open = { windowStart: 9, windowEnd: 22 };
+    const week = ['closed' as const, ...Array.from({ length: 6 }, () => open)];
+    await set({ week, noticeHours: 72 }, { ['2026-12-21' as PlainDate]: open });
+    expect(await Promise.all(['2026-12-14', '2026-12-21', '2026-12-03'].map(why))).toEqual([
+      'ClosedDays',
+      undefined,
+      'TooSoon',
+    ]);
+    expect(await Promise.all([noDays('2026-12-14'), noDays('2026-12-21'), noDays('2026-12-02', '2026-12-03')])).toEqual(
+      ['ClosedDays', undefined, 'TooSoon'],
+    );
+    await set({ week: [], noticeHours: 0 }, { ['2026-12-21' as PlainDate]: 'none' });
+  });
+
+  test('notice, the gap and the deadline are judged by hours that pass on days of 23 and 25 hours', async () => {
+    // The clocks of Berlin go forward on 28 March 2027, and back on 31 October 2027.
+    const spring = '2027-03-28';
+    const autumn = '2027-10-31';
+    await set({
+      noticeHours: 12,
+      gapHours: 1,
+      cancelHours: 12,
+      week: Array.from({ length: 7 }, () => ({ windowStart: 0, windowEnd: 12 })),
+    });
+    service.time.now = Date.parse('2027-03-27T20:00:00Z');
+    // 20:00 UTC and 12 hours are 08:00 UTC: 10:00 in summer time, which has begun. The hour from 2 to 3 does not exist.
+    expect(await openHours(spring)).toEqual([11]);
+    service.time.now = Date.parse('2027-03-27T11:30:00Z');
+    expect(await openHours(spring)).toEqual([1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    const early = (await book(spring, 3)).json();
+    // It ends at five; with an hour between bookings the next begins at six.
+    expect(await openHours(spring)).toEqual([6, 7, 8, 9, 10, 11]);
+    // The event begins at 01:00 UTC, so the deadline is at 13:00 UTC the day before.
+    const cancel = () =>
+      service.core.commands.bookings.cancel(
+        { bookingId: early.id, by: { kind: 'Brand', id: brandId(brand.id) } },
+        CONTEXT,
+      );
+    service.time.now = Date.parse('2027-03-27T13:00:00Z');
+    expect(await cancel()).toMatchObject({
+      refused: 'BookingNotAllowed',
+      details: expect.stringContaining('2027-03-27T13:00:00'),
+    });
+    service.time.now -= 1;
+    accepted(await cancel());
+
+    service.time.now = Date.parse('2027-10-30T20:00:00Z');
+    // 08:00 UTC is 09:00 in winter time.
+    expect(await openHours(autumn)).toEqual([10, 11]);
+    service.time.now = NOON;
+    await set({ noticeHours: 0, gapHours: 0, cancelHours: 0, week: [] });
+  });
 });

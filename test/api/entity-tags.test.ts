@@ -236,7 +236,10 @@ test('under random changes in two processes, equal entity tags have equal bodies
         return void (await commands.catalogue.openSpace(night, CONTEXT));
       case 'change':
         return void (await commands.catalogue.changeSpace(
-          { spaceId: night, terms: { durationHours: 1 + (pick % 4) } },
+          {
+            spaceId: night,
+            terms: { durationHours: 1 + (pick % 4), noticeHours: pick % 3 },
+          },
           CONTEXT,
         ));
       case 'time':

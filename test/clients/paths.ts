@@ -357,6 +357,45 @@ export interface components {
             answerHours: number;
             /** @description Whether the space takes bookings. */
             active: boolean;
+            /** @description Hours and price of each weekday, Monday first, if the days differ. Absent: windowStart, windowEnd and totalPrice of the space on every day. */
+            week?: {
+                /** @enum {string} */
+                weekday: "Monday" | "Tuesday" | "Wednesday" | "Thursday" | "Friday" | "Saturday" | "Sunday";
+                /** @description Whether events can start on this weekday. Special hours of a date win. */
+                open: boolean;
+                /** @description Earliest start hour of the day. */
+                windowStart?: number;
+                /** @description Latest hour of the booking window of the day. */
+                windowEnd?: number;
+                /**
+                 * Format: double
+                 * @description The price of an event of the day, including the service fee.
+                 */
+                totalPrice?: number;
+            }[];
+            /** @description Hours and price of single dates from today on, instead of those of their weekday. */
+            specialHours?: {
+                /**
+                 * Format: date
+                 * @description In the time zone of the space.
+                 */
+                date: string;
+                /** @description Earliest start hour of the day. */
+                windowStart: number;
+                /** @description Latest hour of the booking window of the day. */
+                windowEnd: number;
+                /**
+                 * Format: double
+                 * @description The price of an event of the day, including the service fee.
+                 */
+                totalPrice: number;
+            }[];
+            /** @description How many hours before its start an event must be requested. */
+            noticeHours?: number;
+            /** @description How many days ahead bookings are taken. Absent: five years. */
+            horizonDays?: number;
+            /** @description How many hours before the start a brand may cancel at the latest. Absent: until the start. */
+            cancelHours?: number;
         };
         /**
          * @description Machine-readable code.

@@ -164,6 +164,34 @@ test('a price change while the page is open must be confirmed before the brand i
   await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(420_00) } }, CONTEXT);
 });
 
+test('the pages show a brand until when it can cancel, and then why it cannot', async () => {
+  const { catalogue } = running.service.core.commands;
+  const set = (cancelHours: number) => catalogue.changeSpace({ spaceId: hall, terms: { cancelHours } }, CONTEXT);
+  await set(48);
+  const open = await requested();
+  // Events that begin within 90 days: their deadline is over.
+  await set(2_160);
+  const over = await requested();
+  const space = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
+  expect(space.text).toContain('You can cancel until 2,160 hours before the start.');
+  await set(0);
+  const booking = await brand.open(`/console/bookings/${open}`);
+  expect(booking.text).toMatch(/<dt>Free to cancel until<\/dt>\s*<dd>.*?days/s);
+  expect(booking.text).toContain('Withdraw request…');
+  expect((await community.open(`/console/bookings/${open}`)).text).toContain('Brand can cancel until');
+  const late = await brand.open(`/console/bookings/${over}/cancel`);
+  expect(late.url.pathname).toBe(`/console/bookings/${over}`);
+  expect(late.text).toContain('You could cancel it until');
+  expect(late.text).not.toContain('Withdraw request…');
+  // The community still can.
+  const declined = await community.send(
+    await community.open(`/console/bookings/${over}/decline`),
+    `/console/bookings/${over}/decline`,
+    { reason: 'Closed' },
+  );
+  expect(declined.flash).toContain('Request declined');
+});
+
 test('a missing time, an invalid date and an overlong message are reported on the page', async () => {
   const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
   expect((await brand.send(page, `/console/find/${hall}`)).text).toContain('Choose a start time.');

@@ -100,6 +100,32 @@ describe('offered tools depend on the caller', () => {
   });
 });
 
+test('hours by day, the rules and the deadline for cancelling are shown', async () => {
+  const { catalogue } = service.core.commands;
+  const usual = { windowStart: 9, windowEnd: 22 };
+  const week = [...Array.from({ length: 6 }, () => usual), 'closed' as const];
+  accepted(await catalogue.changeSpace({ spaceId: hall, terms: { week, noticeHours: 48, cancelHours: 24 } }, CONTEXT));
+  expect(await call(brand, 'find_spaces', { name: 'Great Hall' })).toMatchObject({
+    spaces: [{ noticeHours: 48, cancelHours: 24, week: [...Array.from({ length: 6 }, () => usual), { open: false }] }],
+  });
+  const reasonOn = async (date: string) => await call(brand, 'check_availability', { spaceId: hall, date });
+  expect(await reasonOn('2026-12-20')).toMatchObject({ reason: expect.stringContaining('closed on these days') });
+  expect(await reasonOn('2026-12-02')).toMatchObject({ reason: expect.stringContaining('begins too soon') });
+  const id = await requested({ date: '2026-12-21', startHour: 18 });
+  const range = { startDate: '2026-12-21', endDate: '2026-12-21' };
+  const deadline = { cancelUntil: '2026-12-20T17:00:00.000Z' };
+  expect(await call(brand, 'list_bookings', range)).toMatchObject({ bookings: [deadline] });
+  service.time.now = Date.parse(deadline.cancelUntil);
+  expect(await call(brand, 'cancel_booking', { bookingId: id })).toMatch(
+    /^BookingNotAllowed: .*until 2026-12-20T17:00/,
+  );
+  service.time.now = NOON;
+  expect(await call(brand, 'cancel_booking', { bookingId: id })).not.toHaveProperty('cancelUntil');
+  accepted(
+    await catalogue.changeSpace({ spaceId: hall, terms: { week: [], noticeHours: 0, cancelHours: 0 } }, CONTEXT),
+  );
+});
+
 describe('a Pending booking', () => {
   test('shows the answer deadline while it is Pending, and not once it is answered', async () => {
     const date = '2026-12-20';

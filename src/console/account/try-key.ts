@@ -1,5 +1,6 @@
 import type { Account } from '../../domain/account.ts';
 import { daysLater, localDate } from '../../domain/calendar.ts';
+import { termsOn } from '../../domain/day-terms.ts';
 import { allows, type PermissionName } from '../../domain/permissions.ts';
 import { type Html, html } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -34,7 +35,8 @@ async function requestBooking({ queries, account, now }: CallDeps): Promise<Call
   const space = (await queries.spaces.list(account)).find(({ active }) => active);
   if (space === undefined) return undefined;
   const startTime = daysLater(localDate(now, space.timeZone), DAYS_AHEAD);
-  return { path: '/bookings', body: { spaceId: space.spaceId, startTime, startHour: space.windowStart } };
+  const { windowStart: startHour } = termsOn(space, startTime);
+  return { path: '/bookings', body: { spaceId: space.spaceId, startTime, startHour } };
 }
 
 /** A call that a new key may make, as a command for a terminal. */

@@ -2,7 +2,7 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { furtherDetails } from '../../contract/booking.ts';
 import type { Account } from '../../domain/account.ts';
 import type { Until } from '../../domain/as-of.ts';
-import { expiryOf, startOf } from '../../domain/booking-moments.ts';
+import { cancellableUntil, expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named, namedText, written } from '../../html/html.ts';
 import { spacePath } from '../find/space-page.ts';
@@ -18,7 +18,7 @@ import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts.ts';
 import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
-import { canEnd } from '../requests/decisions.ts';
+import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
 import { canReview, reviewForm } from './review-form.ts';
@@ -117,6 +117,14 @@ ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt
     html`<dt>Answer by</dt>
 <dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${fromNow(expiryOf(booking), visit.now)}</span></dd>`
   }${
+    booking.cancelHours !== undefined &&
+    booking.cancelHours > 0 &&
+    canEnd(visit, booking) &&
+    cancellableUntil(booking) > visit.now &&
+    html`<dt>${communityName === undefined ? 'Brand can cancel until' : 'Free to cancel until'}</dt>
+<dd>${momentIn(zone, cancellableUntil(booking))}
+<span class="muted nowrap">${fromNow(cancellableUntil(booking), visit.now)}</span></dd>`
+  }${
     booking.status === 'Cancelled' &&
     html`${
       booking.cancelledBy !== 'System' &&
@@ -135,7 +143,10 @@ function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
   const { kind } = visit.account;
   if (kind === 'Brand' && isOver(booking, visit.now))
     return html`<div class="row">${buttonLink(spacePath(spaceId, { again: bookingId }), 'Book again', 'quiet')}</div>`;
-  if (!canEnd(booking, visit.now)) return undefined;
+  if (!canEnd(visit, booking)) {
+    const over = kind === 'Brand' ? deadlineOver(visit, booking) : undefined;
+    return over === undefined ? undefined : html`<p class="muted small">${over}</p>`;
+  }
   if (kind === 'Community' && status === 'Pending')
     return html`<div class="decision">${decisionForms(visit, booking, { fields: viaField(visit) })}</div>`;
   const label = status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…';

@@ -83,7 +83,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
       const idempotency = key === '' ? {} : { idempotencyKey: `console:${key}` };
       const command = { brandId: account.id, details: read.details, ...idempotency };
       const outcome = await commands.bookings.request(command, context);
-      if (isRefusal(outcome)) return again(await whyRefused(queries, visit, read.details, outcome));
+      if (isRefusal(outcome)) return again(await whyRefused(queries, visit, space, read.details, outcome));
       return done(
         `/console/bookings/${outcome.bookingId}`,
         `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
@@ -125,6 +125,7 @@ async function dayToRepeat(queries: Queries, visit: BrandVisit, space: Space, { 
 async function whyRefused(
   queries: Queries,
   { account }: BrandVisit,
+  space: Space,
   { spaceId, date, startHour }: BookingDetails,
   refusal: Refusal,
 ): Promise<Problems> {
@@ -132,7 +133,7 @@ async function whyRefused(
   if (refusal.refused !== 'SlotUnavailable') return problemOf(refusal, DETAIL_LABELS);
   const { closed } = await startTimes(queries, { account, spaceId, date });
   const kind = closed(startHour);
-  const why = kind === undefined ? '' : `: ${CLOSED[kind].long}`;
+  const why = kind === undefined ? '' : `: ${CLOSED[kind].long(space)}`;
   return { startHour: `${clock(startHour)} is no longer free${why}. Choose another time.` };
 }
 
@@ -184,11 +185,11 @@ async function spacePage(
     : undefined;
   const wrong = problem === undefined ? problems : { ...problems, date: problem };
   const typedDate = problem === undefined ? date : typedText;
-  const missed = isMissed && notFreeNotice(times, start, next && { date: next, href: to(next) });
+  const missed = isMissed && notFreeNotice(terms, times, start, next && { date: next, href: to(next) });
   return {
     title: namedText(space.name),
     lead: html`${community && html`${named(community.name)}. `}${openingHours(terms, date)}
-${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${
+${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.${noticeText(space)}${
       rated && html` <a class="nowrap" href="#reviews">${ratingText(rated.rating)}</a>`
     }`,
     back: before
@@ -211,6 +212,12 @@ ${requestForm(visit, terms, carried, date, typed, problems)}${rated && reviewsOf
 
 const openingHours = ({ isClosedDay, windowStart, windowEnd }: DayTerms, date: PlainDate): string =>
   isClosedDay ? `Closed on ${weekdayOf(date)}s,` : `Open from ${clock(windowStart)} to ${clock(windowEnd)}`;
+
+const noticeText = ({ noticeHours = 0 }: Space): string =>
+  noticeHours > 0 ? ` Request them ${duration(noticeHours)} ahead.` : '';
+
+const cancelText = ({ cancelHours = 0 }: Space): string =>
+  cancelHours > 0 ? ` You can cancel until ${duration(cancelHours)} before the start.` : '';
 
 type Queries = PageDeps['queries'];
 type Rated = NonNullable<Awaited<ReturnType<Queries['spaceRatings']['ofSpace']>>>;
@@ -296,7 +303,7 @@ ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
 <h2>Price</h2>${priceView('Brand', price)}
 ${active && html`${furtherControls(typed, problems)}<button class="button">Request booking</button>`}
 <p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending
-a request is free.</p></form>`;
+a request is free.${cancelText(space)}</p></form>`;
 }
 
 /** The details that a brand may add besides space, date and start time. */

@@ -1,9 +1,9 @@
 import { daysLater } from '../../domain/calendar.ts';
+import type { DayTerms } from '../../domain/day-terms.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
-import { type ClosedKind, type TimeSlot, usageEnd } from '../../domain/time-slots.ts';
+import { type ClosedKind, horizonOf, type TimeSlot, usageEnd } from '../../domain/time-slots.ts';
 import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { clock, duration, shortDate } from '../parts/formats.ts';
@@ -18,19 +18,21 @@ export type StartTimes = {
   closed(hour: number): ClosedKind | undefined;
 };
 
+type Reason = { readonly short: string; long(space: Space): string };
+
 /** Why an hour is closed: on its tile, and in a sentence. Neither reveals who has booked it. */
-export const CLOSED: { readonly [K in ClosedKind]: { readonly short: string; readonly long: string } } = {
-  Inactive: { short: 'closed', long: 'the space is closed' },
-  OutsideWindow: { short: 'closed', long: 'the space is not open then' },
-  TooFar: { short: 'too far ahead', long: `bookings are taken for the next ${MAX_YEARS_AHEAD} years` },
-  TooSoon: { short: 'too soon', long: 'it begins too soon to be requested' },
-  Past: { short: 'past', long: 'it is in the past' },
-  Skipped: { short: 'no such hour', long: 'the clocks are changed and skip it' },
-  Closed: { short: 'closed', long: 'the community has closed it' },
-  Booked: { short: 'booked', long: 'booked by another brand' },
-  Requested: { short: 'requested', long: 'requested by another brand, which waits for an answer' },
-  BookedByYou: { short: 'your booking', long: 'you have booked it' },
-  RequestedByYou: { short: 'your request', long: 'you have requested it yourself' },
+export const CLOSED: { readonly [K in ClosedKind]: Reason } = {
+  Inactive: { short: 'closed', long: () => 'the space is closed' },
+  OutsideWindow: { short: 'closed', long: () => 'the space is not open then' },
+  TooFar: { short: 'too far ahead', long: (space) => `bookings are taken for the next ${horizonOf(space)}` },
+  TooSoon: { short: 'too soon', long: ({ noticeHours = 0 }) => `it must be requested ${duration(noticeHours)} ahead` },
+  Past: { short: 'past', long: () => 'it is in the past' },
+  Skipped: { short: 'no such hour', long: () => 'the clocks are changed and skip it' },
+  Closed: { short: 'closed', long: () => 'the community has closed it' },
+  Booked: { short: 'booked', long: () => 'booked by another brand' },
+  Requested: { short: 'requested', long: () => 'requested by another brand, which waits for an answer' },
+  BookedByYou: { short: 'your booking', long: () => 'you have booked it' },
+  RequestedByYou: { short: 'your request', long: () => 'you have requested it yourself' },
 };
 
 /** Hours that are closed because of a booking. */
@@ -53,6 +55,7 @@ export async function nextFreeDay(
 
 /** Why the hour chosen on an earlier page is not free, and the next day on which it is. */
 export function notFreeNotice(
+  space: DayTerms,
   { closed }: StartTimes,
   start: number,
   next: { readonly date: PlainDate; readonly href: string } | undefined,
@@ -60,9 +63,9 @@ export function notFreeNotice(
   if (start < 0 || start > 23) return undefined;
   const kind = closed(start);
   const text =
-    kind === undefined || kind === 'OutsideWindow'
+    kind === undefined || (kind === 'OutsideWindow' && !space.isClosedDay)
       ? `${clock(start)} is not a start time of this space.`
-      : `${clock(start)} is not free on this day: ${CLOSED[kind].long}.`;
+      : `${clock(start)} is not free on this day: ${CLOSED[kind].long(space)}.`;
   return html`<div class="flash notice">${icon('info')}
 <p>${text} ${next && html`<a href="${next.href}">Next day with ${clock(start)} free: ${shortDate(next.date)}</a>`}</p></div>`;
 }

@@ -1,6 +1,6 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
-import { expiryOf, startOf } from '../../domain/booking-moments.ts';
+import { cancellableUntil, expiryOf, startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
@@ -52,7 +52,7 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     routes.get(
       `/console/bookings/:id/${step}`,
       withBooking(async (visit, booking) =>
-        canEnd(booking, visit.now) ? endPage(visit, booking) : { go: pathOf(visit, booking) },
+        canEnd(visit, booking) ? endPage(visit, booking) : { go: pathOf(visit, booking) },
       ),
     );
     routes.post(
@@ -107,8 +107,10 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
     const what = briefly(booking, visit.account);
     if (last?.verb === wanted)
       return { kind: 'notice', text: `${what}: ${sentenceOf(last, 'already')} Nothing has changed.${youTyped}` };
+    const over = visit.account.kind === 'Brand' ? deadlineOver(visit, booking) : undefined;
     const why =
-      last === undefined || last.verb === 'requested' ? stillPending(visit, booking, details) : sentenceOf(last);
+      over ??
+      (last === undefined || last.verb === 'requested' ? stillPending(visit, booking, details) : sentenceOf(last));
     return { kind: 'problem', text: `${what}: ${why} Nothing was ${wanted}.${youTyped}` };
   }
 }
@@ -122,8 +124,19 @@ function stillPending({ now }: Pick<Visit, 'now'>, request: ReadableBooking, det
 }
 
 /** Whether to offer cancellation. The decider checks again. */
-export const canEnd = (booking: BookingDocument, now: number): boolean =>
-  (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
+export const canEnd = ({ account, now }: Pick<Visit, 'account' | 'now'>, booking: BookingDocument): boolean =>
+  isOpen(booking) && (account.kind === 'Brand' ? cancellableUntil(booking) : startOf(booking)) > now;
+
+const isOpen = ({ status }: BookingDocument): boolean => status === 'Pending' || status === 'Approved';
+
+/** Why a brand cannot cancel a booking any more before it starts; undefined if it can. */
+export function deadlineOver({ now }: Pick<Visit, 'now'>, booking: BookingDocument): string | undefined {
+  const deadline = cancellableUntil(booking);
+  if (!isOpen(booking) || deadline > now || startOf(booking) <= now) return undefined;
+  const { timeZone } = booking;
+  const until = `${momentIn(timeZone, deadline)} ${zoneName(timeZone)}`;
+  return `You could cancel it until ${until}. The community still can: ask it.`;
+}
 
 /** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
 function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}): PageContent {

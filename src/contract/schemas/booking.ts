@@ -82,6 +82,9 @@ export const AssistantBooking = Type.Object(
         'Only while it is Pending: by when the community answers, UTC. Without an answer it is cancelled then.',
       ),
     ),
+    cancelUntil: Type.Optional(
+      Timestamp('Until when the brand can cancel it, UTC. Absent: until the event starts, or it is over or cancelled.'),
+    ),
     refund: Type.Optional(Type.Number({ description: 'What was refunded when it was cancelled.' })),
     writtenByBrand: Type.Optional(
       Type.Object(

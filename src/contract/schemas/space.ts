@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { WEEKDAYS } from '../../domain/calendar.ts';
 import type { CommunityId, SpaceId } from '../../domain/ids.ts';
-import { Hour, Id, PlainDate } from './scalars.ts';
+import { Hour, Id, OneOf, PlainDate } from './scalars.ts';
 
 const named = {
   name: Type.String({ description: 'Display name of the space.' }),
@@ -20,6 +21,50 @@ const terms = {
   currency: Type.String({ description: 'The currency of the service, an ISO 4217 code.' }),
 };
 
+const dayTerms = {
+  windowStart: Hour('Earliest start hour of the day.'),
+  windowEnd: Hour('Latest hour of the booking window of the day.'),
+  totalPrice: Type.Number({ minimum: 0, description: 'The price of an event of the day, including the service fee.' }),
+};
+
+const { windowStart, windowEnd, totalPrice } = dayTerms;
+
+/** Absent where the space has none. */
+const hoursAndRules = {
+  week: Type.Optional(
+    Type.Array(
+      Type.Object({
+        weekday: OneOf(WEEKDAYS),
+        open: Type.Boolean({ description: 'Whether events can start on this weekday. Special hours of a date win.' }),
+        windowStart: Type.Optional(windowStart),
+        windowEnd: Type.Optional(windowEnd),
+        totalPrice: Type.Optional(totalPrice),
+      }),
+      {
+        description:
+          'Hours and price of each weekday, Monday first, if the days differ. Absent: windowStart, windowEnd and totalPrice of the space on every day.',
+      },
+    ),
+  ),
+  specialHours: Type.Optional(
+    Type.Array(Type.Object({ date: PlainDate('In the time zone of the space.'), ...dayTerms }), {
+      description: 'Hours and price of single dates from today on, instead of those of their weekday.',
+    }),
+  ),
+  noticeHours: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many hours before its start an event must be requested.' }),
+  ),
+  horizonDays: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many days ahead bookings are taken. Absent: five years.' }),
+  ),
+  cancelHours: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'How many hours before the start a brand may cancel at the latest. Absent: until the start.',
+    }),
+  ),
+};
+
 const active = Type.Boolean({ description: 'Whether the space takes bookings.' });
 
 /** A space as MCP's `find_spaces` lists it. */
@@ -29,6 +74,7 @@ export const SpaceListing = Type.Object({
   today: PlainDate('Today’s date in that time zone.'),
   ...terms,
   active,
+  ...hoursAndRules,
 });
 export type SpaceListing = Static<typeof SpaceListing>;
 
@@ -40,6 +86,7 @@ export const SpaceDto = Type.Object(
     ...terms,
     answerHours: Type.Integer({ minimum: 1, description: 'Hours after which an unanswered request is cancelled.' }),
     active,
+    ...hoursAndRules,
   },
   { title: 'SpaceDto', description: 'A space with its terms.' },
 );
