@@ -3,6 +3,7 @@ import { communityPages } from './account/community.ts';
 import { connectionPages } from './account/connections.ts';
 import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
+import { hoursPages } from './account/space-hours.ts';
 import { spacePages } from './account/spaces.ts';
 import { webhookPages } from './account/webhooks.ts';
 import { bookingListPages } from './bookings/booking-list.ts';
@@ -29,6 +30,7 @@ const PAGES = [
   findPages,
   requestPages,
   spacePages,
+  hoursPages,
   communityPages,
   reviewPages,
   chargePages,

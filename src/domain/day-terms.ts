@@ -28,5 +28,11 @@ export function isStartHour(space: Space, hour: number): boolean {
 export const isInside = ({ windowStart, windowEnd }: DayHours, hour: number): boolean =>
   hour >= windowStart && hour < windowEnd;
 
+/** Whether a booking keeps to the hours of its day. */
+export const isWithinHours = (
+  terms: DayTerms,
+  { startHour, freeFrom }: { readonly startHour: number; readonly freeFrom: number },
+): boolean => terms.isClosedDay !== true && isInside(terms, startHour) && freeFrom <= terms.windowEnd;
+
 /** 0 for Monday. Without `Temporal`, which takes longer than the rest of a search for open days. */
 const weekdayIndex = (date: PlainDate): number => (new Date(date).getUTCDay() + 6) % 7;

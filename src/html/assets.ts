@@ -17,6 +17,7 @@ export const STYLES = [
   'calendar.css',
   'find.css',
   'booking.css',
+  'hours.css',
   'deliveries.css',
   'print.css',
 ] as const;

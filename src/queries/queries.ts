@@ -11,6 +11,7 @@ import { createCharges } from './charges.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
+import { createOutsideHours } from './outside-hours.ts';
 import type { QuerySources } from './query-deps.ts';
 import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
@@ -28,6 +29,7 @@ export type Queries = ReturnType<typeof createQueries>;
 export function createQueries({ directory, ...sources }: QuerySources & { readonly directory: Directory }) {
   const accounts = createAccountQueries(sources);
   const deps = { ...sources, names: createActorNames({ ...sources, accounts, directory }) };
+  const bookings = createBookingQueries(deps);
   return {
     accounts,
     apiKeys: createApiKeyQueries(deps),
@@ -35,7 +37,8 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     openDays: createOpenDaysQuery(deps),
     spaces: createSpaceQueries(deps),
     spaceChanges: createSpaceChanges(deps),
-    bookings: createBookingQueries(deps),
+    bookings,
+    outsideHours: createOutsideHours(deps, bookings),
     bookingSearch: createBookingSearch(deps),
     requests: createRequestQueries(deps),
     accountHistory: createAccountHistory(deps),

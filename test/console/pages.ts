@@ -58,6 +58,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     spaces: 'spaces',
     'space-new': 'spaces/new',
     space: 'spaces/1',
+    'space-hours': 'spaces/1/hours',
     community: 'spaces/community',
     reviews: 'reviews',
     charges: 'charges',

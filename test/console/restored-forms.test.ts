@@ -118,6 +118,17 @@ test('signing in as another user discards a saved form, on any page', async () =
   expect(again.cookie('console_form')).toBeUndefined();
 });
 
+test('the hours of a space that were typed before the session ended are filled in again', async () => {
+  const browser = await signedIn(manager);
+  const path = `/console/spaces/${hall}/hours`;
+  const page = await browser.open(path);
+  endSession(browser);
+  const lost = await browser.send(page, path, { do: 'save', day3To: '19', date0: '24 Dec 2030', date0From: '10' });
+  const { page: back } = await signInAgain(browser, lost, manager);
+  expect(back.url.pathname).toBe(path);
+  for (const value of ['19', 'Tue 24 Dec 2030', '10']) expect(back.text).toContain(`value="${value}"`);
+});
+
 test('a form from before the last sign-in keeps its input and its original values', async () => {
   const browser = await signedIn(manager);
   const path = `/console/spaces/${hall}`;

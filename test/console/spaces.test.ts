@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cents, communityId } from '../../src/domain/ids.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 /** Two people of one community, with a browser each. */
@@ -223,4 +224,110 @@ test('a community changes its name and time zone, and sees that a colleague has 
   expect(outdated.text).toContain('in the meantime');
   const again = await ada.send(outdated, path, { name: 'Harbour Lofts', timeZone: 'Europe/Berlin' });
   expect(again.flash).toContain('Saved.');
+});
+
+describe('the hours of a space', () => {
+  const path = () => `${hall}/hours`;
+  const id = () => spaceId(running.demo.communities[0].spaces[0].id);
+  const other = () => spaceId(running.demo.communities[0].spaces[1]?.id ?? 0);
+  const spaceNow = async (which = id()) => await running.service.core.queries.operator.space(which);
+  /** A Sunday at least 30 days ahead. */
+  const sunday = inDays(30 + ((7 - new Date(inDays(30)).getUTCDay()) % 7));
+  const save = { do: 'save' };
+
+  test('are typed by weekday and date, copied to weekdays and applied to other spaces', async () => {
+    const page = await harbour.open(path());
+    const copied = await harbour.send(page, path(), { do: 'copy', day0To: '20', day5Fee: '600', date0: sunday });
+    expect([copied.status, await spaceNow()]).toEqual([200, expect.not.objectContaining({ week: expect.anything() })]);
+    expect([0, 4, 5].map((day) => typedIn(copied, `day${day}To`))).toEqual(['20', '20', '23']);
+    const more = await harbour.send(copied, path(), { do: 'more' });
+    expect(more.text).toContain('name="date3"');
+    const fewer = await harbour.send(more, path(), { do: 'remove-1' });
+    expect(fewer.text).not.toContain('name="date3"');
+
+    const typed = {
+      date0From: '10',
+      date0To: '14',
+      gapHours: '0.5',
+      noticeHours: '24',
+      horizonDays: '400',
+      cancelHours: '48',
+    };
+    const done = await harbour.send(fewer, path(), { ...save, ...typed, also: String(other()) });
+    expect(done.flash).toContain('Saved for 2 spaces.');
+    const day = { windowStart: 9, windowEnd: 20 };
+    const first = {
+      gapHours: 0.5,
+      noticeHours: 24,
+      horizonDays: 400,
+      cancelHours: 48,
+      special: { [sunday]: { windowStart: 10, windowEnd: 14 } },
+    };
+    for (const space of [await spaceNow(), await spaceNow(other())])
+      expect(space).toMatchObject({ ...first, week: [day, day, day, day, day, { eventFee: 60_000 }, {}] });
+    expect((await harbour.send(await harbour.open(path()), path(), save)).flash).toContain('Nothing has changed');
+    expect(textOf((await harbour.open(hall)).text)).toContain('Mon–Fri 09:00–20:00, Sat 09:00–23:00 for $600.00');
+  });
+
+  test('are refused beside each wrong field', async () => {
+    const page = await harbour.open(path());
+    const typed = { day1From: '20', day1To: '9', day2To: '24', day3Fee: 'a lot', date0: sunday, gapHours: '5' };
+    const fee = await harbour.send(page, path(), { ...save, ...typed });
+    expect([fee.status, errorOf(fee, 'day3Fee')]).toEqual([422, expect.stringContaining('1234.50')]);
+    const wrong = await harbour.send(fee, path(), { ...save, day3Fee: '', date0From: '15', date0To: '14' });
+    expect(wrong.status).toBe(422);
+    for (const field of ['day1From', 'day2To', 'date0From', 'gapHours'])
+      expect(errorOf(wrong, field), field).not.toBe('');
+    expect(errorOf(wrong, 'day1From')).toBe('Tuesday: “From” must be before “To”.');
+    const past = await harbour.send(wrong, path(), {
+      ...save,
+      day1From: '9',
+      day1To: '20',
+      day2To: '20',
+      gapHours: '0.5',
+      date0: '2020-12-24',
+      date0From: '10',
+    });
+    expect(errorOf(past, 'date0')).toContain('is in the past');
+  });
+
+  test('that leave bookings outside list them before they are saved, and the bookings stay', async () => {
+    const { bookings } = running.service.core.commands;
+    const details = { spaceId: id(), date: sunday, startHour: 10 };
+    const { bookingId } = accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT));
+    const page = await harbour.open(path());
+    const asked = await harbour.send(page, path(), { ...save, date0From: '12' });
+    expect([asked.status, textOf(asked.text)]).toEqual([200, expect.stringContaining('Nothing is saved yet.')]);
+    expect(asked.text).toContain(`href="/console/bookings/${bookingId}"`);
+    expect(await spaceNow()).toMatchObject({ special: { [sunday]: { windowStart: 10 } } });
+    const done = await harbour.send(asked, path(), save);
+    expect(done.flash).toContain('Saved.');
+    expect(await spaceNow()).toMatchObject({ special: { [sunday]: { windowStart: 12 } } });
+    expect((await running.service.core.queries.bookings.get(HARBOUR, bookingId))?.status).toBe('Pending');
+  });
+
+  test('of two people who save at once, the second sees what changed and keeps the input', async () => {
+    const [mine, theirs] = await Promise.all([harbour.open(path()), ada.open(path())]);
+    const saved = await ada.send(theirs, path(), {
+      ...save,
+      day1To: '18',
+      noticeHours: '12',
+      date0: '',
+      date0From: '',
+      date0To: '',
+    });
+    expect(saved.flash).toContain('Saved.');
+    const refused = await harbour.send(mine, path(), { ...save, day2To: '19', noticeHours: '36' });
+    expect(refused.status).toBe(409);
+    expect(textOf(refused.text)).toMatch(/changed by ada@harbour\.example in the meantime.*without hours of its own/s);
+    expect(errorOf(refused, 'day1From')).toMatch(/Tuesday is now 09:00–18:00, changed by ada@harbour\.example/);
+    expect(errorOf(refused, 'noticeHours')).toContain('is now 12');
+    expect(['day1To', 'day2To', 'noticeHours'].map((name) => typedIn(refused, name))).toEqual(['18', '19', '36']);
+    expect((await harbour.send(refused, path(), save)).flash).toContain('Saved.');
+    expect(await spaceNow()).toMatchObject({
+      noticeHours: 36,
+      special: {},
+      week: [{}, { windowEnd: 18 }, { windowEnd: 19 }, {}, {}, {}, {}],
+    });
+  });
 });

@@ -1,12 +1,15 @@
+import { WEEKDAYS } from '../../domain/calendar.ts';
+import type { DayHours } from '../../domain/events.ts';
 import { hasLength, SEARCH } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
 import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
+import { horizonOf } from '../../domain/time-slots.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { PageContent } from '../parts/answer.ts';
 import { onlyZone, zoneNote } from '../parts/booking-views.ts';
-import { amount, clock, counted, duration, zoneName } from '../parts/formats.ts';
+import { amount, clock, counted, duration, hours, zoneName } from '../parts/formats.ts';
 import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { dataTable } from '../parts/tables.ts';
@@ -14,6 +17,9 @@ import type { Problems } from '../parts/typed-form.ts';
 import type { Settings, Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
+
+/** The page of the hours of a space. */
+export const hoursPath = (spaceId: number): string => `${PATH}/${spaceId}/hours`;
 
 export const LABELS = {
   name: 'Name',
@@ -36,6 +42,38 @@ export const shownTerms = (space: Space, currency: string): Typed => ({
   eventFee: amount(space.eventFee, currency),
   answerHours: duration(space.answerHours),
 });
+
+/** `09:00–21:00`, with the fee if the day has one of its own; `closed`. */
+export function dayText(day: DayHours | 'closed', currency: string): string {
+  if (day === 'closed') return 'closed';
+  const fee = day.eventFee === undefined ? '' : ` for ${amount(day.eventFee, currency)}`;
+  return `${hours(day.windowStart, day.windowEnd)}${fee}`;
+}
+
+/** The hours of the week: `09:00–22:00`, or `Mon–Fri 09:00–21:00, Sat 10:00–18:00 for $600.00, Sun closed`. */
+export function weekText(space: Space, currency: string): string {
+  if (!space.week?.length) return hours(space.windowStart, space.windowEnd);
+  const runs: { readonly from: string; to: string; readonly text: string }[] = [];
+  for (const [index, day] of space.week.entries()) {
+    const [name, text] = [WEEKDAYS[index]?.slice(0, 3) ?? '', dayText(day, currency)];
+    const last = runs.at(-1);
+    if (last?.text === text) last.to = name;
+    else runs.push({ from: name, to: name, text });
+  }
+  return runs.map(({ from, to, text }) => `${from === to ? from : `${from}–${to}`} ${text}`).join(', ');
+}
+
+/** The rules about time that differ from the default, after the hours. */
+export function rulesText({ gapHours = 0, noticeHours = 0, cancelHours = 0, ...space }: Space): string {
+  return [
+    gapHours > 0 && ` ${duration(gapHours)} between bookings.`,
+    noticeHours > 0 && ` Requests at least ${duration(noticeHours)} ahead.`,
+    space.horizonDays !== undefined && ` Bookings for the next ${horizonOf(space)}.`,
+    cancelHours > 0 && ` Brands cancel until ${duration(cancelHours)} before the start.`,
+  ]
+    .filter((rule) => rule !== false)
+    .join('');
+}
 
 export const openBadge = ({ active }: Space): Html =>
   active
@@ -132,10 +170,10 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
       },
       {
         label: 'Opening hours',
-        classes: 'nowrap',
+        classes: 'long',
         isLabelled: true,
         cell: (space) =>
-          html`${shownTerms(space, currency).windowStart}–${shownTerms(space, currency).windowEnd}${
+          html`${weekText(space, currency)}${
             space.timeZone !== zone && html` <span class="muted small">${zoneName(space.timeZone)}</span>`
           }`,
       },
@@ -156,7 +194,7 @@ function card(visit: Visit, space: Space): Html {
   const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
   return html`<li class="card"><div class="row apart"><h2><a href="${PATH}/${space.spaceId}">${named(space.name)}</a></h2>
 ${openBadge(space)}</div>
-<dl class="facts"><dt>Opening hours</dt><dd>${terms.windowStart} to ${terms.windowEnd}</dd>
+<dl class="facts"><dt>Opening hours</dt><dd>${weekText(space, currency)}</dd>
 <dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
 <dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
 <dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd></dl>

@@ -13,11 +13,23 @@ import { type Answer, done, missing, nothingToDo, type PageContent } from '../pa
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
 import { momentIn } from '../parts/formats.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Settings, Visit } from '../parts/visit.ts';
 import { historyOf } from './history.ts';
-import { LABELS, openBadge, openOrClose, PATH, shownTerms, spaceList, type Typed } from './space-list.ts';
+import {
+  hoursPath,
+  LABELS,
+  openBadge,
+  openOrClose,
+  PATH,
+  rulesText,
+  shownTerms,
+  spaceList,
+  type Typed,
+  weekText,
+} from './space-list.ts';
 
 const SENT_BEFORE =
   'This space was already added. Nothing was added this time. To add another one like it, send the form again.';
@@ -116,7 +128,11 @@ function editPage(
   seen: SpaceTerms = space,
 ): PageContent {
   const { spaceId, active } = space;
-  const content = html`${viaField(visit)}${seenField(seen)}${fields(visit.settings, typed, problems)}
+  const content = html`${viaField(visit)}${seenField(seen)}${
+    space.week?.length &&
+    html`<p class="muted small">Its weekdays have hours of their own (below), which do not follow “${LABELS.windowStart}” and
+“${LABELS.windowEnd}”.</p>`
+  }${fields(visit.settings, typed, problems)}
 <p class="muted small">Existing requests and bookings keep the terms on which they were made.</p>
 <div><button class="button">Save</button></div>`;
   return {
@@ -125,6 +141,9 @@ function editPage(
     actions: openBadge(space),
     problems,
     main: html`${postForm(visit, `${PATH}/${spaceId}`, 'card fields narrow', content)}
+<section class="card narrow"><h2>Hours by weekday and date</h2>
+<p>${weekText(space, visit.settings.currency)}.${rulesText(space)}</p>
+<div>${buttonLink(withVia(visit, hoursPath(spaceId)), 'Change hours and rules', 'quiet')}</div></section>
 <section class="card narrow"><h2>${active ? 'Close space' : 'Reopen space'}</h2>
 <p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>
 ${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
@@ -199,7 +218,7 @@ function seenIn(form: Form): SpaceTerms | undefined {
   }
 }
 
-const isTerms = (seen: unknown): seen is SpaceTerms =>
+export const isTerms = (seen: unknown): seen is SpaceTerms =>
   typeof seen === 'object' &&
   seen !== null &&
   keysOf(LABELS).every((term) => typeof Reflect.get(seen, term) === (term === 'name' ? 'string' : 'number'));

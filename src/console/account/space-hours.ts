@@ -1,0 +1,372 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { isPlainDate, localDate, WEEKDAYS } from '../../domain/calendar.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import { defined } from '../../domain/defined.ts';
+import type { DayHours } from '../../domain/events.ts';
+import type { PlainDate, SpaceId } from '../../domain/ids.ts';
+import { isObject } from '../../domain/is-object.ts';
+import { keysOf } from '../../domain/keys-of.ts';
+import { HORIZON_DAYS } from '../../domain/limits.ts';
+import { picked } from '../../domain/picked.ts';
+import {
+  changedTerms,
+  entriesOf,
+  type SeenTerms,
+  SPACE_TERMS,
+  type Space,
+  type SpecialChanges,
+} from '../../domain/space.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import type { SpaceNow } from '../../queries/space-changes.ts';
+import { digest } from '../../runtime/entity-tag.ts';
+import { actorOrYou } from '../parts/actor-view.ts';
+import { type Answer, done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { viaField, withVia } from '../parts/back-link.ts';
+import { counted, hours, momentIn, shortDate, shortened, zoneName } from '../parts/formats.ts';
+import { choices, hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
+import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
+import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import {
+  hoursFields,
+  type ReadTerms,
+  RULES,
+  readTerms,
+  type TypedDate,
+  type TypedTerms,
+  typedIn,
+  typedOf,
+  withMondayCopied,
+  withMoreDates,
+  withoutDate,
+} from './hours-form.ts';
+import { dayText, hoursPath, PATH } from './space-list.ts';
+import { isTerms } from './spaces.ts';
+
+/** Bookings outside the new hours that the page lists. It counts the others. */
+const MAX_LISTED = 20;
+
+/** What the page shows besides the form. */
+type Shown = {
+  readonly problems?: Problems;
+  /** Default: the current terms. */
+  readonly seen?: SeenTerms;
+  /** The other spaces that are ticked. */
+  readonly also?: ReadonlySet<SpaceId>;
+  /** What the hours that are about to be saved leave outside. */
+  readonly outside?: readonly BookingDocument[];
+};
+
+/** The hours of a space by weekday and date, and its rules about time, for one space or several at once. */
+export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+  const { withSpace } = handlersFor(queries);
+
+  community.get(
+    `${PATH}/:id/hours`,
+    withSpace((visit, space) => {
+      const { restored } = visit;
+      if (restored === undefined) return hoursPage(visit, space, typedOf(space, todayIn(visit, space)));
+      return hoursPage(visit, space, typedIn(restored), defined({ seen: seenIn(restored) }));
+    }),
+  );
+
+  community.post(
+    `${PATH}/:id/hours`,
+    withSpace(async (visit, space) => {
+      const { form } = visit;
+      const typed = typedIn(form);
+      const seen = seenIn(form);
+      const also = new Set((await othersTicked(visit, space)).map(({ spaceId }) => spaceId));
+      const again = (now: TypedTerms) => hoursPage(visit, space, now, { also, ...(seen && { seen }) });
+      const wanted = form.text('do');
+      if (wanted === 'copy') return again(withMondayCopied(typed));
+      if (wanted === 'more') return again(withMoreDates(typed));
+      const removed = /^remove-(\d{1,4})$/.exec(wanted)?.[1];
+      if (removed !== undefined) return again(withoutDate(typed, Number(removed)));
+      if (seen === undefined) return { ...(await again(typedOf(space, todayIn(visit, space)))), ...OUTDATED };
+      return save(visit, space, typed, seen);
+    }),
+  );
+
+  async function save(visit: CommunityVisit, space: Space, typed: TypedTerms, seen: SeenTerms): Promise<Answer> {
+    const { account, form, context } = visit;
+    const others = await othersTicked(visit, space);
+    const also = new Set(others.map(({ spaceId }) => spaceId));
+    /** The page that shows what others saved since this one was made, if they did. */
+    const changedSince = async (): Promise<Answer | undefined> => {
+      const now = await queries.spaceChanges(account, space.spaceId, seen);
+      return now === undefined || now.changed.length === 0 ? undefined : changedPage(visit, typed, seen, now, also);
+    };
+    const read = readTerms(typed);
+    if (hasProblems(read.problems)) return hoursPage(visit, space, typed, { seen, also, problems: read.problems });
+    const today = todayIn(visit, space);
+    const changes = [
+      changeOf(space, read, removedSince(seen, read, today)),
+      ...others.map((one) => changeOf(one, read)),
+    ];
+
+    const meanwhile = changedTerms(seen, space).length > 0 ? await changedSince() : undefined;
+    if (meanwhile !== undefined) return meanwhile;
+    const outside = await queries.outsideHours(
+      account,
+      changes.flatMap(({ after }) => after ?? []),
+    );
+    if (outside.length > 0 && form.text('confirmed') !== digestOf(outside) && changes.every(({ isValid }) => isValid))
+      return { ...(await hoursPage(visit, space, typed, { seen, also, outside })), status: 200 };
+
+    const [own, ...rest] = changes;
+    if (own === undefined) return nothingSaved(visit, space);
+    const outcome = await commands.catalogue.changeSpace({ ...own.command, seen }, context);
+    if (isRefusal(outcome))
+      return (
+        (await changedSince()) ?? hoursPage(visit, space, typed, { seen, also, problems: problemsOf(outcome, typed) })
+      );
+    const saved = outcome.events.length > 0 ? [space] : [];
+    const refused: string[] = [];
+    for (const { before, command } of rest) {
+      const other = await commands.catalogue.changeSpace(command, context);
+      if (isRefusal(other)) refused.push(`${namedText(shortened(before.name))}: ${other.details}`);
+      else if (other.events.length > 0) saved.push(before);
+    }
+    const back = withVia(visit, hoursPath(space.spaceId));
+    const count = saved.length === 1 && saved[0] === space ? '' : ` for ${counted(saved.length, 'space')}`;
+    if (refused.length > 0) return notDone(back, `Saved${count}. Not saved: ${refused.join(' ')}`);
+    return saved.length > 0
+      ? done(back, `Saved${count}. Existing requests and bookings keep their terms.`)
+      : nothingSaved(visit, space);
+  }
+
+  const nothingSaved = (visit: CommunityVisit, { spaceId }: Space): Answer =>
+    nothingToDo(withVia(visit, hoursPath(spaceId)), 'Nothing has changed: these are the hours and rules already.');
+
+  async function othersOf({ account }: CommunityVisit, { spaceId }: Space): Promise<readonly Space[]> {
+    return (await queries.spaces.list(account)).filter((other) => other.spaceId !== spaceId);
+  }
+
+  /** The other spaces to which the form applies, too. */
+  async function othersTicked(visit: CommunityVisit, space: Space): Promise<readonly Space[]> {
+    const ids = new Set(visit.form.all('also').flatMap((id) => idOf(id) ?? []));
+    return ids.size === 0 ? [] : (await othersOf(visit, space)).filter(({ spaceId }) => ids.has(spaceId));
+  }
+
+  async function hoursPage(
+    visit: CommunityVisit,
+    space: Space,
+    typed: TypedTerms,
+    { problems = {}, seen = space, also = new Set(), outside = [] }: Shown = {},
+  ): Promise<PageContent> {
+    const { spaceId } = space;
+    const options = { currency: visit.settings.currency, earliest: todayIn(visit, space) };
+    const content = html`${viaField(visit)}${seenField(seen)}
+${outside.length > 0 && outsideNotice(outside)}${hoursFields(space, typed, problems, options)}
+${otherSpaces(await othersOf(visit, space), also)}
+<p class="muted small">Existing requests and bookings keep the fee and the rules on which they were made.</p>
+<div><button class="button" name="do" value="save">${outside.length > 0 ? 'Save all the same' : 'Save'}</button></div>`;
+    return {
+      title: `Hours of ${namedText(space.name)}`,
+      lead: `When events can start, what they cost by day, and how early they are booked. ${zoneName(space.timeZone)}.`,
+      back: { href: withVia(visit, `${PATH}/${spaceId}`), label: named(space.name) },
+      problems,
+      main: postForm(visit, hoursPath(spaceId), 'card fields', content),
+    };
+  }
+
+  /**
+   * Shows what others saved since the page was rendered, beside the user's input. Untouched fields take the new values, so that saving
+   * again changes only what this user chose.
+   */
+  async function changedPage(
+    visit: CommunityVisit,
+    typed: TypedTerms,
+    seen: SeenTerms,
+    { space, changed }: SpaceNow,
+    also: ReadonlySet<SpaceId>,
+  ): Promise<Answer> {
+    const today = todayIn(visit, space);
+    const [before, now] = [typedOf(seen, today), typedOf(space, today)];
+    const merged = mergedWith(typed, before, now);
+    const who = [...new Set(changed.map(({ by }) => actorOrYou(visit, by)))].join(' and ');
+    const by = (term: string) => {
+      const change = changed.find((each) => each.term === term);
+      return change && `changed by ${actorOrYou(visit, change.by)} on ${momentIn(space.timeZone, change.at)}`;
+    };
+    const dates = changedKeys(byDate(before), byDate(now));
+    const shownDates = dates.map((date) => `${shortDate(date)} ${textOn(space.special?.[date], visit)}`);
+    const inDates = dates.length === 0 ? '' : ` Special dates now: ${shownDates.join('; ')} (${by('special')}).`;
+    const problems: Record<string, string> = {
+      '': `This space was changed by ${who} in the meantime. Your changes weren't saved.${inDates} Review and save again.`,
+    };
+    for (const [day, weekday] of WEEKDAYS.entries()) {
+      if (isDeepStrictEqual(before.days[day], now.days[day])) continue;
+      const is = textOn(space.week?.[day] ?? picked(space, ['windowStart', 'windowEnd']), visit);
+      problems[`day${day}From`] = `${weekday} is now ${is}, ${by('week') ?? by('windowStart') ?? by('windowEnd')}.`;
+    }
+    for (const rule of keysOf(RULES))
+      if (before.rules[rule] !== now.rules[rule])
+        problems[rule] = `“${RULES[rule]}” is now ${now.rules[rule] || 'empty'}, ${by(rule)}.`;
+    return { ...(await hoursPage(visit, space, merged, { problems, also })), status: 409 };
+  }
+}
+
+const todayIn = ({ now }: Pick<CommunityVisit, 'now'>, { timeZone }: Space): PlainDate => localDate(now, timeZone);
+
+const OUTDATED = {
+  status: 409,
+  problems: { '': "This form came from an older version of the page. Your changes weren't saved. Fill it in again." },
+} as const;
+
+/** The change of a space that the form asks for, and the space after it; absent if no hours change. */
+function changeOf(before: Space, { days, rules, special }: ReadTerms, removed: readonly PlainDate[] = []) {
+  const set: SpecialChanges = {
+    ...Object.fromEntries(removed.map((date) => [date, 'none' as const])),
+    ...Object.fromEntries(special),
+  };
+  const isUsual = days.every((day) => day !== 'closed' && isWindowOf(before, day));
+  const { horizonDays, ...others } = rules;
+  const isFullHorizon = before.horizonDays === undefined && horizonDays === HORIZON_DAYS.max;
+  const week = isUsual ? [] : days;
+  const kept = entriesOf(before.special ?? {}).filter(([date]) => !removed.includes(date));
+  const after: Space = { ...before, week, special: { ...Object.fromEntries(kept), ...Object.fromEntries(special) } };
+  const isValid = [...days, ...special.values()].every((day) => day === 'closed' || day.windowStart < day.windowEnd);
+  return {
+    before,
+    command: {
+      spaceId: before.spaceId,
+      terms: { week, ...others, ...defined({ horizonDays: isFullHorizon ? undefined : horizonDays }) },
+      special: set,
+    },
+    isValid,
+    after: hoursOf(before) === hoursOf(after) ? undefined : after,
+  };
+}
+
+const hoursOf = ({ week = [], special = {} }: Space): string => JSON.stringify([week, entriesOf(special)]);
+
+const isWindowOf = ({ windowStart, windowEnd }: Space, day: DayHours): boolean =>
+  day.windowStart === windowStart && day.windowEnd === windowEnd && day.eventFee === undefined;
+
+/** The dates that the page showed and the form no longer has. */
+const removedSince = ({ special = {} }: SeenTerms, read: ReadTerms, today: PlainDate): readonly PlainDate[] =>
+  entriesOf(special).flatMap(([date]) => (date >= today && !read.special.has(date) ? [date] : []));
+
+/** Assigns the sentences of a refusal to the fields: `week Monday: …` to those of Monday, `special 2026-12-24: …` to those of the date. */
+function problemsOf(refusal: Refusal, typed: TypedTerms): Problems {
+  const problems: Record<string, string> = {};
+  const others: string[] = [];
+  for (const sentence of refusal.each ?? [refusal.details]) {
+    const [, kind, which, rest = ''] = /^(week|special) ([\w-]+):? (.*)$/s.exec(sentence) ?? [];
+    const day = WEEKDAYS.map(String).indexOf(which ?? '');
+    const row = typed.dates.findIndex(({ date }) => date === which);
+    const field = kind === 'week' && day >= 0 ? `day${day}` : kind === 'special' && row >= 0 ? `date${row}` : undefined;
+    if (field === undefined) {
+      others.push(sentence);
+      continue;
+    }
+    const end = rest.startsWith('is ') ? '' : rest.startsWith('windowEnd') ? 'To' : 'From';
+    const of = day >= 0 ? WEEKDAYS[day] : shortDate(which ?? '');
+    problems[`${field}${end}`] ??= end === '' ? `${of} ${rest}` : `${of}: ${labelled(rest)}`;
+  }
+  const [first] = others;
+  const further = first === undefined ? {} : problemOf({ ...refusal, details: first, each: others }, RULES);
+  return { ...problems, ...further };
+}
+
+const labelled = (text: string): string =>
+  text.replaceAll('windowStart', '“From”').replaceAll('windowEnd', '“To”').replaceAll('eventFee', '“Own fee”');
+
+const digestOf = (outside: readonly BookingDocument[]): string =>
+  digest(outside.map(({ bookingId }) => bookingId).join());
+
+function outsideNotice(outside: readonly BookingDocument[]): Html {
+  const listed = outside.slice(0, MAX_LISTED);
+  const more = outside.length - listed.length;
+  const rows = listed.map(
+    ({ bookingId, date, startHour, freeFrom, brandName, spaceName, status }) =>
+      html`<li><a href="/console/bookings/${bookingId}">${shortDate(date)}, ${hours(startHour, freeFrom)}</a>,
+${named(spaceName)}, ${named(brandName)}${status === 'Pending' && ' (waits for your answer)'}</li>`,
+  );
+  return html`<div class="flash notice" id="outside" role="status">${icon('warning')}<div class="stack tight">
+<p><strong>Nothing is saved yet.</strong> Outside these hours:
+${counted(outside.length, 'request or booking', 'requests and bookings')}. They stay as they are.</p><ul class="bullets">${rows}</ul>${
+    more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`
+  }${hiddenField('confirmed', digestOf(outside))}</div></div>`;
+}
+
+function otherSpaces(others: readonly Space[], also: ReadonlySet<SpaceId>): Html | undefined {
+  if (others.length === 0) return undefined;
+  const list = others.map(({ spaceId, name }) => ({
+    ...{ value: String(spaceId), label: namedText(name), checked: also.has(spaceId) },
+  }));
+  const hint = 'They get these hours, special dates and rules. Special dates that only they have stay.';
+  return html`<details class="also"${also.size > 0 && html` open`}><summary class="button quiet small">Apply to other spaces…</summary>
+${choices({ name: 'also', label: 'Other spaces', hint }, 'checkbox', list)}</details>`;
+}
+
+/** What the form was made from, to detect changes by others. */
+const seenField = (terms: SeenTerms): Html =>
+  hiddenField('seen', JSON.stringify({ ...picked(terms, SPACE_TERMS), special: terms.special ?? {} }));
+
+/** Undefined if the form lacks it. */
+function seenIn(form: Form): SeenTerms | undefined {
+  try {
+    const seen: unknown = JSON.parse(form.text('seen'));
+    return isSeen(seen) ? seen : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSeen(seen: unknown): seen is SeenTerms {
+  if (!isTerms(seen)) return false;
+  const { week = [], special }: { week?: unknown; special?: unknown } = { ...seen };
+  const areDays = (days: readonly unknown[]) => days.every((day) => day === 'closed' || isDay(day));
+  return (
+    Array.isArray(week) &&
+    areDays(week) &&
+    isObject(special) &&
+    Object.keys(special).every(isPlainDate) &&
+    areDays(Object.values(special))
+  );
+}
+
+const isDay = (day: unknown): boolean =>
+  isObject(day) &&
+  [day.windowStart, day.windowEnd].every((hour) => typeof hour === 'number') &&
+  ['number', 'undefined'].includes(typeof day.eventFee);
+
+/** The fields of a form that differ from `before` are the user's; the others are those of `now`. */
+function mergedWith(typed: TypedTerms, before: TypedTerms, now: TypedTerms): TypedTerms {
+  const [mine, theirs] = [byDate(before), byDate(now)];
+  const dates = new Map(theirs);
+  for (const date of mine.keys())
+    if (!typed.dates.some((row) => row.date === date) && isDeepStrictEqual(mine.get(date), theirs.get(date)))
+      dates.delete(date);
+  for (const row of typed.dates)
+    if (row.date !== '' && !isDeepStrictEqual(row, mine.get(row.date))) dates.set(row.date, row);
+  return {
+    days: typed.days.map((day, index) => (isDeepStrictEqual(day, before.days[index]) ? (now.days[index] ?? day) : day)),
+    rules: {
+      ...now.rules,
+      ...picked(
+        typed.rules,
+        keysOf(RULES).filter((rule) => typed.rules[rule] !== before.rules[rule]),
+      ),
+    },
+    dates: [...dates.values()],
+  };
+}
+
+const byDate = ({ dates }: TypedTerms): ReadonlyMap<string, TypedDate> => new Map(dates.map((row) => [row.date, row]));
+
+const changedKeys = (
+  before: ReadonlyMap<string, TypedDate>,
+  now: ReadonlyMap<string, TypedDate>,
+): readonly PlainDate[] =>
+  [...new Set([...before.keys(), ...now.keys()])]
+    .filter(isPlainDate)
+    .filter((date) => !isDeepStrictEqual(before.get(date), now.get(date)));
+
+const textOn = (day: DayHours | 'closed' | undefined, { settings }: CommunityVisit): string =>
+  day === undefined ? 'without hours of its own' : dayText(day, settings.currency);
