@@ -18,8 +18,11 @@ export type Prometheus = Metrics & {
   exposition(readings: readonly Reading[]): Promise<string>;
 };
 
-/** How long a value may take to be read. */
-const READ_WITHIN_MS = 2_000;
+/**
+ * How long a value may take to be read: longer than the readiness check, which says after up to 6 s that a store is away, and shorter
+ * than Prometheus waits for a page by default, 10 s.
+ */
+const READ_WITHIN_MS = 8_000;
 
 /** Counts what a process does, for Prometheus. docs/operations/monitoring.md lists the names. */
 export function createPrometheus(build: { readonly version: string; readonly generation: string }): Prometheus {

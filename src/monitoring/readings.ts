@@ -1,11 +1,14 @@
 import type { CheckReadiness } from '../api/health.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { within } from '../runtime/within.ts';
 import type { Reading } from './prometheus.ts';
 import type { StoreFacts } from './store-facts.ts';
 
 /** How long a value is used again. Scrapes of several servers, or a curious reader, thus cost no more than one. */
 const USED_FOR_MS = 3_000;
+/** How long a fact about the whole store may take to be read. */
+const FACT_WITHIN_MS = 2_000;
 
 /** What is read of the service for its metrics, beside what is counted. */
 export function createReadings(deps: {
@@ -76,22 +79,22 @@ export function createReadings(deps: {
     gauge(
       'venue_webhook_oldest_pending_seconds',
       'Age of the oldest delivery that has not reached its receiver; 0 if there is none.',
-      usedAgain(async () => ageOf(await facts.oldestPendingDelivery())),
+      ofStore(async () => ageOf(await facts.oldestPendingDelivery())),
     ),
     gauge(
       'venue_webhook_open_breakers',
       'Endpoints that have failed so often that they are only probed.',
-      usedAgain(facts.openBreakers),
+      ofStore(facts.openBreakers),
     ),
     gauge(
       'venue_last_backup_timestamp_seconds',
       'When the last complete `venue backup` began.',
-      usedAgain(async () => secondsOf(await facts.lastBackup())),
+      ofStore(async () => secondsOf(await facts.lastBackup())),
     ),
     gauge(
       'venue_last_seal_timestamp_seconds',
       'When the last event happened that a checkpoint covers.',
-      usedAgain(async () => secondsOf(await facts.lastSeal())),
+      ofStore(async () => secondsOf(await facts.lastSeal())),
     ),
   ];
 }
@@ -100,6 +103,8 @@ function present<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('It could not be read');
   return part;
 }
+
+const ofStore = <T>(read: () => Promise<T>) => usedAgain(() => within(FACT_WITHIN_MS, read()));
 
 /** The same, reading at most once in {@link USED_FOR_MS}. */
 function usedAgain<T>(read: () => Promise<T>): () => Promise<T> {

@@ -3,11 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createReadinessCheck } from '../../src/api/health.ts';
 import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { startMonitoringServer } from '../../src/monitoring/monitoring-server.ts';
 import { createPrometheus } from '../../src/monitoring/prometheus.ts';
+import { createReadings } from '../../src/monitoring/readings.ts';
 import { RELEASE } from '../../src/release.ts';
 import { UnusableAddress } from '../../src/runtime/unusable-address.ts';
 import { eventually } from '../eventually.ts';
@@ -89,6 +91,26 @@ test('the metrics port answers before the stores are open; values that cannot be
 
   await expect(begin()).rejects.toThrow(UnusableAddress);
   await expect(begin()).rejects.toThrow(/^METRICS_PORT: .+ is in use by another process/);
+});
+
+test('while a store is away, its metric says so instead of missing', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const never = () => new Promise<never>(() => {});
+  const check = createReadinessCheck({
+    ping: { eventStore: async () => {}, documentStore: never },
+    readModels: never,
+    // Read after the wait for the stores.
+    disk: () => new Promise((resolve) => setTimeout(resolve, 1, undefined)),
+  });
+  const facts = { oldestPendingDelivery: never, openBreakers: never, lastBackup: never, lastSeal: never };
+  const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
+  const page = prometheus.exposition(createReadings({ check, facts, clock: Date.now }));
+  await vi.runAllTimersAsync();
+  const text = await page;
+  expect(text).toContain('\nvenue_ready 0\n');
+  expect(text).toContain('\nvenue_store_up{store="documentStore"} 0\n');
+  expect(text).toContain('\nvenue_scrape_errors_total{metric="venue_webhook_open_breakers"} 1\n');
 });
 
 test('a process is ready on its metrics port only once it takes requests', async () => {
