@@ -142,10 +142,13 @@ function termsOf(of: Partial<SpaceTerms> & { readonly active?: boolean }): Field
     durationHours,
     eventFee: eventFee === undefined ? undefined : toAmount(eventFee),
     answerHours,
-    week: week?.map((hours, day) => `${WEEKDAYS[day]} ${hours === 'closed' ? hours : hoursText(hours)}`).join(', '),
+    week: week?.length === 0 ? 'the same every day' : week?.map(weekdayText).join(', '),
     ...{ gapHours, noticeHours, horizonDays, cancelHours },
   };
 }
+
+const weekdayText = (hours: DayHours | 'closed', day: number): string =>
+  `${WEEKDAYS[day]} ${hours === 'closed' ? hours : hoursText(hours)}`;
 
 /** `09:00–18:00`, and the fee if the day has one of its own. */
 function hoursText({ windowStart, windowEnd, eventFee }: DayHours): string {

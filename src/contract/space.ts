@@ -4,7 +4,7 @@ import type { DayHours } from '../domain/events.ts';
 import type { Cents, PlainDate } from '../domain/ids.ts';
 import { picked } from '../domain/picked.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
-import { entriesOf, type NamedSpace, type Space } from '../domain/space.ts';
+import { datesFrom, type NamedSpace, type Space } from '../domain/space.ts';
 import type { SpaceDto, SpaceListing } from './schemas/space.ts';
 
 /** A space as the command line prints it with `--json`. */
@@ -41,10 +41,10 @@ const weekOf = <F>(week: readonly (DayHours | 'closed')[], feeOf: FeeOf<F>) =>
       : [{ weekday, open: true, ...picked(hours, ['windowStart', 'windowEnd']), ...feeOf(hours.eventFee) }];
   });
 
-const datesOf = <F>({ special = {} }: Space, today: PlainDate, feeOf: FeeOf<F>) =>
-  entriesOf(special)
-    .filter(([date]) => date >= today)
-    .map(([date, hours]) => ({ date, ...picked(hours, ['windowStart', 'windowEnd']), ...feeOf(hours.eventFee) }));
+const datesOf = <F>(space: Space, today: PlainDate, feeOf: FeeOf<F>) =>
+  datesFrom(today, space).map(([date, hours]) => ({
+    ...{ date, ...picked(hours, ['windowStart', 'windowEnd']), ...feeOf(hours.eventFee) },
+  }));
 
 type Pricing = { readonly serviceFeePercent: number; readonly currency: string };
 

@@ -109,7 +109,8 @@ export function changeSpace(
   const { spaceId, communityId } = space;
   const dates = changedDates(space, command.special ?? {});
   if (Object.keys(changed).length === 0 && dates.length === 0) return [];
-  const meanwhile = command.seen === undefined ? [] : changedTerms(command.seen, space);
+  const meanwhile =
+    command.seen === undefined ? [] : changedTerms(command.seen, space, localDate(context.now, space.timeZone));
   const outdated =
     meanwhile.length === 0
       ? undefined
@@ -165,6 +166,10 @@ function wrongDates(space: Space, changes: readonly DateChange[], now: number): 
       ];
 }
 
+/** The special hours of the dates from one on, by date. */
+export const datesFrom = (from: PlainDate, { special = {} }: Pick<Space, 'special'>): [PlainDate, DayHours][] =>
+  entriesOf(special).filter(([date]) => date >= from);
+
 /** The hours of dates, by date. */
 export const entriesOf = <T>(hours: { readonly [date: PlainDate]: T }): [PlainDate, T][] =>
   keysOf(hours)
@@ -185,10 +190,10 @@ export function moveSpace(
   return [{ type: 'SpaceChanged', data: { timeZone: command.timeZone, spaceId, communityId } }];
 }
 
-/** The names of the terms that differ; `special` if the page showed special hours and these differ. */
-export const changedTerms = (before: SeenTerms, now: SeenTerms): readonly (keyof SeenTerms)[] => [
+/** The names of the terms that differ; `special` if the page showed special hours and those from today on differ. */
+export const changedTerms = (before: SeenTerms, now: SeenTerms, today: PlainDate): readonly (keyof SeenTerms)[] => [
   ...SPACE_TERMS.filter((term) => !isSame(before[term], now[term])),
-  ...(before.special === undefined || isSame(entriesOf(before.special), entriesOf(now.special ?? {}))
+  ...(before.special === undefined || isSame(datesFrom(today, before), datesFrom(today, now))
     ? []
     : (['special'] as const)),
 ];

@@ -1,4 +1,5 @@
 import type { Account } from '../domain/account.ts';
+import { localDate } from '../domain/calendar.ts';
 import type { Recorded, SpaceEvent } from '../domain/events.ts';
 import type { NamedActor } from '../domain/shown-actor.ts';
 import { changedTerms, evolveSpace, type SeenTerms, SPACE_TERMS, type Space } from '../domain/space.ts';
@@ -23,7 +24,7 @@ export type SpaceNow = {
  * The changes of a space since a page showed it, and their actors. Read from the log, because commands are decided on the log. Undefined
  * for a space that the account may not see.
  */
-export function createSpaceChanges({ events, names }: QueryDeps) {
+export function createSpaceChanges({ events, names, clock }: QueryDeps) {
   return async (account: Account, spaceId: number, seen: SeenTerms | undefined): Promise<SpaceNow | undefined> => {
     let space: Space | undefined;
     const last = new Map<keyof SeenTerms | 'active', Recorded<SpaceEvent>>();
@@ -44,7 +45,7 @@ export function createSpaceChanges({ events, names }: QueryDeps) {
       const event = last.get(what);
       return event === undefined ? [] : [{ by: await nameOf(event.metadata.actor), at: event.metadata.at }];
     };
-    const terms = seen === undefined ? [] : changedTerms(seen, space);
+    const terms = seen === undefined ? [] : changedTerms(seen, space, localDate(clock(), space.timeZone));
     const changed = await Promise.all(
       terms.map(async (term) => (await lastChangeOf(term)).map((change) => ({ term, ...change }))),
     );

@@ -237,9 +237,10 @@ describe('the hours of a space', () => {
 
   test('are typed by weekday and date, copied to weekdays and applied to other spaces', async () => {
     const page = await harbour.open(path());
+    const closes = typedIn(page, 'day5To');
     const copied = await harbour.send(page, path(), { do: 'copy', day0To: '20', day5Fee: '600', date0: sunday });
     expect([copied.status, await spaceNow()]).toEqual([200, expect.not.objectContaining({ week: expect.anything() })]);
-    expect([0, 4, 5].map((day) => typedIn(copied, `day${day}To`))).toEqual(['20', '20', '23']);
+    expect([0, 4, 5].map((day) => typedIn(copied, `day${day}To`))).toEqual(['20', '20', closes]);
     const more = await harbour.send(copied, path(), { do: 'more' });
     expect(more.text).toContain('name="date3"');
     const fewer = await harbour.send(more, path(), { do: 'remove-1' });
@@ -266,7 +267,9 @@ describe('the hours of a space', () => {
     for (const space of [await spaceNow(), await spaceNow(other())])
       expect(space).toMatchObject({ ...first, week: [day, day, day, day, day, { eventFee: 60_000 }, {}] });
     expect((await harbour.send(await harbour.open(path()), path(), save)).flash).toContain('Nothing has changed');
-    expect(textOf((await harbour.open(hall)).text)).toContain('Mon–Fri 09:00–20:00, Sat 09:00–23:00 for $600.00');
+    expect(textOf((await harbour.open(hall)).text)).toContain(
+      `Mon–Fri 09:00–20:00, Sat 09:00–${closes}:00 for $600.00`,
+    );
   });
 
   test('are refused beside each wrong field', async () => {
@@ -304,6 +307,46 @@ describe('the hours of a space', () => {
     expect(done.flash).toContain('Saved.');
     expect(await spaceNow()).toMatchObject({ special: { [sunday]: { windowStart: 12 } } });
     expect((await running.service.core.queries.bookings.get(HARBOUR, bookingId))?.status).toBe('Pending');
+  });
+
+  test('of 400 dates fit in the form, and the same form twice saves once', async () => {
+    const rows = Array.from({ length: 400 }, (_, row) => ({
+      date: inDays(100 + row),
+      from: '10',
+      to: '14',
+      fee: '1234.50',
+    }));
+    const typed = Object.fromEntries(
+      rows.flatMap(({ date, from, to, fee }, row) => [
+        [`date${row}`, date],
+        [`date${row}From`, from],
+        [`date${row}To`, to],
+        [`date${row}Fee`, fee],
+      ]),
+    );
+    const page = await harbour.open(path());
+    const done = await harbour.send(page, path(), { ...save, ...typed, rows: '400' });
+    expect(done.flash).toContain('Saved.');
+    expect((await harbour.send(page, path(), { ...save, ...typed, rows: '400' })).flash).toContain(
+      'Nothing has changed',
+    );
+    const fewer = await harbour.send(done, path(), { do: 'remove-399' });
+    expect(fewer.text.match(/autofocus/g)).toHaveLength(1);
+    expect((await harbour.send(fewer, path(), save)).flash).toContain('Saved.');
+    expect(Object.keys((await spaceNow())?.special ?? {})).toHaveLength(399);
+    accepted(
+      await running.service.core.commands.catalogue.changeSpace(
+        {
+          spaceId: id(),
+          terms: {},
+          special: {
+            ...Object.fromEntries(rows.map(({ date }) => [date, 'none'])),
+            [sunday]: { windowStart: 12, windowEnd: 14 },
+          },
+        },
+        CONTEXT,
+      ),
+    );
   });
 
   test('of two people who save at once, the second sees what changed and keeps the input', async () => {

@@ -3,7 +3,7 @@ import type { DayHours, SpaceTerms } from '../../domain/events.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { CANCEL_HOURS, GAP_HOURS, HORIZON_DAYS, HOUR, MAX_YEARS_AHEAD, NOTICE_HOURS } from '../../domain/limits.ts';
 import { formatAmount, parseAmount } from '../../domain/pricing.ts';
-import { entriesOf, type SeenTerms, type Space } from '../../domain/space.ts';
+import { datesFrom, type SeenTerms, type Space } from '../../domain/space.ts';
 import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { amount } from '../parts/formats.ts';
@@ -58,9 +58,7 @@ export function typedOf(space: SeenTerms, today: PlainDate): TypedTerms {
       horizonDays: (space.horizonDays ?? HORIZON_DAYS.max) === HORIZON_DAYS.max ? '' : String(space.horizonDays),
       cancelHours: String(space.cancelHours ?? 0),
     },
-    dates: entriesOf(space.special ?? {})
-      .filter(([date]) => date >= today)
-      .map(([date, hours]) => ({ date, ...hoursIn(hours) })),
+    dates: datesFrom(today, space).map(([date, hours]) => ({ date, ...hoursIn(hours) })),
   };
 }
 
@@ -145,12 +143,19 @@ export function readTerms(typed: TypedTerms): ReadTerms {
 const numberIn = (text: string): number =>
   /^\d{1,12}(?:[.,]\d+)?$/.test(text) ? Number(text.replace(',', '.')) : Number.NaN;
 
+export type FormOptions = {
+  readonly currency: string;
+  readonly earliest: PlainDate;
+  /** What the reader has just used, to continue there: the button that copies, the one that adds dates, or the row of a date. */
+  readonly focus?: 'copy' | 'more' | number | undefined;
+};
+
 /** The fields of the form. The first button saves, so that the Enter key does too. */
 export function hoursFields(
   space: Space,
   typed: TypedTerms,
   problems: Problems,
-  { currency, earliest }: { readonly currency: string; readonly earliest: PlainDate },
+  { currency, earliest, focus }: FormOptions,
 ): Html {
   const fee = formatAmount(space.eventFee);
   return html`<button hidden name="do" value="save">Save</button>
@@ -158,19 +163,26 @@ export function hoursFields(
 <p class="muted small">Events start from the first hour on and before the last, ${HOUR.min} to ${HOUR.max}. A day without a fee
 of its own has the fee of the space, ${amount(space.eventFee, currency)}.</p>
 <ul class="day-rows">${typed.days.map((day, index) => dayRow(index, day, fee, problems))}</ul>
-<div><button class="button quiet small" name="do" value="copy">Copy Monday to Tuesday–Friday</button></div></fieldset>
-${dateFields(typed, fee, problems, earliest)}
+<div><button class="button quiet small" name="do" value="copy"${flag('autofocus', focus === 'copy')}>
+Copy Monday to Tuesday–Friday</button></div></fieldset>
+${dateFields(typed, fee, problems, earliest, focus)}
 <fieldset class="stack full"><legend><h2>Rules</h2></legend>
 <div class="fields-row">${ruleFields(typed, problems)}</div></fieldset>`;
 }
 
-function dateFields({ dates }: TypedTerms, fee: string, problems: Problems, earliest: PlainDate): Html {
+function dateFields(
+  { dates }: TypedTerms,
+  fee: string,
+  problems: Problems,
+  earliest: PlainDate,
+  focus: FormOptions['focus'],
+): Html {
   const rows = dates.length === 0 ? [BLANK] : dates;
   return html`<fieldset class="stack full"><legend><h2>Special dates</h2></legend>
 <p class="muted small">Hours of one date, instead of those of its weekday. They may open a closed weekday.</p>
 ${hiddenField('rows', rows.length)}
-<ul class="day-rows dates">${rows.map((row, index) => dateRow(index, row, fee, problems, earliest))}</ul>
-<div><button class="button quiet small" name="do" value="more">Add dates</button></div></fieldset>`;
+<ul class="day-rows dates">${rows.map((row, index) => dateRow(index, row, fee, problems, earliest, focus === index))}</ul>
+<div><button class="button quiet small" name="do" value="more"${flag('autofocus', focus === 'more')}>Add dates</button></div></fieldset>`;
 }
 
 const ruleFields = ({ rules }: TypedTerms, problems: Problems): readonly Html[] =>
@@ -189,10 +201,18 @@ function dayRow(index: number, day: TypedDay, fee: string, problems: Problems): 
 ${hoursCells(name, weekday, day, fee, problems)}</li>`;
 }
 
-function dateRow(index: number, row: TypedDate, fee: string, problems: Problems, earliest: PlainDate): Html {
+function dateRow(
+  index: number,
+  row: TypedDate,
+  fee: string,
+  problems: Problems,
+  earliest: PlainDate,
+  isFocused: boolean,
+): Html {
   const name = `date${index}`;
   const of = `date ${index + 1}`;
-  return html`<li>${dateField({ name, label: `Date ${index + 1}`, value: row.date, problems, earliest })}
+  const attributes = isFocused ? { autofocus: '' } : {};
+  return html`<li>${dateField({ name, label: `Date ${index + 1}`, value: row.date, problems, earliest, attributes })}
 ${hoursCells(name, of, row, fee, problems)}
 <button class="button quiet small" name="do" value="remove-${index}" aria-label="Remove ${of}">${icon('cancelled')} Remove</button></li>`;
 }

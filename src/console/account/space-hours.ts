@@ -4,13 +4,13 @@ import { isPlainDate, localDate, WEEKDAYS } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { DayHours } from '../../domain/events.ts';
-import type { PlainDate, SpaceId } from '../../domain/ids.ts';
+import { cents, type PlainDate, type SpaceId } from '../../domain/ids.ts';
 import { isObject } from '../../domain/is-object.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { HORIZON_DAYS } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
 import {
-  changedTerms,
+  datesFrom,
   entriesOf,
   type SeenTerms,
   SPACE_TERMS,
@@ -21,6 +21,7 @@ import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { digest } from '../../runtime/entity-tag.ts';
+import { isUnavailable } from '../../runtime/unavailable.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
@@ -30,6 +31,7 @@ import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
 import {
+  type FormOptions,
   hoursFields,
   type ReadTerms,
   RULES,
@@ -47,6 +49,12 @@ import { isTerms } from './spaces.ts';
 
 /** Bookings outside the new hours that the page lists. It counts the others. */
 const MAX_LISTED = 20;
+/** Other spaces to which a form applies. */
+const MAX_AT_ONCE = 100;
+/** Refused spaces that the message names. It travels in a cookie. */
+const MAX_REFUSED = 5;
+
+type Outcome = { readonly space: Space; readonly refused?: string };
 
 /** What the page shows besides the form. */
 type Shown = {
@@ -57,6 +65,7 @@ type Shown = {
   readonly also?: ReadonlySet<SpaceId>;
   /** What the hours that are about to be saved leave outside. */
   readonly outside?: readonly BookingDocument[];
+  readonly focus?: FormOptions['focus'];
 };
 
 /** The hours of a space by weekday and date, and its rules about time, for one space or several at once. */
@@ -79,12 +88,13 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
       const typed = typedIn(form);
       const seen = seenIn(form);
       const also = new Set((await othersTicked(visit, space)).map(({ spaceId }) => spaceId));
-      const again = (now: TypedTerms) => hoursPage(visit, space, now, { also, ...(seen && { seen }) });
+      const again = (now: TypedTerms, focus?: FormOptions['focus']) =>
+        hoursPage(visit, space, now, { also, focus, ...defined({ seen }) });
       const wanted = form.text('do');
-      if (wanted === 'copy') return again(withMondayCopied(typed));
-      if (wanted === 'more') return again(withMoreDates(typed));
+      if (wanted === 'copy') return again(withMondayCopied(typed), 'copy');
+      if (wanted === 'more') return again(withMoreDates(typed), typed.dates.length);
       const removed = /^remove-(\d{1,4})$/.exec(wanted)?.[1];
-      if (removed !== undefined) return again(withoutDate(typed, Number(removed)));
+      if (removed !== undefined) return again(withoutDate(typed, Number(removed)), 'more');
       if (seen === undefined) return { ...(await again(typedOf(space, todayIn(visit, space)))), ...OUTDATED };
       return save(visit, space, typed, seen);
     }),
@@ -94,46 +104,55 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     const { account, form, context } = visit;
     const others = await othersTicked(visit, space);
     const also = new Set(others.map(({ spaceId }) => spaceId));
+    const page = (shown: Shown) => hoursPage(visit, space, typed, { seen, also, ...shown });
+    const read = readTerms(typed);
+    if (hasProblems(read.problems)) return page({ problems: read.problems });
+    if (others.length > MAX_AT_ONCE) return page({ problems: { also: `Choose at most ${MAX_AT_ONCE} spaces.` } });
     /** The page that shows what others saved since this one was made, if they did. */
     const changedSince = async (): Promise<Answer | undefined> => {
       const now = await queries.spaceChanges(account, space.spaceId, seen);
       return now === undefined || now.changed.length === 0 ? undefined : changedPage(visit, typed, seen, now, also);
     };
-    const read = readTerms(typed);
-    if (hasProblems(read.problems)) return hoursPage(visit, space, typed, { seen, also, problems: read.problems });
-    const today = todayIn(visit, space);
-    const changes = [
-      changeOf(space, read, removedSince(seen, read, today)),
-      ...others.map((one) => changeOf(one, read)),
-    ];
 
-    const meanwhile = changedTerms(seen, space).length > 0 ? await changedSince() : undefined;
-    if (meanwhile !== undefined) return meanwhile;
-    const outside = await queries.outsideHours(
-      account,
-      changes.flatMap(({ after }) => after ?? []),
-    );
-    if (outside.length > 0 && form.text('confirmed') !== digestOf(outside) && changes.every(({ isValid }) => isValid))
-      return { ...(await hoursPage(visit, space, typed, { seen, also, outside })), status: 200 };
+    const own = changeOf(space, read, removedSince(seen, read, todayIn(visit, space)));
+    const rest = others.map((one) => changeOf(one, read));
+    const after = [own, ...rest].flatMap((change) => change.after ?? []);
+    const outside = own.isValid ? await queries.outsideHours(account, after) : [];
+    if (outside.length > 0 && form.text('confirmed') !== digestOf(outside))
+      return (await changedSince()) ?? { ...(await page({ outside })), status: 200 };
 
-    const [own, ...rest] = changes;
-    if (own === undefined) return nothingSaved(visit, space);
     const outcome = await commands.catalogue.changeSpace({ ...own.command, seen }, context);
-    if (isRefusal(outcome))
-      return (
-        (await changedSince()) ?? hoursPage(visit, space, typed, { seen, also, problems: problemsOf(outcome, typed) })
-      );
-    const saved = outcome.events.length > 0 ? [space] : [];
-    const refused: string[] = [];
-    for (const { before, command } of rest) {
-      const other = await commands.catalogue.changeSpace(command, context);
-      if (isRefusal(other)) refused.push(`${namedText(shortened(before.name))}: ${other.details}`);
-      else if (other.events.length > 0) saved.push(before);
+    if (isRefusal(outcome)) return (await changedSince()) ?? page({ problems: problemsOf(outcome, typed) });
+    const outcomes = await Promise.all(rest.map((change) => saveOther(visit, change)));
+    return savedAnswer(visit, space, [...(outcome.events.length > 0 ? [{ space }] : []), ...outcomes.flat()]);
+  }
+
+  /** None if it has these hours already. */
+  async function saveOther(
+    { context }: CommunityVisit,
+    { before, command }: ReturnType<typeof changeOf>,
+  ): Promise<readonly Outcome[]> {
+    try {
+      const outcome = await commands.catalogue.changeSpace(command, context);
+      if (isRefusal(outcome)) return [{ space: before, refused: outcome.details }];
+      return outcome.events.length > 0 ? [{ space: before }] : [];
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      return [{ space: before, refused: 'It is not known whether it was saved. Look again in a moment.' }];
     }
+  }
+
+  function savedAnswer(visit: CommunityVisit, space: Space, outcomes: readonly Outcome[]): Answer {
     const back = withVia(visit, hoursPath(space.spaceId));
-    const count = saved.length === 1 && saved[0] === space ? '' : ` for ${counted(saved.length, 'space')}`;
-    if (refused.length > 0) return notDone(back, `Saved${count}. Not saved: ${refused.join(' ')}`);
-    return saved.length > 0
+    const refused = outcomes.filter((one) => one.refused !== undefined);
+    const saved = outcomes.length - refused.length;
+    const count = outcomes.every((one) => one.space === space) ? '' : ` for ${counted(saved, 'space')}`;
+    const whys = refused
+      .slice(0, MAX_REFUSED)
+      .map((one) => `${namedText(shortened(one.space.name))}: ${shortened(one.refused ?? '', 200)}`);
+    const others = refused.length > MAX_REFUSED ? ` And ${refused.length - MAX_REFUSED} more.` : '';
+    if (refused.length > 0) return notDone(back, `Saved${count}. Not saved: ${whys.join(' ')}${others}`);
+    return saved > 0
       ? done(back, `Saved${count}. Existing requests and bookings keep their terms.`)
       : nothingSaved(visit, space);
   }
@@ -155,15 +174,16 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
     visit: CommunityVisit,
     space: Space,
     typed: TypedTerms,
-    { problems = {}, seen = space, also = new Set(), outside = [] }: Shown = {},
+    { problems = {}, seen = space, also = new Set(), outside = [], focus }: Shown = {},
   ): Promise<PageContent> {
     const { spaceId } = space;
-    const options = { currency: visit.settings.currency, earliest: todayIn(visit, space) };
-    const content = html`${viaField(visit)}${seenField(seen)}
+    const today = todayIn(visit, space);
+    const options = { currency: visit.settings.currency, earliest: today, focus };
+    const content = html`${viaField(visit)}${seenField(seen, today)}
 ${outside.length > 0 && outsideNotice(outside)}${hoursFields(space, typed, problems, options)}
-${otherSpaces(await othersOf(visit, space), also)}
+${otherSpaces(await othersOf(visit, space), also, problems)}
 <p class="muted small">Existing requests and bookings keep the fee and the rules on which they were made.</p>
-<div><button class="button" name="do" value="save">${outside.length > 0 ? 'Save all the same' : 'Save'}</button></div>`;
+<div><button class="button" name="do" value="save">Save</button></div>`;
     return {
       title: `Hours of ${namedText(space.name)}`,
       lead: `When events can start, what they cost by day, and how early they are booked. ${zoneName(space.timeZone)}.`,
@@ -248,8 +268,8 @@ const isWindowOf = ({ windowStart, windowEnd }: Space, day: DayHours): boolean =
   day.windowStart === windowStart && day.windowEnd === windowEnd && day.eventFee === undefined;
 
 /** The dates that the page showed and the form no longer has. */
-const removedSince = ({ special = {} }: SeenTerms, read: ReadTerms, today: PlainDate): readonly PlainDate[] =>
-  entriesOf(special).flatMap(([date]) => (date >= today && !read.special.has(date) ? [date] : []));
+const removedSince = (seen: SeenTerms, read: ReadTerms, today: PlainDate): readonly PlainDate[] =>
+  datesFrom(today, seen).flatMap(([date]) => (read.special.has(date) ? [] : [date]));
 
 /** Assigns the sentences of a refusal to the fields: `week Monday: …` to those of Monday, `special 2026-12-24: …` to those of the date. */
 function problemsOf(refusal: Refusal, typed: TypedTerms): Problems {
@@ -291,45 +311,48 @@ ${named(spaceName)}, ${named(brandName)}${status === 'Pending' && ' (waits for y
 <p><strong>Nothing is saved yet.</strong> Outside these hours:
 ${counted(outside.length, 'request or booking', 'requests and bookings')}. They stay as they are.</p><ul class="bullets">${rows}</ul>${
     more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`
-  }${hiddenField('confirmed', digestOf(outside))}</div></div>`;
+  }<div><button class="button" name="do" value="save">Save all the same</button></div>
+${hiddenField('confirmed', digestOf(outside))}</div></div>`;
 }
 
-function otherSpaces(others: readonly Space[], also: ReadonlySet<SpaceId>): Html | undefined {
+function otherSpaces(others: readonly Space[], also: ReadonlySet<SpaceId>, problems: Problems): Html | undefined {
   if (others.length === 0) return undefined;
   const list = others.map(({ spaceId, name }) => ({
     ...{ value: String(spaceId), label: namedText(name), checked: also.has(spaceId) },
   }));
   const hint = 'They get these hours, special dates and rules. Special dates that only they have stay.';
   return html`<details class="also"${also.size > 0 && html` open`}><summary class="button quiet small">Apply to other spaces…</summary>
-${choices({ name: 'also', label: 'Other spaces', hint }, 'checkbox', list)}</details>`;
+${choices({ name: 'also', label: 'Other spaces', hint, problems }, 'checkbox', list)}</details>`;
 }
 
-/** What the form was made from, to detect changes by others. */
-const seenField = (terms: SeenTerms): Html =>
-  hiddenField('seen', JSON.stringify({ ...picked(terms, SPACE_TERMS), special: terms.special ?? {} }));
+/** What the form was made from, to detect changes by others: the terms, and one field for each date (`2026-12-24 10 14 60000`). */
+function seenField(terms: SeenTerms, today: PlainDate): Html {
+  const dates = datesFrom(today, terms).map(([date, { windowStart, windowEnd, eventFee }]) =>
+    hiddenField('seenDate', [date, windowStart, windowEnd, eventFee].join(' ').trim()),
+  );
+  return html`${hiddenField('seen', JSON.stringify(picked(terms, SPACE_TERMS)))}${dates}`;
+}
 
 /** Undefined if the form lacks it. */
 function seenIn(form: Form): SeenTerms | undefined {
   try {
     const seen: unknown = JSON.parse(form.text('seen'));
-    return isSeen(seen) ? seen : undefined;
+    if (!isTerms(seen) || !isWeek(seen.week)) return undefined;
+    return { ...seen, special: Object.fromEntries(form.all('seenDate').flatMap((text) => dateIn(text) ?? [])) };
   } catch {
     return undefined;
   }
 }
 
-function isSeen(seen: unknown): seen is SeenTerms {
-  if (!isTerms(seen)) return false;
-  const { week = [], special }: { week?: unknown; special?: unknown } = { ...seen };
-  const areDays = (days: readonly unknown[]) => days.every((day) => day === 'closed' || isDay(day));
-  return (
-    Array.isArray(week) &&
-    areDays(week) &&
-    isObject(special) &&
-    Object.keys(special).every(isPlainDate) &&
-    areDays(Object.values(special))
-  );
+function dateIn(text: string): [[PlainDate, DayHours]] | undefined {
+  const [date = '', start, end, fee] = text.split(' ');
+  if (!isPlainDate(date)) return undefined;
+  const hours = { windowStart: Number(start), windowEnd: Number(end) };
+  return [[date, fee === undefined ? hours : { ...hours, eventFee: cents(Number(fee)) }]];
 }
+
+const isWeek = (week: unknown): boolean =>
+  week === undefined || (Array.isArray(week) && week.every((day: unknown) => day === 'closed' || isDay(day)));
 
 const isDay = (day: unknown): boolean =>
   isObject(day) &&
