@@ -3,6 +3,7 @@ import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
 import { brands } from './brands.ts';
+import { closures } from './closures.ts';
 import { communities } from './communities.ts';
 import { reviews } from './reviews.ts';
 import { spaceRatings } from './space-ratings.ts';
@@ -15,6 +16,7 @@ export const projections = [
   spaces,
   brands,
   availability,
+  closures,
   bookings,
   reviews,
   spaceRatings,

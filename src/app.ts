@@ -51,6 +51,7 @@ import { answerInTime } from './runtime/request-deadline.ts';
 import { readTraces } from './runtime/trace.ts';
 import { LogUnavailable } from './runtime/unavailable.ts';
 import { onAddress } from './runtime/unusable-address.ts';
+import { createClosureFollowUp } from './scheduler/closures.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 
 /** How long a start waits for read models that are being built. */
@@ -313,6 +314,7 @@ function startScheduled(core: Core): RunningRole {
   const { readModels } = core.projector;
   const scheduled = [
     createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.check, logger }),
+    createClosureFollowUp({ closures: core.commands.closures, readModels, logger }),
     createChangeFollowUp({ changing, logger }),
     createSealRole({ ...core, ...config, settings: config, logId: identity.logId }),
   ];

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { isPlainDate, MOMENT_RULE, momentOf, toTimestamp } from '../domain/calendar.ts';
+import { isPlainDate, MOMENT_RULE, momentOf, toTimestamp, WEEKDAYS, type Weekday } from '../domain/calendar.ts';
 import type { Cents, PlainDate, Timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { type Flags, listOf } from '../domain/limits.ts';
@@ -51,6 +51,27 @@ export function hours(text: string): { readonly windowStart: number; readonly wi
   if (start === undefined || end === undefined) throw new InvalidArgumentError('It must be two hours such as 9-22.');
   return { windowStart: Number(start), windowEnd: Number(end) };
 }
+
+/** `mo`, `mo-fr`: the numbers of the days, 0 for Monday. */
+export function daysNamed(text: string): readonly number[] {
+  const [first = '', last = first, ...more] = text.split('-');
+  const [from, to] = [weekdayNamed(first), weekdayNamed(last)];
+  if (more.length > 0 || from > to)
+    throw new InvalidArgumentError(`“${text}” must be one or two weekdays in order, such as mo-fr.`);
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+function weekdayNamed(text: string): number {
+  const day = WEEKDAYS.findIndex((name) => text.length >= 2 && name.toLowerCase().startsWith(text.toLowerCase()));
+  if (day === -1) throw new InvalidArgumentError(`“${text}” is no weekday: write mo, tu, we, th, fr, sa or su.`);
+  return day;
+}
+
+/** `sa,su`, `mo-we,fr`. */
+export const weekdays = (text: string): Weekday[] => {
+  const days = new Set(text.split(',').flatMap((part) => daysNamed(part.trim())));
+  return WEEKDAYS.filter((_, day) => days.has(day));
+};
 
 export function date(text: string): PlainDate {
   if (!isPlainDate(text)) throw new InvalidArgumentError('It must be a date in the form YYYY-MM-DD.');

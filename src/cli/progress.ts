@@ -14,10 +14,12 @@ export const tellCount =
 /**
  * Runs a long operation, and shows its progress on stderr: a bar redrawn in place on a terminal, otherwise a line for every 10 %.
  * @param work calls `show` from time to time
+ * @param what is counted
  */
 export async function withProgressBar<R>(
   command: Invoked,
   work: (show: (progress: Progress) => void) => Promise<R>,
+  what = 'events',
 ): Promise<R> {
   const write = (text: string) => command.configureOutput().writeErr?.(text);
   const isTerminal = process.stderr.isTTY === true;
@@ -29,18 +31,18 @@ export async function withProgressBar<R>(
     const all = Math.max(done, total, 1);
     estimate.note(done);
     const left = timeLeft(estimate.secondsLeft(total));
-    const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events${left}`;
+    const counted = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} ${what}${left}`;
     if (isTerminal) {
       const filled = Math.floor((done / all) * WIDTH);
       // Overwrite the previous line completely.
-      drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${events}`.padEnd(drawn.length);
+      drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${counted}`.padEnd(drawn.length);
       write(drawn);
       return;
     }
     const reached = Math.floor((done / all) * 10);
     if (reached <= tenths) return;
     tenths = reached;
-    write(`${events}\n`);
+    write(`${counted}\n`);
   });
   if (drawn !== '') write('\n');
   return result;

@@ -6,7 +6,7 @@ import { defined } from '../domain/defined.ts';
 import type { DayHours } from '../domain/events.ts';
 import { MAX_YEARS_AHEAD } from '../domain/limits.ts';
 import type { Space, SpecialChanges } from '../domain/space.ts';
-import { amount, date, decimal, hours, wholeNumber } from './arguments.ts';
+import { amount, date, daysNamed, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { subcommand } from './subcommand.ts';
 
@@ -74,21 +74,6 @@ function week(text: string): Week {
     }
   }
   return WEEKDAYS.map((_, day) => hoursOf.get(day));
-}
-
-/** `mo`, `mo-fr`. */
-function daysNamed(text: string): readonly number[] {
-  const [first = '', last = first, ...more] = text.split('-');
-  const [from, to] = [weekdayNamed(first), weekdayNamed(last)];
-  if (more.length > 0 || from > to)
-    throw new InvalidArgumentError(`“${text}” must be one or two weekdays in order, such as mo-fr.`);
-  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
-}
-
-function weekdayNamed(text: string): number {
-  const day = WEEKDAYS.findIndex((name) => text.length >= 2 && name.toLowerCase().startsWith(text.toLowerCase()));
-  if (day === -1) throw new InvalidArgumentError(`“${text}” is no weekday: write mo, tu, we, th, fr, sa or su.`);
-  return day;
 }
 
 /** `9-21` or `9-21 600.00`. @param all the text that an error repeats */

@@ -14,6 +14,7 @@ import { brandCommands } from './brands.ts';
 import { chargeCommands } from './charges.ts';
 import { clientCommands } from './clients.ts';
 import { clockCommands } from './clock.ts';
+import { closureCommands } from './closures.ts';
 import { communityCommands } from './communities.ts';
 import { exportCommands } from './export.ts';
 import { dayCommand } from './history.ts';
@@ -114,6 +115,7 @@ Examples:
   const groups = [
     communityCommands,
     spaceCommands,
+    closureCommands,
     brandCommands,
     apiKeyCommands,
     userCommands,

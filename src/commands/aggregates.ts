@@ -1,9 +1,11 @@
 import { type ApiKey, evolveApiKey } from '../domain/api-key.ts';
 import { type Brand, evolveBrand } from '../domain/brand.ts';
+import { type Closure, evolveClosure } from '../domain/closure.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
 import type {
   ApiKeyEvent,
   BrandAdded,
+  ClosureEvent,
   CommunityEvent,
   MembershipEvent,
   ProjectionEventSkipped,
@@ -33,6 +35,7 @@ export const community: Aggregate<Community | undefined, CommunityEvent> = {
 };
 export const space: Aggregate<Space | undefined, SpaceEvent> = { initial: undefined, evolve: evolveSpace };
 export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefined, evolve: evolveBrand };
+export const closure: Aggregate<Closure | undefined, ClosureEvent> = { initial: undefined, evolve: evolveClosure };
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
 export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };

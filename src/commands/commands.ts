@@ -9,6 +9,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
+import { type ClosureCommands, createClosureCommands } from './closures.ts';
 import { type CommandObserver, createCommandHandler } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
 import { createMembershipCommands, type MembershipCommands } from './membership.ts';
@@ -23,6 +24,7 @@ import { createWebhookCommands, type WebhookCommands } from './webhooks.ts';
 export type Commands = {
   readonly bookings: BookingCommands;
   readonly catalogue: CatalogueCommands;
+  readonly closures: ClosureCommands;
   readonly reviews: ReviewCommands;
   readonly apiKeys: ApiKeyCommands;
   readonly webhooks: WebhookCommands;
@@ -93,6 +95,7 @@ export async function createCommands(deps: {
       spacesPerCommunity: settings.spacesPerCommunity,
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
+    closures: createClosureCommands({ handler, readModels, clock }),
     membership: createMembershipCommands({ handler }),
     readModels: createReadModelCommands({ handler }),
     personalData: createPersonalDataCommands({ handler, personalData, clock }),

@@ -1,4 +1,4 @@
-import { type Decision, refuse } from './decision.ts';
+import { type Decision, isRefusal, refuse } from './decision.ts';
 import type { TimeClosed, TimeReopened } from './events.ts';
 import { hoursBetween } from './hours.ts';
 import { heldHours, type SpaceDay } from './space-day.ts';
@@ -16,6 +16,17 @@ export function closeTime(day: SpaceDay, command: TimeClosed['data']): Decision<
   if (kind === 'OwnEvent' && [...taken, ...closed].some((held) => overlaps(held, command)))
     return refuse('SlotUnavailable', `${hoursBetween(start, until)} on ${date} is not free.`);
   return [{ type: 'TimeClosed', data: command }];
+}
+
+/**
+ * Closes hours of a day, or, for an own event on hours that are not free, leaves the day out for good: a `TimeReopened`. So each day of a
+ * closure has an event of it once the closure is complete, and a booking that is cancelled later changes nothing.
+ */
+export function closeOrLeaveOut(day: SpaceDay, command: TimeClosed['data']): Decision<TimeClosed | TimeReopened> {
+  const decision = closeTime(day, command);
+  if (!isRefusal(decision) || decision.refused !== 'SlotUnavailable') return decision;
+  const { spaceId, communityId, date, closureId } = command;
+  return [{ type: 'TimeReopened', data: { spaceId, communityId, date, closureId } }];
 }
 
 /** Ends a closure on a day, also where it closed nothing: from then on it cannot close it. No event if it has ended there already. */

@@ -194,7 +194,7 @@ type TimeEvent = TimeClosed | TimeReopened;
 export type SpaceDayEvent = BookingEvent | TimeEvent;
 
 /** A community wants hours closed on a range of dates. Each day of each space then gets a `TimeClosed`. */
-type ClosureAdded = Event<
+export type ClosureAdded = Event<
   'ClosureAdded',
   ClosedHours & {
     readonly closureId: ClosureId;
@@ -210,7 +210,7 @@ type ClosureAdded = Event<
     readonly importKey?: string;
   }
 >;
-type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
+export type ClosureEnded = Event<'ClosureEnded', { readonly closureId: ClosureId; readonly communityId: CommunityId }>;
 export type ClosureEvent = ClosureAdded | ClosureEnded;
 
 export type ReviewPosted = Event<

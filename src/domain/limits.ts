@@ -22,6 +22,8 @@ export const LABEL: TextLimit = { min: 1, max: 100 };
 export const MESSAGE: TextLimit = { min: 0, max: 500 };
 /** Why a booking was cancelled, or a webhook disabled. */
 export const REASON: TextLimit = { min: 0, max: 500 };
+/** What a closed time, or an event of a community itself, is called. */
+export const CLOSURE_TITLE: TextLimit = { min: 0, max: 200 };
 /** Why a read model leaves out an event. */
 export const SKIP_REASON: TextLimit = { min: 1, max: 500 };
 /** Limited because the log keeps it for good. */
@@ -50,6 +52,8 @@ export const GAP_HOURS: NumberLimit = { min: 0, max: 4, step: 0.25 };
 export const NOTICE_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
 /** Dates to come that may have hours of their own, for each space. */
 export const MAX_SPECIAL_DATES = 400;
+/** Days of spaces that one closed time may have: an event is appended for each. */
+export const MAX_SPACE_DAYS = 2_000;
 /** How many days ahead bookings are taken. */
 export const HORIZON_DAYS: NumberLimit = { min: 1, max: 365 * MAX_YEARS_AHEAD, step: 1 };
 /** Until how long before the start a brand may cancel, in hours. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { BookingId } from '../domain/ids.ts';
+import type { BookingId, ClosureId } from '../domain/ids.ts';
 import {
   ERASED,
   type Opened,
@@ -55,10 +55,7 @@ export function createPersonalData(deps: {
     );
   }
 
-  async function open<D extends OfBooking>(
-    documents: readonly D[],
-    owner: (booking: OfBooking) => string,
-  ): Promise<Opened<D>[]> {
+  async function open<D extends object>(documents: readonly D[], owner: (document: D) => string): Promise<Opened<D>[]> {
     const texts = await openTexts(documents.map((each) => ({ texts: sealedTextsIn(each), of: owner(each) })));
     return documents.map((document, index) => merged(document, texts[index] ?? {}));
   }
@@ -73,6 +70,10 @@ export function createPersonalData(deps: {
     /** Reviews with their texts opened, see {@link openTexts}. */
     openReviews: <D extends OfBooking>(documents: readonly D[]): Promise<Opened<D>[]> =>
       open(documents, ownerOf.review),
+
+    /** Closed times with their titles opened, see {@link openTexts}. */
+    openClosures: <D extends { readonly closureId: ClosureId }>(documents: readonly D[]): Promise<Opened<D>[]> =>
+      open(documents, ownerOf.closure),
 
     /** Events with their texts opened, see {@link openTexts}. */
     async openEvents<E extends DomainEvent>(events: readonly E[]): Promise<Readable<E>[]> {

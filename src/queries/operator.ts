@@ -1,6 +1,7 @@
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import { bookings, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
+import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import type { Find } from '../document-store/document-store.ts';
@@ -38,6 +39,11 @@ export function createOperatorQueries({ readModels, personalData }: QueryDeps) {
 
     /** By id. */
     brands: (): Promise<Brand[]> => documentsOf(readModels.collection(brands).find(brandsById())),
+
+    /** A closed time or an own event, without its title. */
+    async closure(closureId: string): Promise<ClosureDocument | undefined> {
+      return (await readModels.collection(closures).get(closureId))?.document;
+    },
 
     async space(spaceId: number): Promise<Space | undefined> {
       return (await readModels.collection(spaces).get(String(spaceId)))?.document;

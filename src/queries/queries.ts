@@ -8,6 +8,7 @@ import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createCalendarQueries } from './calendar.ts';
 import { createCharges } from './charges.ts';
+import { createClosureQueries } from './closures.ts';
 import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
@@ -45,6 +46,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     bookingHistory: createBookingHistory(deps),
     calendar: createCalendarQueries(deps),
     charges: createCharges(deps),
+    closures: createClosureQueries(deps),
     monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),
     spaceRatings: createSpaceRatingQueries(deps),

@@ -1,0 +1,101 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Progress } from '../commands/closures.ts';
+import { toOperatorClosure } from '../contract/closure.ts';
+import { localDate } from '../domain/calendar.ts';
+import { noClosure } from '../domain/closure.ts';
+import { refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { MAX_SPACE_DAYS } from '../domain/limits.ts';
+import { date, hours, weekdays, wholeNumber } from './arguments.ts';
+import { type Invoked, operate } from './operation.ts';
+import { withProgressBar } from './progress.ts';
+import { answer, subcommand, wrongUsage } from './subcommand.ts';
+
+const COLUMNS = ['id', 'kind', 'from', 'to', 'weekdays', 'hours', 'spaceIds', 'title', 'closedDays', 'state'];
+
+const ADD_NOTES = `Bookings that are there stay, and are listed. An own event is entered on free hours only: days on which they are not free are
+left out, and listed. At most ${MAX_SPACE_DAYS.toLocaleString('en')} days of spaces at once.`;
+
+/** Fewer days are closed before a bar could be read. */
+const SHOWN_FROM_DAYS = 100;
+
+export function closureCommands(venue: Command): void {
+  const closure = venue.command('closure').description('manage closed times, and own events of communities');
+  addCommand(closure);
+  listCommand(closure);
+  endCommand(closure);
+}
+
+function addCommand(closure: Command): void {
+  subcommand(
+    closure,
+    'add',
+    'close hours of spaces, or enter an own event',
+    [
+      'closure add --community 1 --from 2026-12-24 --to 2026-12-26 --title Christmas',
+      'closure add --community 1 --space 4 --from 2027-01-04 --to 2027-06-30 --weekdays mo --hours 18-20 --own-event --title Choir',
+    ],
+    ADD_NOTES,
+  )
+    .requiredOption('--community <id>', 'community that owns the spaces', wholeNumber)
+    .option('--space <id>', 'one of its spaces; may be repeated; default: all of today', spaceIds)
+    .requiredOption('--from <date>', 'first date', date)
+    .requiredOption('--to <date>', 'last date', date)
+    .option('--weekdays <days>', 'only on these days: sa,su or mo-fr', weekdays)
+    .option('--hours <hours>', 'hours, such as 9-12; default: the whole day', hours)
+    .option('--own-event', 'an event of the community itself')
+    .option('--title <text>', 'what it is called; brands never see it')
+    .action((options, command) => {
+      const { community, space, hours = { windowStart: 0, windowEnd: 24 }, ownEvent, ...rest } = options;
+      const wanted = {
+        communityId: community,
+        kind: ownEvent ? 'OwnEvent' : 'Closure',
+        ...{ start: hours.windowStart, until: hours.windowEnd },
+        ...defined({ spaceIds: space }),
+        ...defined(rest),
+      } as const;
+      if (wanted.from > wanted.to) throw wrongUsage('--from must not be after --to');
+      return operate(command, async ({ commands }, context) => {
+        const work = (show: Progress) => commands.closures.add(wanted, context, show);
+        return answer(await withBar(command, work), (closing) => ({ json: closing }));
+      });
+    });
+}
+
+function listCommand(closure: Command): void {
+  const description = 'list the closed times and own events of a community that have not ended';
+  subcommand(closure, 'list', description, 'closure list --community 1 --from 2026-12-01 --to 2026-12-31')
+    .requiredOption('--community <id>', 'community that owns the spaces', wholeNumber)
+    .option('--from <date>', 'only those that reach to this date or later; default: today', date)
+    .option('--to <date>', 'only those that begin on or before this date', date)
+    .action(({ community: id, from, to }, command) => {
+      if (from !== undefined && to !== undefined && from > to) throw wrongUsage('--from must not be after --to');
+      return operate(command, async ({ queries, clock }) => {
+        const community = (await queries.spaces.communities()).find(({ communityId }) => communityId === id);
+        if (community === undefined) return refuse('ResourceNotFound', `There is no community ${id}.`);
+        const { communityId, timeZone } = community;
+        const closures = await queries.closures.list(communityId, from ?? localDate(clock(), timeZone), to);
+        return { json: closures.map(toOperatorClosure), columns: COLUMNS };
+      });
+    });
+}
+
+function endCommand(closure: Command): void {
+  const description = 'end a closed time or an own event on all of its days';
+  subcommand(closure, 'end', description, 'closure end 019ae2c4-5a3f-7c1e-8d07-2f8e6f0c9b11')
+    .argument('<id>', 'id of the closed time or own event')
+    .action((id, _, command) =>
+      operate(command, async ({ commands, queries }, context) => {
+        const stored = await queries.operator.closure(id);
+        if (stored === undefined) return noClosure(id);
+        const { closureId, communityId } = stored;
+        const work = (show: Progress) => commands.closures.end({ closureId, communityId }, context, show);
+        return answer(await withBar(command, work), (ended) => ({ json: ended }));
+      }),
+    );
+}
+
+const spaceIds = (text: string, before: readonly number[] = []): readonly number[] => [...before, wholeNumber(text)];
+
+const withBar = <R>(command: Invoked, work: (show: Progress) => Promise<R>): Promise<R> =>
+  withProgressBar(command, (show) => work((progress) => progress.total >= SHOWN_FROM_DAYS && show(progress)), 'days');

@@ -1,0 +1,218 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { communities } from '../../projections/communities.ts';
+import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { localDate } from '../domain/calendar.ts';
+import { closeOrLeaveOut, closeTime, reopenTime } from '../domain/closed-time.ts';
+import {
+  type AddClosure,
+  addClosure,
+  type Closure,
+  endClosure,
+  noClosure,
+  type SpaceDate,
+  spaceDatesOf,
+} from '../domain/closure.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
+import { type BookingId, type ClosureId, type CommunityId, closureId, communityId, spaceId } from '../domain/ids.ts';
+import { streamOf } from '../domain/streams.ts';
+import { overlaps } from '../domain/time-slots.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import { closure, spaceDay } from './aggregates.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
+
+/** Days that are changed at once. */
+const AT_ONCE = 16;
+
+const spacesOf = declareQuery(
+  spaces,
+  (owner: CommunityId): Find<SpaceDocument> => ({ where: { communityId: owner }, sort: [{ field: 'spaceId' }] }),
+  [communityId(1)],
+);
+
+export type Progress = (progress: { readonly done: number; readonly total: number }) => void;
+
+/** What became of a closed time or an own event. */
+type Closing = {
+  readonly closureId: ClosureId;
+  /** How many days of spaces are closed now. */
+  readonly days: number;
+  /** The days that an own event leaves out. */
+  readonly skipped: readonly (SpaceDate & { readonly reason: string })[];
+  /** The bookings inside the hours. They stay. */
+  readonly bookings: readonly BookingId[];
+};
+
+type Wanted = Omit<AddClosure, 'closureId' | 'communityId' | 'spaceIds'> & {
+  readonly communityId: number;
+  /** Default: all of today. */
+  readonly spaceIds?: readonly number[];
+  /** Adding it again with the same id adds nothing. Default: a new one. */
+  readonly closureId?: ClosureId;
+};
+
+export type ClosureCommands = {
+  /**
+   * Closes hours of spaces, or enters an own event: the intention first, then one event for each day of each space. A process that dies
+   * meanwhile leaves the rest to the scheduler.
+   *
+   * Refuses what {@link addClosure} refuses, `ResourceNotFound` for an unknown community or space, and `SlotUnavailable` for an own event if
+   * none of its days is free.
+   */
+  add(command: Wanted, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
+  /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
+  end(
+    command: { readonly closureId: string; readonly communityId: number },
+    context: CommandContext,
+    progress?: Progress,
+  ): Promise<{ readonly closureId: ClosureId; readonly days: number } | Refusal>;
+  /** Carries out what is left of an intention, or of its end. For the scheduler. */
+  finish(closureId: ClosureId, context: CommandContext): Promise<void>;
+};
+
+export function createClosureCommands(deps: {
+  readonly handler: CommandHandler;
+  readonly readModels: ReadModels;
+  readonly clock: Clock;
+}): ClosureCommands {
+  const { handler, readModels, clock } = deps;
+
+  /** The spaces that a command names, or all. */
+  async function spaceIdsOf(owner: CommunityId, named: readonly number[] | undefined) {
+    const owned = new Set<number>();
+    for await (const { document } of readModels.collection(spaces).find(spacesOf(owner))) owned.add(document.spaceId);
+    const missing = named?.find((id) => !owned.has(id));
+    if (missing !== undefined) return refuse('ResourceNotFound', `Community ${owner} has no space ${missing}.`);
+    if (owned.size === 0) return refuse('ResourceNotFound', `Community ${owner} has no space.`);
+    return [...new Set(named ?? owned)].map(spaceId);
+  }
+
+  /** Runs `change` on each day of a closure. @returns the results, in the order of the days */
+  async function onEachDay<R>(of: Closure, change: (day: SpaceDate) => Promise<R>, progress?: Progress): Promise<R[]> {
+    const days = spaceDatesOf(of);
+    const results: R[] = [];
+    for await (const page of inPages(days, AT_ONCE)) {
+      for (const result of await Promise.all(page.map(change))) results.push(result);
+      progress?.({ done: results.length, total: days.length });
+    }
+    return results;
+  }
+
+  async function closeDays(of: Closure, context: CommandContext, progress?: Progress) {
+    return onEachDay(
+      of,
+      async (day) => {
+        const data = timeClosedOn(of, day);
+        const stream = streamOf.spaceDay(day.spaceId, day.date);
+        const outcome = await handler.execute(stream, spaceDay, context, (state) => closeOrLeaveOut(state, data));
+        // Left out before, or ended meanwhile.
+        if (isRefusal(outcome) || !outcome.state.closed.has(of.closureId))
+          return { ...day, isClosed: false, bookings: [] };
+        const bookings = Array.from(outcome.state.open.values(), ({ request }) => request).filter((request) =>
+          overlaps({ start: request.startHour, until: request.freeFrom }, data),
+        );
+        return { ...day, isClosed: true, bookings: bookings.map(({ bookingId }) => bookingId) };
+      },
+      progress,
+    );
+  }
+
+  const openDays = (of: Closure, context: CommandContext, progress?: Progress) =>
+    onEachDay(
+      of,
+      (day) => {
+        const { closureId, communityId } = of;
+        const stream = streamOf.spaceDay(day.spaceId, day.date);
+        return handler.execute(stream, spaceDay, context, (state) =>
+          reopenTime(state, { ...day, closureId, communityId }),
+        );
+      },
+      progress,
+    );
+
+  const load = (id: string) => handler.load(streamOf.venue_closure(id), closure);
+
+  async function endAll(of: Closure, context: CommandContext, progress?: Progress): Promise<Refusal | number> {
+    const ended = await handler.execute(streamOf.venue_closure(of.closureId), closure, context, (state) =>
+      endClosure(state, of),
+    );
+    if (isRefusal(ended)) return ended;
+    return (await openDays(of, context, progress)).length;
+  }
+
+  /** An own event on a single day that is not free is refused before anything is appended. A request may still come first. */
+  async function whyTaken(data: ClosureAdded['data']): Promise<Refusal | undefined> {
+    const [day, ...more] = spaceDatesOf(data);
+    if (data.kind !== 'OwnEvent' || day === undefined || more.length > 0) return undefined;
+    const state = await handler.load(streamOf.spaceDay(day.spaceId, day.date), spaceDay);
+    const decision = closeTime(state, timeClosedOn(data, day));
+    return isRefusal(decision) && decision.refused === 'SlotUnavailable' ? decision : undefined;
+  }
+
+  return {
+    async add({ communityId: owner, spaceIds: named, closureId: given, ...wanted }, context, progress) {
+      const owning = await readModels.collection(communities).get(String(owner));
+      if (owning === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
+      const { communityId: id, timeZone } = owning.document;
+      const spaceIds = await spaceIdsOf(id, named);
+      if (isRefusal(spaceIds)) return spaceIds;
+      const command = { ...wanted, closureId: given ?? closureId(randomUUIDv7()), communityId: id, spaceIds };
+      const today = localDate(clock(), timeZone);
+      const planned = addClosure(undefined, command, today);
+      if (isRefusal(planned)) return planned;
+      for (const { data } of planned) {
+        const taken = await whyTaken(data);
+        if (taken !== undefined) return taken;
+      }
+      const added = await handler.execute(streamOf.venue_closure(command.closureId), closure, context, (state) =>
+        addClosure(state, command, today),
+      );
+      if (isRefusal(added)) return added;
+      const { state } = added;
+      if (state === undefined) throw new Error(`Closure ${command.closureId} was added and is not there`);
+      // It is there already: the process that added it, or the scheduler, carries it out.
+      if (added.events.length === 0) return { closureId: state.closureId, days: 0, skipped: [], bookings: [] };
+      const days = await closeDays(state, context, progress);
+      const closed = days.filter(({ isClosed }) => isClosed);
+      if ((await load(state.closureId))?.hasEnded)
+        return refuse('ResourceNotFound', `Closed time ${state.closureId} was ended while it was being made.`);
+      if (closed.length === 0) {
+        const ended = await endAll(state, context);
+        return isRefusal(ended) ? ended : refuse('SlotUnavailable', 'The hours are not free on any of the days.');
+      }
+      return {
+        closureId: state.closureId,
+        days: closed.length,
+        skipped: days
+          .filter(({ isClosed }) => !isClosed)
+          .map(({ spaceId, date }) => ({ spaceId, date, reason: 'The hours are not free.' })),
+        bookings: closed.flatMap(({ bookings }) => bookings),
+      };
+    },
+
+    async end({ closureId: id, communityId: owner }, context, progress) {
+      const state = await load(id);
+      if (state === undefined || state.communityId !== owner) return noClosure(id);
+      const days = await endAll(state, context, progress);
+      return isRefusal(days) ? days : { closureId: state.closureId, days };
+    },
+
+    async finish(id, context) {
+      const state = await load(id);
+      if (state === undefined) return;
+      if (state.hasEnded) await openDays(state, context);
+      else await closeDays(state, context);
+    },
+  };
+}
+
+/** The event of a day. Its title is sealed already, with that of the intention. */
+const timeClosedOn = (
+  { closureId, communityId, kind, start, until, title }: ClosureAdded['data'],
+  day: SpaceDate,
+): TimeClosed['data'] => ({ ...day, closureId, communityId, kind, start, until, ...defined({ title }) });

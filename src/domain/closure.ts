@@ -1,0 +1,111 @@
+import { datesBetween, daysIn, isPlainDate, isYearsLater, WEEKDAYS, type Weekday, weekdayOf } from './calendar.ts';
+import { type Decision, type Refusal, refuse } from './decision.ts';
+import { defined } from './defined.ts';
+import type { ClosureAdded, ClosureEnded, ClosureEvent, ClosureKind } from './events.ts';
+import type { ClosureId, CommunityId, PlainDate, SpaceId } from './ids.ts';
+import { CLOSURE_TITLE, MAX_SPACE_DAYS, MAX_YEARS_AHEAD, wrongText } from './limits.ts';
+
+/** A closed time or an own event of a community, as it was asked for. */
+export type Closure = ClosureAdded['data'] & { readonly hasEnded: boolean };
+
+export function evolveClosure(closure: Closure | undefined, event: ClosureEvent): Closure | undefined {
+  switch (event.type) {
+    case 'ClosureAdded':
+      return { ...event.data, hasEnded: false };
+    case 'ClosureEnded':
+      return closure && { ...closure, hasEnded: true };
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A space on a date. */
+export type SpaceDate = { readonly spaceId: SpaceId; readonly date: PlainDate };
+
+/** The days of all spaces that a closure concerns, by date. */
+export function spaceDatesOf(closure: Pick<Closure, 'from' | 'to' | 'weekdays' | 'spaceIds'>): SpaceDate[] {
+  return datesOf(closure).flatMap((date) => closure.spaceIds.map((spaceId) => ({ spaceId, date })));
+}
+
+const datesOf = ({ from, to, weekdays }: Pick<Closure, 'from' | 'to' | 'weekdays'>): PlainDate[] =>
+  Array.from(datesBetween(from, to)).filter((date) => weekdays === undefined || weekdays.includes(weekdayOf(date)));
+
+export type AddClosure = {
+  readonly closureId: ClosureId;
+  readonly communityId: CommunityId;
+  readonly kind: ClosureKind;
+  readonly spaceIds: readonly SpaceId[];
+  /** Both inclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** Default: every day of the range. */
+  readonly weekdays?: readonly Weekday[];
+  /** Whole hours: from `start`, 0 to 23, up to, not including, `until`, 1 to 24. */
+  readonly start: number;
+  readonly until: number;
+  readonly title?: string;
+  /** Identifies the line of an imported file. */
+  readonly importKey?: string;
+};
+
+/**
+ * Decides a closure. No event if it is there already. Refuses dates that are past or more than five years ahead, hours that end before they
+ * begin, and more than 2,000 days of spaces (`ValidationError`).
+ * @param today by the clock of the community
+ */
+export function addClosure(before: Closure | undefined, command: AddClosure, today: PlainDate): Decision<ClosureAdded> {
+  if (before !== undefined) return [];
+  const { from, to, weekdays, start, until, title } = command;
+  if (!isPlainDate(from) || !isPlainDate(to))
+    return refuse('ValidationError', 'from and to must be dates, YYYY-MM-DD.');
+  const wrong = wrongDates(from, to, today) ?? wrongHours(start, until) ?? wrongText('title', title, CLOSURE_TITLE);
+  if (wrong !== undefined) return wrong;
+  if (command.spaceIds.length === 0) return refuse('ValidationError', 'Name at least one space.');
+  if (weekdays?.length === 0) return refuse('ValidationError', 'Name at least one weekday.');
+  const dates = datesOf({ from, to, ...defined({ weekdays }) });
+  const days = dates.length * command.spaceIds.length;
+  if (days === 0) return refuse('ValidationError', `None of the weekdays lies between ${from} and ${to}.`);
+  if (days > MAX_SPACE_DAYS)
+    return refuse(
+      'ValidationError',
+      `This would be ${days.toLocaleString('en')} days (${dates.length} dates, ${command.spaceIds.length} spaces). At most ${MAX_SPACE_DAYS.toLocaleString('en')} can be closed at once.`,
+    );
+  const all = weekdays === undefined || WEEKDAYS.every((day) => weekdays.includes(day));
+  const { closureId, communityId, kind, spaceIds, importKey } = command;
+  return [
+    {
+      type: 'ClosureAdded',
+      data: {
+        ...{ closureId, communityId, kind, spaceIds, from, to, start, until },
+        ...defined({ weekdays: all ? undefined : weekdays, title: title === '' ? undefined : title, importKey }),
+      },
+    },
+  ];
+}
+
+function wrongDates(from: PlainDate, to: PlainDate, today: PlainDate): Refusal | undefined {
+  if (daysIn(from, to) < 1) return refuse('ValidationError', `to (${to}) must not be before from (${from}).`);
+  if (from < today) return refuse('ValidationError', `from must be today (${today}) or later, got ${from}.`);
+  if (isYearsLater(to, today, MAX_YEARS_AHEAD))
+    return refuse('ValidationError', `to must be within the next ${MAX_YEARS_AHEAD} years, got ${to}.`);
+  return undefined;
+}
+
+function wrongHours(start: number, until: number): Refusal | undefined {
+  const areWhole = Number.isInteger(start) && Number.isInteger(until);
+  if (areWhole && start >= 0 && until <= 24 && start < until) return undefined;
+  return refuse('ValidationError', 'The hours must be whole, 0 to 24, and end after they begin.');
+}
+
+/** Ends a closure. No event if it has ended. */
+export function endClosure(
+  closure: Closure | undefined,
+  { closureId, communityId }: { readonly closureId: string; readonly communityId: CommunityId },
+): Decision<ClosureEnded> {
+  if (closure === undefined || closure.communityId !== communityId) return noClosure(closureId);
+  if (closure.hasEnded) return [];
+  return [{ type: 'ClosureEnded', data: { closureId: closure.closureId, communityId } }];
+}
+
+export const noClosure = (closureId: string): Refusal =>
+  refuse('ResourceNotFound', `There is no closed time ${closureId}.`);

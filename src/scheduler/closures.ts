@@ -1,0 +1,63 @@
+import type { BaseLogger } from 'pino';
+import { type ClosureDocument, closures } from '../../projections/closures.ts';
+import type { ClosureCommands } from '../commands/closures.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { SYSTEM } from '../domain/account.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { inRounds } from '../runtime/rounds.ts';
+
+/** Interval between two looks, in milliseconds. */
+const PERIOD_MS = 5_000;
+/** Looked at in a round; the rest follow in the next. */
+const ROUND = 100;
+
+const working = declareQuery(
+  closures,
+  (): Find<ClosureDocument> => ({ where: { state: 'Working' }, sort: [{ field: 'addedAt' }], limit: ROUND }),
+  [],
+);
+
+/**
+ * Finishes closed times that a process began and left: those that have not got on between two looks. One process at a time runs it. Should
+ * the other one still be working, both do the same, and the days ignore what is repeated (docs/decisions/bookings.md).
+ */
+export function createClosureFollowUp(deps: {
+  readonly closures: Pick<ClosureCommands, 'finish'>;
+  readonly readModels: ReadModels;
+  readonly logger: Pick<BaseLogger, 'error' | 'info'>;
+  /** Default {@link PERIOD_MS}. */
+  readonly periodMs?: number;
+}): { start(): void; stop(): Promise<void> } {
+  const { readModels, logger, periodMs = PERIOD_MS } = deps;
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  /** How far each was at the last look. */
+  let before = new Map<string, number>();
+
+  async function finishAll(): Promise<void> {
+    const now = new Map<string, number>();
+    for await (const { document } of readModels.collection(closures).find(working())) {
+      const { closureId, closedDays, openedDays } = document;
+      const done = closedDays + openedDays;
+      now.set(closureId, done);
+      if (before.get(closureId) !== done || stopping.signal.aborted) continue;
+      await deps.closures.finish(closureId, { actor: SYSTEM, correlationId: `scheduler-${closureId}` });
+      logger.info({ closureId }, 'Finished a closed time that another process had left');
+    }
+    before = now;
+  }
+
+  const round = () =>
+    finishAll().catch((error: unknown) => logger.error({ err: error }, 'A closed time is not finished; trying again'));
+
+  return {
+    start() {
+      running = inRounds(periodMs, stopping.signal, round);
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

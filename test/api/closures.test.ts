@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { availability, availabilityKey } from '../../projections/availability.ts';
+import { closures } from '../../projections/closures.ts';
+import { addClosure } from '../../src/domain/closure.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
+import type { DomainEvent } from '../../src/domain/events.ts';
+import { closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { streamOf } from '../../src/domain/streams.ts';
+import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
+import { accepted } from '../accepted.ts';
+import { inProcess, json, useDataDir } from '../cli/in-process.ts';
+import { eventually } from '../eventually.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let rooms: number[];
+const commands = () => service.core.commands.closures;
+
+beforeAll(async () => {
+  service = await runService();
+  community = await service.community();
+  brand = await service.brand();
+  rooms = [];
+  for (let i = 0; i < 3; i += 1) rooms.push(await service.space(community, { durationHours: 1 }));
+});
+afterAll(() => service.stop());
+
+const request = (spaceId: number, startTime: string, startHour: number) =>
+  service.post('/bookings', { key: brand.key, body: { spaceId, startTime, startHour } });
+const booked = async (...of: Parameters<typeof request>): Promise<number> => (await request(...of)).json().id;
+const openHours = async (space: number, date: string): Promise<number[]> => {
+  const answer = await service.get(`/spaces/${space}/availability?date=${date}`, { key: brand.key });
+  const slots: { hour: number; isAvailable: boolean }[] = answer.json().timeSlots;
+  return slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
+};
+const closed = async (space: number, date: string) =>
+  (await service.core.projector.readModels.collection(availability).get(availabilityKey(space, date)))?.document.closed;
+const wanted = (more: object = {}) => ({
+  ...({
+    communityId: community.id,
+    kind: 'Closure',
+    from: '2026-12-24',
+    to: '2026-12-26',
+    start: 0,
+    until: 24,
+  } as const),
+  ...more,
+});
+const events = async () => (await Array.fromAsync(service.core.events.readAll())).length;
+
+test('a closure closes all rooms; bookings that are there stay, and neither their answer nor a repetition opens or closes a day', async () => {
+  const [room = 0] = rooms;
+  const approved = await booked(room, '2026-12-24', 10);
+  const declined = await booked(room, '2026-12-24', 12);
+  const id = closureId('closure-christmas');
+  const closing = accepted(await commands().add(wanted({ closureId: id, title: 'Christmas' }), CONTEXT));
+  expect(closing).toEqual({ closureId: id, days: 9, skipped: [], bookings: [approved, declined] });
+  for (const space of rooms) expect(await openHours(space, '2026-12-25')).toEqual([]);
+  expect((await request(room, '2026-12-26', 10)).json()).toMatchObject({ error: 'SlotUnavailable' });
+  const { bookings } = service.core.commands;
+  const owner = { communityId: communityId(community.id) };
+  accepted(await bookings.approve({ bookingId: approved, ...owner }, CONTEXT));
+  accepted(await bookings.cancel({ bookingId: declined, by: community.account }, CONTEXT));
+  expect((await request(room, '2026-12-24', 12)).statusCode).toBe(422);
+
+  const before = await events();
+  accepted(await commands().add(wanted({ closureId: id }), CONTEXT));
+  await commands().finish(id, CONTEXT);
+  expect(await events()).toBe(before);
+
+  expect(await commands().end({ closureId: id, communityId: community.id + 1 }, CONTEXT)).toMatchObject({
+    refused: 'ResourceNotFound',
+  });
+  expect(await commands().end({ closureId: id, communityId: community.id }, CONTEXT)).toEqual({
+    closureId: id,
+    days: 9,
+  });
+  expect(await openHours(room, '2026-12-25')).toHaveLength(13);
+  const after = await events();
+  await commands().end({ closureId: id, communityId: community.id }, CONTEXT);
+  await commands().finish(id, CONTEXT);
+  expect(await events()).toBe(after);
+});
+
+test('an own event takes free hours only, leaves booked days out for good, and is no booking', async () => {
+  const [, room = 0] = rooms;
+  const taken = await booked(room, '2027-01-11', 18);
+  const weekly = { kind: 'OwnEvent', spaceIds: [room], from: '2027-01-01', to: '2027-01-31', weekdays: ['Monday'] };
+  const hours = { start: 18, until: 20, title: 'Choir' };
+  const closing = accepted(await commands().add(wanted({ ...weekly, ...hours }), CONTEXT));
+  expect(closing).toMatchObject({ days: 3, bookings: [] });
+  expect(closing.skipped).toMatchObject([{ spaceId: room, date: '2027-01-11', reason: 'The hours are not free.' }]);
+  expect(await openHours(room, '2027-01-04')).not.toContain(18);
+  const bookings = (await service.get('/bookings', { key: brand.key })).json();
+  expect(bookings.filter(({ spaceId }: { spaceId: number }) => spaceId === room)).toHaveLength(1);
+
+  accepted(await service.core.commands.bookings.cancel({ bookingId: taken, by: brand.account }, CONTEXT));
+  await commands().finish(closing.closureId, CONTEXT);
+  expect(await closed(room, '2027-01-11')).toEqual([]);
+
+  // A single day that is not free: nothing is appended.
+  const before = await events();
+  const single = wanted({ ...weekly, ...hours, weekdays: undefined, from: '2027-01-04', to: '2027-01-04' });
+  expect(await commands().add(single, CONTEXT)).toMatchObject({ refused: 'SlotUnavailable' });
+  expect(await events()).toBe(before);
+  // None of several days is free: it ends.
+  const all = await commands().add(wanted({ ...weekly, ...hours, from: '2027-01-18', to: '2027-01-25' }), CONTEXT);
+  expect(all).toMatchObject({ refused: 'SlotUnavailable' });
+  expect((await service.core.queries.closures.list(communityId(community.id), '2027-01-01' as PlainDate)).length).toBe(
+    1,
+  );
+});
+
+test.each([
+  ['dates in the wrong order', { from: '2026-12-26', to: '2026-12-24' }, /must not be before/],
+  ['a date that is none', { to: '2026-02-30' }, /must be dates/],
+  ['yesterday', { from: '2026-11-30' }, /today \(2026-12-01\) or later/],
+  ['the year 9999', { to: '9999-12-31' }, /within the next 5 years/],
+  ['2,001 days', { to: '2028-10-20', from: '2026-12-24' }, /2,001 days \(667 dates, 3 spaces\)/],
+  ['hours that end before they begin', { start: 12, until: 9 }, /end after they begin/],
+  ['half an hour', { start: 9.5 }, /must be whole/],
+  ['no day', { to: '2026-12-24', weekdays: ['Friday'] }, /None of the weekdays/],
+  ['a long title', { title: 'x'.repeat(201) }, /title/],
+  ['a space of another community', { spaceIds: [999] }, /has no space 999/],
+  ['an unknown community', { communityId: 999 }, /no community 999/],
+])('%s is refused, and nothing is appended', async (_, wrong, details) => {
+  const before = await events();
+  const outcome = await commands().add(wanted(wrong), CONTEXT);
+  expect(isRefusal(outcome) && outcome.details).toMatch(details);
+  expect(await events()).toBe(before);
+});
+
+test('the scheduler finishes what a process that died had begun, also its end', async () => {
+  const [, , room = 0] = rooms;
+  const readModels = service.core.projector.readModels;
+  const id = closureId('closure-of-a-dead-process');
+  const command = { ...wanted(), closureId: id, communityId: communityId(community.id), spaceIds: [spaceId(room)] };
+  const decided = addClosure(
+    undefined,
+    { ...command, from: '2027-02-01', to: '2027-02-03' },
+    '2026-12-01' as PlainDate,
+  );
+  const append = async (stream: string, event: DomainEvent, expectedRevision: number | 'none') => {
+    const metadata = { at: '2026-12-01T12:00:00.000Z', ...CONTEXT, schema: 1 };
+    const events = [JSON.parse(JSON.stringify({ ...event, metadata }))];
+    await readModels.waitFor((await service.core.events.append(stream, events, { expectedRevision })).position);
+  };
+  for (const event of accepted(decided)) await append(streamOf.venue_closure(id), event, 'none');
+  const followUp = createClosureFollowUp({
+    ...{ closures: commands(), readModels, logger: { info() {}, error() {} }, periodMs: 20 },
+  });
+  followUp.start();
+  const state = async () => (await readModels.collection(closures).get(id))?.document.state;
+  await eventually(async () => expect(await state()).toBe('Done'));
+  expect(await closed(room, '2027-02-03')).toHaveLength(1);
+  const data = { closureId: id, communityId: communityId(community.id) };
+  await append(streamOf.venue_closure(id), { type: 'ClosureEnded', data }, 0);
+  expect(await state()).toBe('Working');
+  await eventually(async () => expect(await state()).toBe('Done'));
+  expect(await closed(room, '2027-02-03')).toEqual([]);
+  await followUp.stop();
+});
+
+test('closures, own events, their ends and bookings of the same hours race: no overlap, nothing half done', async () => {
+  const room = await service.space(community, { durationHours: 1 });
+  const dates = ['2027-03-01', '2027-03-02', '2027-03-03'];
+  const range = { spaceIds: [room], from: '2027-03-01', to: '2027-03-03' };
+  const ids = Array.from({ length: 12 }, (_, i) => closureId(`closure-race-${i}`));
+  const adding = ids.map((id, i) => {
+    const kind = i % 3 === 0 ? 'Closure' : 'OwnEvent';
+    const start = 9 + (i % 5);
+    return commands().add(wanted({ ...range, closureId: id, kind, start, until: start + 2 }), CONTEXT);
+  });
+  const booking = dates.flatMap((date) => [9, 10, 11, 12, 13, 14].map((hour) => request(room, date, hour)));
+  const ending = ids.slice(0, 6).map((id) => commands().end({ closureId: id, communityId: community.id }, CONTEXT));
+  await Promise.all([...adding, ...booking, ...ending]);
+  for (const id of ids.slice(0, 6)) await commands().end({ closureId: id, communityId: community.id }, CONTEXT);
+
+  for (const date of dates) {
+    const read = await service.core.projector.readModels.collection(availability).get(availabilityKey(room, date));
+    const { taken = [], closed = [] } = read?.document ?? {};
+    expect(closed.filter((each) => ids.slice(0, 6).includes(each.closureId))).toEqual([]);
+    const own = closed.filter(({ kind }) => kind === 'OwnEvent');
+    for (const [i, a] of [...own, ...taken].entries())
+      for (const b of [...own, ...taken].slice(i + 1)) expect(a.start < b.until && b.start < a.until).toBe(false);
+  }
+  for (const id of ids) {
+    const read = await service.core.projector.readModels.collection(closures).get(id);
+    expect(read?.document.state ?? 'Done', id).toBe('Done');
+  }
+});
+
+test('the command line adds, lists and ends them', async () => {
+  useDataDir(service.config.dataDir);
+  const [room = 0] = rooms;
+  const of = ['--community', String(community.id)];
+  const range = ['--from', '2027-05-01', '--to', '2027-05-09', '--weekdays', 'sa,su'];
+  const added = await json(
+    'closure',
+    'add',
+    ...of,
+    '--space',
+    String(room),
+    ...range,
+    '--hours',
+    '9-12',
+    '--title',
+    'Floor',
+  );
+  expect(added).toEqual({ closureId: expect.any(String), days: 4, skipped: [], bookings: [] });
+  const list = ['closure', 'list', ...of, '--from', '2027-05-01', '--to', '2027-05-31'];
+  expect(await json(...list)).toMatchObject([
+    {
+      id: added.closureId,
+      kind: 'Closure',
+      weekdays: ['Saturday', 'Sunday'],
+      hours: '9-12',
+      title: 'Floor',
+      state: 'Done',
+    },
+  ]);
+  expect((await inProcess(...list)).stdout).toMatch(
+    /Closure +2027-05-01 +2027-05-09 +Saturday Sunday|Saturday, Sunday/,
+  );
+  expect(await json('closure', 'end', added.closureId)).toEqual({ closureId: added.closureId, days: 4 });
+  expect(await json(...list)).toEqual([]);
+  for (const [args, code, message] of [
+    [['closure', 'end', 'nothing'], 1, /no closed time nothing/],
+    [['closure', 'list', '--community', '999'], 1, /no community 999/],
+    [['closure', 'add', ...of, '--from', '2027-05-09', '--to', '2027-05-01'], 2, /--from must not be after --to/],
+    [['closure', 'add', ...of, ...range.slice(0, 4), '--weekdays', 'xy'], 2, /no weekday/],
+    [['closure', 'add', ...of, ...range.slice(0, 4), '--hours', '12-9'], 1, /end after they begin/],
+  ] as const) {
+    const outcome = await inProcess(...args);
+    expect(outcome.code, args.join(' ')).toBe(code);
+    expect(outcome.stderr).toMatch(message);
+  }
+});
