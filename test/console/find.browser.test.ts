@@ -163,6 +163,34 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
     expect(Object.entries(wrong).filter(([, found]) => found.length > 0)).toEqual([]);
   });
 
+  test.each([true, false])('the hours of a space are set by keyboard alone, with script: %s', async (script) => {
+    const path = `/console/spaces/${weekly}/hours`;
+    const { page, complaints } = await open('communities', path, { width: 390, script });
+    const { keyboard } = page;
+    const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
+    await page.locator('[name=day0To]').focus();
+    await keyboard.press('Control+A');
+    await keyboard.type(script ? '20' : '19');
+    const copy = 'Copy Monday to Tuesday–Friday';
+    for (let steps = 0; steps < 40 && (await focused()) !== copy; steps += 1) await keyboard.press('Tab');
+    await keyboard.press('Enter');
+    await expect.poll(() => page.locator('[name=day4To]').inputValue()).toBe(script ? '20' : '19');
+    expect([await page.locator('[name=day5To]').inputValue(), await focused()]).toEqual(['23', copy]);
+    await page.locator('[name=day6Open]').focus();
+    await keyboard.press('Space');
+    if (script) expect(await wrongOn(page)).toEqual([]);
+    // The Enter key saves.
+    await page.locator('[name=gapHours]').focus();
+    await keyboard.press('Control+A');
+    await keyboard.type(script ? '1' : '2');
+    await keyboard.press('Enter');
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
+    const { queries } = running.service.core;
+    const isOpen = ({ week = [] }: { week?: readonly unknown[] }) => week[6] !== 'closed';
+    expect(isOpen((await queries.operator.space(weekly)) ?? {})).toBe(!script);
+    expect(complaints).toEqual([]);
+  });
+
   test('when two people change a space concurrently, the second sees both versions', async () => {
     const path = `/console/spaces/${weekly}`;
     const { page } = await open('communities', path, { width: 390 });
