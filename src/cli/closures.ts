@@ -7,6 +7,7 @@ import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';
 import { date, hours, weekdays, wholeNumber } from './arguments.ts';
+import { importCommand } from './closure-import.ts';
 import { type Invoked, operate } from './operation.ts';
 import { withProgressBar } from './progress.ts';
 import { answer, subcommand, wrongUsage } from './subcommand.ts';
@@ -24,6 +25,7 @@ export function closureCommands(venue: Command): void {
   addCommand(closure);
   listCommand(closure);
   endCommand(closure);
+  importCommand(closure);
 }
 
 function addCommand(closure: Command): void {

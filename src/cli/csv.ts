@@ -11,7 +11,7 @@ export const csvLine = (cells: readonly Cell[]): string => `${cells.map(quoted).
 /** The first line of a file. The byte order mark makes spreadsheets read it as UTF-8; without it, names lose their accents. */
 export const csvHeader = (names: readonly string[]): string => `\uFEFF${csvLine(names)}`;
 
-const FORMULA = /^\s*[=+\-@＝＋－＠]/;
+export const FORMULA = /^\s*[=+\-@＝＋－＠]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const TO_QUOTE = /[",]|^\s|\s$/;
 

@@ -65,6 +65,8 @@ export type ClosureCommands = {
    * none of its days is free.
    */
   add(command: Wanted, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
+  /** Why `add` would refuse it now; `there` if it was added before, also if it has ended since. */
+  check(command: Wanted): Promise<Refusal | 'there' | undefined>;
   /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
   end(
     command: { readonly closureId: string; readonly communityId: number },
@@ -154,21 +156,35 @@ export function createClosureCommands(deps: {
     return isRefusal(decision) && decision.refused === 'SlotUnavailable' ? decision : undefined;
   }
 
+  /** What to add, or why it is refused before anything is appended. */
+  async function plan({ communityId: owner, spaceIds: named, closureId: given, ...wanted }: Wanted) {
+    const owning = await readModels.collection(communities).get(String(owner));
+    if (owning === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
+    const { communityId: id, timeZone } = owning.document;
+    const spaceIds = await spaceIdsOf(id, named);
+    if (isRefusal(spaceIds)) return spaceIds;
+    const command = { ...wanted, closureId: given ?? closureId(randomUUIDv7()), communityId: id, spaceIds };
+    const today = localDate(clock(), timeZone);
+    const planned = addClosure(undefined, command, today);
+    if (isRefusal(planned)) return planned;
+    for (const { data } of planned) {
+      const taken = await whyTaken(data);
+      if (taken !== undefined) return taken;
+    }
+    return { command, today };
+  }
+
   return {
-    async add({ communityId: owner, spaceIds: named, closureId: given, ...wanted }, context, progress) {
-      const owning = await readModels.collection(communities).get(String(owner));
-      if (owning === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
-      const { communityId: id, timeZone } = owning.document;
-      const spaceIds = await spaceIdsOf(id, named);
-      if (isRefusal(spaceIds)) return spaceIds;
-      const command = { ...wanted, closureId: given ?? closureId(randomUUIDv7()), communityId: id, spaceIds };
-      const today = localDate(clock(), timeZone);
-      const planned = addClosure(undefined, command, today);
+    async check(wanted) {
+      if (wanted.closureId !== undefined && (await load(wanted.closureId)) !== undefined) return 'there';
+      const planned = await plan(wanted);
+      return isRefusal(planned) ? planned : undefined;
+    },
+
+    async add(wanted, context, progress) {
+      const planned = await plan(wanted);
       if (isRefusal(planned)) return planned;
-      for (const { data } of planned) {
-        const taken = await whyTaken(data);
-        if (taken !== undefined) return taken;
-      }
+      const { command, today } = planned;
       const added = await handler.execute(streamOf.venue_closure(command.closureId), closure, context, (state) =>
         addClosure(state, command, today),
       );
@@ -206,7 +222,7 @@ export function createClosureCommands(deps: {
       const state = await load(id);
       if (state === undefined) return;
       if (state.hasEnded) await openDays(state, context);
-      else await closeDays(state, context);
+      else if (!(await closeDays(state, context)).some(({ isClosed }) => isClosed)) await endAll(state, context);
     },
   };
 }

@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { accepted } from '../accepted.ts';
+import { inProcess, json, useDataDir } from '../cli/in-process.ts';
+import { inDays } from '../in-days.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let hall: number;
+let file: string;
+
+beforeAll(async () => {
+  service = await runService();
+  service.time.now = Date.now();
+  community = await service.community();
+  brand = await service.brand();
+  hall = await service.space(community, { name: 'Große Halle', durationHours: 1 });
+  await service.space(community, { name: 'Loft' });
+  await service.space(community, { name: 'Loft' });
+  file = join(service.config.dataDir, 'events.csv');
+});
+afterAll(() => service.stop());
+beforeEach(() => useDataDir(service.config.dataDir));
+
+const write = (content: string | Buffer) => writeFileSync(file, content);
+const importFile = (...more: readonly string[]) =>
+  json('closure', 'import', '--community', String(community.id), file, ...more);
+/** The command line has the clock of the machine. */
+const day = (number: number) => inDays(20 + number);
+const events = async () => (await Array.fromAsync(service.core.events.readAll())).length;
+
+test('lines become own events, the others are listed with the reason, and the same file again adds nothing', async () => {
+  const body = { spaceId: hall, startTime: day(11), startHour: 18 };
+  expect((await service.post('/bookings', { key: brand.key, body })).statusCode).toBe(201);
+  // A byte order mark, semicolons and line ends as a German Excel writes them.
+  const lines = [
+    'Date;Start;End;Space;Title',
+    `${day(10)};18:00;20:00;Große Halle;"Chor; Probe"`,
+    `${day(11)};18;20;${hall};Chor`,
+    `${day(12)};20;18;${hall};Chor`,
+    `${day(12)};18:30;20;${hall};Chor`,
+    `12.12.2036;18;20;${hall};Chor`,
+    `${day(12)};18;20;Keller;Chor`,
+    `${day(12)};18;20;Loft;Chor`,
+    `2025-11-12;18;20;${hall};Chor`,
+    `${day(13)};18;20;${hall};"=HYPERLINK(""http://evil.example"")"`,
+    `${day(10)};19;21;${hall};Yoga`,
+    `${day(14)};18;20;${hall};${'x'.repeat(201)}`,
+    `${day(15)};18;20;${hall};Chor;Probe`,
+    '',
+    `${day(16)};8;9;${hall};`,
+    ';;;;',
+  ];
+  write(`\uFEFF${lines.join('\r\n')}\r\n`);
+  const skipped = [
+    { line: 3, reason: expect.stringContaining('is not free') },
+    { line: 4, reason: expect.stringContaining('end after they begin') },
+    { line: 5, reason: 'start must be a whole hour such as 18 or 18:00, got “18:30”.' },
+    { line: 6, reason: 'date must be written like 2026-12-24, got “12.12.2036”.' },
+    { line: 7, reason: 'The community has no space “Keller”.' },
+    { line: 8, reason: 'Several spaces are called “Loft”: write the id.' },
+    { line: 9, reason: expect.stringContaining('or later, got 2025-11-12') },
+    { line: 10, reason: expect.stringContaining('title begins like a formula') },
+    { line: 11, reason: 'The hours overlap those of line 2.' },
+    { line: 12, reason: expect.stringContaining('title') },
+    { line: 13, reason: expect.stringContaining('more cells than the first line') },
+  ];
+  const before = await events();
+  expect(await importFile('--dry-run')).toEqual({ lines: 13, added: 2, addedBefore: 0, skipped });
+  expect(await events()).toBe(before);
+  expect(await importFile()).toEqual({ lines: 13, added: 2, addedBefore: 0, skipped });
+  const listed = await json('closure', 'list', '--community', String(community.id));
+  expect(listed).toMatchObject([
+    { kind: 'OwnEvent', from: day(10), to: day(10), hours: '18-20', title: 'Chor; Probe' },
+    { kind: 'OwnEvent', from: day(16), hours: '8-9' },
+  ]);
+
+  // Also once one of them has ended.
+  const [first] = listed;
+  accepted(await service.core.commands.closures.end({ closureId: first.id, communityId: community.id }, CONTEXT));
+  const after = await events();
+  expect(await importFile()).toEqual({ lines: 13, added: 0, addedBefore: 2, skipped });
+  expect(await events()).toBe(after);
+});
+
+test.each([
+  ['50 MB', () => Buffer.alloc(50_000_000, 'x'), 'has 50.0 MB: at most 5.0 MB are read'],
+  [
+    'Latin-1',
+    () => Buffer.from('date,start,end,space,title\n2026-12-10,18,20,Große Halle,\n', 'latin1'),
+    'is not in UTF-8',
+  ],
+  [
+    '2,001 lines',
+    () => `date,start,end,space\n${'2026-12-10,18,20,1\n'.repeat(2_001)}`,
+    'has 2,001 lines: at most 2,000',
+  ],
+  ['no header', () => '2026-12-10,18,20,1\n', 'has no column date, start, end, space'],
+  ['an unknown column', () => 'date,start,end,space,price\n', 'Remove “price”'],
+  ['a column twice', () => 'date,start,end,space,date\n', 'each once'],
+  ['an open quote', () => 'date,start,end,space,title\n2026-12-10,18,20,1,"Choir\n', 'is no CSV: Quote Not Closed'],
+  ['nothing', () => '', 'has no column date'],
+])('a file with %s is refused as a whole', async (_, content, message) => {
+  write(content());
+  const before = await events();
+  const { code, stderr } = await inProcess('closure', 'import', '--community', String(community.id), file);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  expect(stderr).toMatch(/^ValidationError: .*\n$/);
+  expect(await events()).toBe(before);
+});
+
+test('a file that is not there, and an unknown community, are refused', async () => {
+  write('date,start,end,space\n');
+  const unknown = await inProcess('closure', 'import', '--community', '99', file);
+  expect([unknown.code, unknown.stderr]).toEqual([1, 'ResourceNotFound: There is no community 99.\n']);
+  const missing = await inProcess('closure', 'import', '--community', String(community.id), `${file}.none`);
+  expect([missing.code, missing.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^ValidationError: .* cannot be read: ENOENT/),
+  ]);
+});
