@@ -11,6 +11,7 @@ import { bookingPages } from './bookings/bookings.ts';
 import { chargePages } from './bookings/charges.ts';
 import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
+import { closurePages } from './calendar/closures.ts';
 import { findPages } from './find/find.ts';
 import { requestPages } from './find/space-page.ts';
 import { missing } from './parts/answer.ts';
@@ -24,6 +25,7 @@ const PAGES = [
   inboxPages,
   bulkDecisionPages,
   calendarPages,
+  closurePages,
   bookingListPages,
   bookingPages,
   decisionPages,

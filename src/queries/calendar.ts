@@ -1,9 +1,12 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { weekdayOf } from '../domain/calendar.ts';
+import type { Closure } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
+import { overlaps } from '../domain/time-slots.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -11,6 +14,8 @@ import type { QueryDeps } from './query-deps.ts';
 export type BookingCounts = { readonly pending: number; readonly booked: number };
 
 export const NO_BOOKINGS: BookingCounts = { pending: 0, booked: 0 };
+
+type ClosedHours = Pick<Closure, 'communityId' | 'spaceIds' | 'from' | 'to' | 'weekdays' | 'start' | 'until'>;
 
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
@@ -100,6 +105,20 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
     /** The bookings of some spaces on a day, by start hour. */
     heldOn: (community: CommunityId, date: PlainDate, spaces: readonly SpaceId[]): Promise<BookingDocument[]> =>
       documentsOf(documents.find(ofDay(community, date, HELD, spaces))),
+
+    /** The first held bookings inside the hours of a closed time, and how many there are. */
+    async inside({ communityId, spaceIds, from, to, weekdays, start, until }: ClosedHours, limit: number) {
+      const first: BookingDocument[] = [];
+      let count = 0;
+      for await (const { document } of documents.find(heldBetween(communityId, from, to))) {
+        const { spaceId, date, startHour, freeFrom } = document;
+        if (!spaceIds.includes(spaceId) || (weekdays && !weekdays.includes(weekdayOf(date)))) continue;
+        if (!overlaps({ start: startHour, until: freeFrom }, { start, until })) continue;
+        count += 1;
+        if (first.length < limit) first.push(document);
+      }
+      return { first, count };
+    },
 
     /** The first bookings of some spaces on a day that were declined, withdrawn or cancelled or expired, and how many there are. */
     async cancelledOn(community: CommunityId, date: PlainDate, spaces: readonly SpaceId[], limit: number) {

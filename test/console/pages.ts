@@ -43,12 +43,19 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
   const busyDay = inDays(7);
   const spaces = await core.queries.spaces.list(account);
   const longest = spaces.toSorted((a, b) => b.name.length - a.name.length)[0]?.spaceId;
+  const week = { from: busyDay, to: inDays(13), start: 0, until: 24, title: 'Christmas' } as const;
+  const wanted = { communityId: account.id, kind: 'Closure', ...week } as const;
+  const closed = accepted(await core.commands.closures.add(wanted, CONTEXT));
   const longWord = 'x'.repeat(200);
   const ofCommunity = {
     'not-found': 'nothing',
     inbox: 'inbox',
     month: 'calendar',
     day: `calendar/${busyDay}`,
+    closures: 'calendar/closures',
+    'closure-new': 'calendar/closures/new?kind=Closure',
+    'own-event-new': 'calendar/closures/new?kind=OwnEvent',
+    closure: `calendar/closures/${closed.closureId}`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',
     'bookings-none': `bookings?q=${longWord}`,

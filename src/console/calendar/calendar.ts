@@ -17,6 +17,7 @@ import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-fo
 import type { CommunityVisit } from '../parts/visit.ts';
 import { cancelledList, dayTable, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
 import { countsText, type DayOfMonth, daysOf, monthTable, PER_DAY } from './calendar-month.ts';
+import { CLOSURES } from './closures.ts';
 
 const PATH = '/console/calendar';
 
@@ -56,12 +57,12 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
       title: `Calendar, ${monthName(month)}`,
       heading: monthName(month),
       lead: `${zoneName(zone)}. What was declined or cancelled is not shown.`,
-      actions: neighbours(
+      actions: html`<div class="row">${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
         'Month',
         monthLink('Previous', monthsLater(month, -1)),
         monthLink('Next', monthsLater(month, 1)),
         buttonLink(`${href(today.slice(0, 7))}#today`, 'Today', 'quiet'),
-      ),
+      )}</div>`,
       problems: { ...chosen.problems, ...monthProblem(typed, month) },
       main: html`<div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>
 <div id="month" data-live-region>${

@@ -1,0 +1,116 @@
+import { WEEKDAYS } from '../../domain/calendar.ts';
+import { defined } from '../../domain/defined.ts';
+import type { ClosureKind } from '../../domain/events.ts';
+import { CLOSURE_TITLE } from '../../domain/limits.ts';
+import type { Space } from '../../domain/space.ts';
+import { type Html, html, namedText } from '../../html/html.ts';
+import { clock, shortened } from '../parts/formats.ts';
+import { choices, dateField, field, hiddenField, select } from '../parts/forms.ts';
+import { readRange } from '../parts/typed-dates.ts';
+import type { Form, Problems } from '../parts/typed-form.ts';
+
+/** The form of a closed time or an own event as it is typed. */
+export type TypedClosure = {
+  readonly kind: ClosureKind;
+  readonly title: string;
+  readonly from: string;
+  /** Empty: the same day as `from`. */
+  readonly to: string;
+  readonly start: string;
+  readonly until: string;
+  readonly weekdays: readonly string[];
+  /** Ids, or `all`. */
+  readonly spaces: readonly string[];
+};
+
+const ALL = 'all';
+
+/** Reads the form, or the address that fills it in. */
+export function typedIn(form: Form): TypedClosure {
+  const kind = form.text('kind') === 'OwnEvent' ? 'OwnEvent' : 'Closure';
+  const { start, until, ...rest } = form.texts(['title', 'from', 'to', 'start', 'until']);
+  return {
+    kind,
+    ...rest,
+    start: start || '0',
+    until: until || '24',
+    weekdays: form.all('weekdays'),
+    spaces: form.all('spaces'),
+  };
+}
+
+/** What the form asks for, or what cannot be read. Own events on several dates repeat weekly on the day of the first one, unless days are ticked. */
+export function readClosure(typed: TypedClosure) {
+  const { kind, title, start, until } = typed;
+  const { dates, problems } = readRange(typed);
+  const from = dates.startDate ?? '';
+  const to = dates.endDate ?? (typed.to === '' ? from : '');
+  const ticked = WEEKDAYS.filter((day) => typed.weekdays.includes(day));
+  const isWeekly = kind === 'OwnEvent' && ticked.length === 0 && from !== '' && to > from;
+  const ofFirst = isWeekly ? WEEKDAYS.filter((_, index) => index === (new Date(from).getUTCDay() + 6) % 7) : [];
+  const weekdays = [...ticked, ...ofFirst];
+  const hours = { start: Number(start), until: Number(until) };
+  const found: Problems = {
+    ...(typed.from === '' && { from: 'Choose a date.' }),
+    ...problems,
+    ...(hours.until <= hours.start && { until: 'It must end after it begins.' }),
+    ...(typed.spaces.length === 0 && { spaces: 'Choose at least one space.' }),
+  };
+  return {
+    problems: found,
+    wanted: {
+      ...{ kind, from, to, ...hours },
+      ...defined({
+        title: title === '' ? undefined : title,
+        weekdays: weekdays.length === 0 ? undefined : weekdays,
+        spaceIds: typed.spaces.includes(ALL) ? undefined : typed.spaces.map(Number),
+      }),
+    },
+  };
+}
+
+/** The fields of the form, in the order in which people think of them. */
+export function closureFields(typed: TypedClosure, spaces: readonly Space[], problems: Problems): Html {
+  const { kind, title, from, to } = typed;
+  const isClosure = kind === 'Closure';
+  const hour = (name: 'start' | 'until', label: string, first: number) =>
+    select({
+      ...{ name, label, value: typed[name], problems },
+      options: Array.from({ length: 24 }, (_, index) => ({
+        value: String(first + index),
+        label: clock(first + index),
+      })),
+    });
+  const ends = isClosure
+    ? { label: 'Last day', hint: 'Empty: one day' }
+    : { label: 'Repeat weekly until', hint: 'Empty: it does not repeat' };
+  const titleField = field({
+    ...{ name: 'title', label: 'Title', value: title, problems },
+    hint: `Such as “${isClosure ? 'Christmas' : 'Choir'}”. Brands never see it.`,
+    attributes: { maxlength: CLOSURE_TITLE.max, autocomplete: 'off' },
+  });
+  const first = dateField({
+    ...{ name: 'from', label: isClosure ? 'First day' : 'Day', hint: 'Such as 24 Dec 2026' },
+    ...{ value: from, required: true, problems },
+  });
+  const last = dateField({ name: 'to', ...ends, value: to, problems });
+  return html`${hiddenField('kind', kind)}${titleField}
+<div class="fields-row">${first}${last}</div>
+<div class="fields-row">${hour('start', 'From', 0)}${hour('until', 'To', 1)}</div>
+${weekdayChoices(typed, problems)}${spaceChoices(typed, spaces, problems)}`;
+}
+
+const weekdayChoices = ({ kind, weekdays }: TypedClosure, problems: Problems): Html => {
+  const hint = `None ticked: ${kind === 'Closure' ? 'every day' : 'the weekday of the first day'}`;
+  const list = WEEKDAYS.map((day) => ({ value: day, label: day.slice(0, 3), checked: weekdays.includes(day) }));
+  return choices({ name: 'weekdays', label: 'Weekdays', hint, problems }, 'checkbox', list);
+};
+
+function spaceChoices({ spaces: ticked }: TypedClosure, spaces: readonly Space[], problems: Problems): Html {
+  const all = { value: ALL, label: `All spaces of today (${spaces.length})`, checked: ticked.includes(ALL) };
+  const each = spaces.map(({ spaceId, name }) => {
+    const value = String(spaceId);
+    return { value, label: namedText(shortened(name)), checked: ticked.includes(value) };
+  });
+  return choices({ name: 'spaces', label: 'Spaces', problems }, 'checkbox', [all, ...each]);
+}

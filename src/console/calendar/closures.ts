@@ -1,0 +1,218 @@
+import type { ReadableClosure } from '../../../projections/closures.ts';
+import { localDate } from '../../domain/calendar.ts';
+import type { SpaceDate } from '../../domain/closure.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
+import type { ClosureKind } from '../../domain/events.ts';
+import type { SpaceId } from '../../domain/ids.ts';
+import type { Space } from '../../domain/space.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { bookingTable } from '../parts/booking-views.ts';
+import { capitalised, counted, hours, shortDate, zoneName } from '../parts/formats.ts';
+import { confirm, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
+import { dataTable } from '../parts/tables.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { CommunityVisit } from '../parts/visit.ts';
+import { closureFields, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
+
+export const CLOSURES = '/console/calendar/closures';
+
+/** Bookings inside a closed time, and days left out, that its page lists. It counts the others. */
+const MOST_LISTED = 50;
+
+const WORD: Readonly<Record<ClosureKind, string>> = { Closure: 'closed time', OwnEvent: 'own event' };
+
+/** Closed times and own events of a community: a list, a page of each, and the form that adds one. */
+export function closurePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
+  community.get(CLOSURES, async ({ account, accountZone: zone, now }) => {
+    const [list, spaces] = await Promise.all([
+      queries.closures.list(account.id, localDate(now, zone)),
+      queries.spaces.list(account),
+    ]);
+    const actions = html`<div class="row">${buttonLink(newPath('Closure'), 'Close…')}
+${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}</div>`;
+    return {
+      title: 'Closed times and own events',
+      lead: `From today on. ${zoneName(zone)}.`,
+      back: CALENDAR,
+      actions,
+      main: html`<div id="closures" data-live-region>${
+        list.length === 0
+          ? emptyState('calendar', 'Nothing is closed', 'Close a day for all spaces, or enter an event of your own.')
+          : closureTable(list, namesOf(spaces))
+      }</div>`,
+    };
+  });
+
+  community.get(`${CLOSURES}/new`, async (visit) => {
+    const spaces = await queries.spaces.list(visit.account);
+    const typed = typedIn(visit.restored ?? visit.query);
+    const isFresh = visit.restored === undefined && typed.spaces.length === 0 && typed.kind === 'Closure';
+    return { ...newPage(visit, isFresh ? { ...typed, spaces: ['all'] } : typed, spaces, {}), status: 200 };
+  });
+
+  community.post(`${CLOSURES}/new`, async (visit) => {
+    const { account, context, form } = visit;
+    const typed = typedIn(form);
+    const again = async (problems: Problems) => newPage(visit, typed, await queries.spaces.list(account), problems);
+    const { wanted, problems } = readClosure(typed);
+    if (hasProblems(problems)) return again(problems);
+    const outcome = await commands.closures.add({ ...wanted, communityId: account.id }, context);
+    if (isRefusal(outcome)) return again(problemsOf(outcome));
+    const { days, skipped, bookings } = outcome;
+    const parts = [
+      `${capitalised(WORD[typed.kind])} saved: ${counted(days, 'day')} of spaces.`,
+      ...(skipped.length > 0 ? [`${counted(skipped.length, 'day')} left out, as the hours are not free.`] : []),
+      ...(bookings.length > 0
+        ? [`${counted(bookings.length, 'booking')} inside it stay${bookings.length === 1 ? 's' : ''}.`]
+        : []),
+    ];
+    return done(`${CLOSURES}/${outcome.closureId}`, parts.join(' '));
+  });
+
+  community.get(`${CLOSURES}/:id`, async (visit) => {
+    const { account, params } = visit;
+    const closure = await queries.closures.get(account.id, params.id ?? '');
+    if (closure === undefined) return missing('closed time');
+    const [spaces, inside] = await Promise.all([
+      queries.spaces.list(account),
+      closure.kind === 'Closure' && closure.endedAt === undefined
+        ? queries.calendar.inside(closure, MOST_LISTED)
+        : { first: [], count: 0 },
+    ]);
+    const names = namesOf(spaces);
+    const more = inside.count - inside.first.length;
+    return {
+      title: titleOf(closure),
+      heading: closure.title === undefined ? titleOf(closure) : named(closure.title),
+      lead: closure.endedAt === undefined ? capitalised(WORD[closure.kind]) : 'It has ended.',
+      back: { href: CLOSURES, label: 'Closed times and own events' },
+      main: html`<section class="card stack" id="closure" data-live-region>${factsOf(closure, names)}
+${closure.endedAt === undefined && endForm(visit, closure)}</section>
+${leftOutList(closure, names)}${
+  inside.count > 0 &&
+  html`<section class="stack tight"><h2>Bookings inside it</h2><p>They stay, until you decline or cancel them.</p>
+${bookingTable(inside.first, account, 'Bookings inside it')}${more > 0 && html`<p>And ${more} more.</p>`}</section>`
+}`,
+    };
+  });
+
+  community.post(`${CLOSURES}/:id/end`, async ({ account, params, context }) => {
+    const closure = await queries.closures.get(account.id, params.id ?? '');
+    if (closure === undefined) return missing('closed time');
+    if (closure.endedAt !== undefined) return nothingToDo(CLOSURES, 'It had ended already. Nothing has changed.');
+    const outcome = await commands.closures.end({ closureId: closure.closureId, communityId: account.id }, context);
+    if (isRefusal(outcome)) return missing('closed time');
+    return done(CLOSURES, `${capitalised(WORD[closure.kind])} ended. Its hours can be booked again.`);
+  });
+}
+
+const CALENDAR = { href: '/console/calendar', label: 'Calendar' } as const;
+
+const newPath = (kind: ClosureKind): string => `${CLOSURES}/new?kind=${kind}`;
+
+type Names = ReadonlyMap<SpaceId, string>;
+
+const namesOf = (spaces: readonly Space[]): Names => new Map(spaces.map(({ spaceId, name }) => [spaceId, name]));
+
+function newPage(
+  visit: CommunityVisit,
+  typed: TypedClosure,
+  spaces: readonly Space[],
+  problems: Problems,
+): PageContent {
+  const isClosure = typed.kind === 'Closure';
+  const content = html`${onceField()}${closureFields(typed, spaces, problems)}
+<div><button class="button">${isClosure ? 'Close' : 'Add own event'}</button></div>`;
+  return {
+    title: isClosure ? 'Close hours or days' : 'Add an own event',
+    lead: isClosure
+      ? 'It blocks new requests. Bookings that are there stay, and are listed afterwards.'
+      : 'It takes free hours only. Days on which they are not free are left out, and listed afterwards.',
+    back: { href: CLOSURES, label: 'Closed times and own events' },
+    problems,
+    main:
+      spaces.length === 0
+        ? emptyState('space', 'No spaces yet', 'Add a space first.', buttonLink('/console/spaces/new', 'Add a space'))
+        : postForm(visit, `${CLOSURES}/new`, 'card fields narrow closure-form', content),
+  };
+}
+
+const LABELS = { title: 'Title', from: 'First day', to: 'Last day' } as const;
+
+/** The problems of a refused command. What concerns no single field is about the form as a whole. */
+function problemsOf(refusal: Refusal): Problems {
+  const [first = ''] = refusal.details.split(' ', 1);
+  if (first === 'None') return { weekdays: 'None of these weekdays lies between the two dates.' };
+  return refusal.refused === 'ValidationError' ? problemOf(refusal, LABELS) : { '': refusal.details };
+}
+
+const titleOf = ({ title, kind }: Pick<ReadableClosure, 'title' | 'kind'>): string =>
+  title ?? (kind === 'Closure' ? 'Closed' : 'Own event');
+
+const closureTable = (list: readonly ReadableClosure[], names: Names): Html =>
+  dataTable('Closed times and own events', list, [
+    {
+      label: 'Title',
+      isHeader: true,
+      cell: (one) => html`<a href="${CLOSURES}/${one.closureId}">${named(titleOf(one))}</a>`,
+    },
+    { label: 'Kind', cell: ({ kind }) => capitalised(WORD[kind]) },
+    { label: 'Days', cell: datesText },
+    { label: 'Hours', cell: hoursText },
+    { label: 'Spaces', cell: ({ spaceIds }) => spacesText(spaceIds, names) },
+    { label: 'State', cell: stateText },
+  ]);
+
+function datesText({ from, to, weekdays }: ReadableClosure): string {
+  const range = from === to ? shortDate(from) : `${shortDate(from)} – ${shortDate(to)}`;
+  return weekdays === undefined ? range : `${weekdays.map((day) => day.slice(0, 3)).join(', ')}: ${range}`;
+}
+
+const hoursText = ({ start, until }: ReadableClosure): string =>
+  start === 0 && until === 24 ? 'Whole day' : hours(start, until);
+
+/** `All 36 spaces`, the name of the only one, or how many. */
+const spacesText = (spaceIds: readonly SpaceId[], names: Names): Html | string => {
+  const [only] = spaceIds;
+  if (spaceIds.length === 1 && only !== undefined) return html`${named(names.get(only) ?? `Space ${only}`)}`;
+  return spaceIds.length === names.size ? `All ${spaceIds.length} spaces` : counted(spaceIds.length, 'space');
+};
+
+function stateText({ state, days, closedDays, leftOut, openedDays, endedAt }: ReadableClosure): string {
+  if (state === 'Working' && endedAt !== undefined) return `Ending: ${openedDays} of ${days} days`;
+  if (state === 'Working') return `In progress: ${closedDays + leftOut.length} of ${days} days`;
+  if (endedAt !== undefined) return 'Ended';
+  return leftOut.length === 0
+    ? counted(closedDays, 'day')
+    : `${counted(closedDays, 'day')}, ${leftOut.length} left out`;
+}
+
+function factsOf(closure: ReadableClosure, names: Names): Html {
+  const isAll = closure.spaceIds.length > 1 && closure.spaceIds.length === names.size;
+  const list = closure.spaceIds.map((id, index) => html`${index > 0 && ', '}${named(names.get(id) ?? `Space ${id}`)}`);
+  return html`<dl class="facts"><dt>Days</dt><dd>${datesText(closure)}</dd><dt>Hours</dt><dd>${hoursText(closure)}</dd>
+<dt>Spaces</dt><dd>${isAll ? spacesText(closure.spaceIds, names) : list}</dd><dt>State</dt><dd>${stateText(closure)}</dd></dl>`;
+}
+
+const endForm = (visit: CommunityVisit, closure: ReadableClosure): Html =>
+  confirm(visit, {
+    action: `${CLOSURES}/${closure.closureId}/end`,
+    open: 'End it…',
+    question: 'Its hours can be booked again, on all of its days.',
+    submit: closure.kind === 'Closure' ? 'End closed time' : 'End own event',
+    removes: true,
+  });
+
+function leftOutList({ leftOut }: ReadableClosure, names: Names): Html | undefined {
+  if (leftOut.length === 0) return undefined;
+  const more = leftOut.length - MOST_LISTED;
+  const item = ({ spaceId, date }: SpaceDate) => {
+    const name = named(names.get(spaceId) ?? `Space ${spaceId}`);
+    return html`<li><a href="/console/calendar/${date}?space=${spaceId}">${shortDate(date)}</a>, ${name}</li>`;
+  };
+  return html`<section class="stack tight"><h2>Days left out</h2><p>The hours are not free on these days.</p>
+<ul class="bullets">${leftOut.slice(0, MOST_LISTED).map(item)}</ul>${more > 0 && html`<p>And ${more} more.</p>`}</section>`;
+}
