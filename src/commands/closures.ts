@@ -22,6 +22,7 @@ import { streamOf } from '../domain/streams.ts';
 import { overlaps } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { closure, spaceDay } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
@@ -100,6 +101,7 @@ export function createClosureCommands(deps: {
     const results: R[] = [];
     for await (const page of inPages(days, AT_ONCE)) {
       for (const result of await Promise.all(page.map(change))) results.push(result);
+      faultPoint('some days of a closure are done, others not');
       progress?.({ done: results.length, total: days.length });
     }
     return results;

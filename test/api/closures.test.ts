@@ -160,6 +160,17 @@ test('the scheduler finishes what a process that died had begun, also its end', 
   expect(await state()).toBe('Working');
   await eventually(async () => expect(await state()).toBe('Done'));
   expect(await closed(room, '2027-02-03')).toEqual([]);
+
+  // An own event that finds none of its days free ends, as it does in the process that adds it.
+  await booked(room, '2027-02-05', 18);
+  const ofDeadProcess = { ...command, closureId: closureId('own-event-of-a-dead-process'), kind: 'OwnEvent' } as const;
+  const evening = { from: '2027-02-05', to: '2027-02-05', start: 18, until: 20 };
+  for (const event of accepted(addClosure(undefined, { ...ofDeadProcess, ...evening }, '2026-12-01' as PlainDate)))
+    await append(streamOf.venue_closure(ofDeadProcess.closureId), event, 'none');
+  await eventually(async () => {
+    const stored = await readModels.collection(closures).get(ofDeadProcess.closureId);
+    expect(stored?.document).toMatchObject({ endedAt: expect.any(String), state: 'Done' });
+  });
   await followUp.stop();
 });
 
