@@ -28,6 +28,8 @@ test('a closed time is added, shown with its days, and ended, by its community o
   expect(textOf(await harbour.open(LIST))).toContain('Winter');
   expect((await union.open(added.url)).status).toBe(404);
   expect((await brand.open(LIST)).status).toBe(404);
+  const day = await harbour.open(`/console/calendar/${inDays(301)}`);
+  expect(day.text).toMatch(/class="shut">\s*<a class="why" href="[^"]*"><bdi[^>]*>Winter/);
   const ended = await harbour.send(added, /\/end$/);
   expect(ended.flash).toContain('Closed time ended');
   expect(textOf(ended)).not.toContain('Winter');

@@ -1,4 +1,6 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { ReadableClosure } from '../../../projections/closures.ts';
+import { weekdayOf } from '../../domain/calendar.ts';
 import { type DayTerms, isInside, termsOn } from '../../domain/day-terms.ts';
 import { maxOf, minOf } from '../../domain/extremes.ts';
 import type { PlainDate, SpaceId } from '../../domain/ids.ts';
@@ -9,6 +11,7 @@ import { statusClass } from '../parts/booking-views.ts';
 import { clock, hours, longDate } from '../parts/formats.ts';
 import { pager, tabs } from '../parts/links.ts';
 import { entry } from './calendar-month.ts';
+import { CLOSURES, titleOf } from './closures.ts';
 
 /** Bookings that fit a page of 60 kB. The column of a space counts as one more. */
 const AT_ONCE = 150;
@@ -104,6 +107,7 @@ export function dayTable(
   date: PlainDate,
   hourNow: number | undefined,
   spaceHref: ((space: Space) => string) | undefined,
+  closures: readonly ReadableClosure[],
 ): Html {
   const terms = spaces.map((space) => termsOn(space, date));
   const first = minOf([...terms.map(({ windowStart }) => windowStart), ...bookings.map(({ startHour }) => startHour)]);
@@ -113,7 +117,9 @@ export function dayTable(
   ]);
   const rows = Array.from({ length: end - first }, (_, index) => first + index);
   const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
-  const columns = terms.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));
+  const columns = terms.map((space) =>
+    columnOf(space, bySpace.get(space.spaceId) ?? [], closedOn(closures, space.spaceId, date), first, end),
+  );
   const busy = new Set(bookings.map(({ startHour }) => startHour));
   const about = `Schedule for ${longDate(date)}`;
   const free = spaces.filter(({ spaceId }) => !bySpace.has(spaceId));
@@ -148,28 +154,47 @@ const heading = (space: Space, href: ((space: Space) => string) | undefined): Ht
 function columnOf(
   space: DayTerms,
   bookings: readonly BookingDocument[],
+  closures: readonly ReadableClosure[],
   first: number,
   end: number,
-): ReadonlyMap<number, Html> {
-  const cells = new Map<number, Html>();
+): ReadonlyMap<number, Html | undefined> {
+  const cells = new Map<number, Html | undefined>();
   const starting = new Map(bookings.map((booking) => [booking.startHour, booking]));
   const isOpen = (hour: number) => space.active && !space.isClosedDay && isInside(space, hour);
+  const closedAt = (hour: number) => closures.find(({ start, until }) => start <= hour && hour < until);
   for (let hour = first; hour < end; ) {
     const here = starting.get(hour);
     let until = hour + 1;
     if (here !== undefined) {
       until = Math.max(until, Math.ceil(here.freeFrom));
       cells.set(hour, bookingCell(here, until - hour));
+    } else if (closedAt(hour) !== undefined) {
+      const closure = closedAt(hour);
+      while (until < end && closedAt(until) === closure && !starting.has(until)) until += 1;
+      cells.set(hour, closure && closedCell(closure, until - hour));
     } else if (isOpen(hour)) {
       cells.set(hour, FREE);
     } else {
-      while (until < end && !isOpen(until) && !starting.has(until)) until += 1;
+      while (until < end && !isOpen(until) && closedAt(until) === undefined && !starting.has(until)) until += 1;
       cells.set(hour, html`<td${rowspan(until - hour)} class="shut"><span class="visually-hidden">Closed</span></td>`);
     }
     hour = until;
   }
   return cells;
 }
+
+/** The closed times and own events that hold hours of a space on a date. */
+const closedOn = (closures: readonly ReadableClosure[], id: SpaceId, date: PlainDate): readonly ReadableClosure[] =>
+  closures.filter(
+    ({ spaceIds, weekdays, leftOut }) =>
+      spaceIds.includes(id) &&
+      (weekdays?.includes(weekdayOf(date)) ?? true) &&
+      !leftOut.some((day) => day.spaceId === id && day.date === date),
+  );
+
+const closedCell = (closure: ReadableClosure, rows: number): Html =>
+  html`<td${rowspan(rows)} class="${closure.kind === 'OwnEvent' ? 'own-event' : 'shut'}">
+<a class="why" href="${CLOSURES}/${closure.closureId}">${named(titleOf(closure))}</a></td>`;
 
 const FREE = html`<td></td>`;
 

@@ -1,4 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { ReadableClosure } from '../../../projections/closures.ts';
 import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
@@ -115,11 +116,12 @@ ${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, 
     const current = group === 'all' ? 0 : Math.min(idOf(group) ?? 1, groups.length) - 1;
     const spaceIds = groups[current]?.spaces.map(({ spaceId }) => spaceId);
     if (spaceIds === undefined) return { day: undefined, counts };
-    const [bookings, cancelled] = await Promise.all([
+    const [bookings, cancelled, closures] = await Promise.all([
       queries.calendar.heldOn(id, date, spaceIds),
       queries.calendar.cancelledOn(id, date, spaceIds, MOST_CANCELLED),
+      queries.closures.list(id, date, date),
     ]);
-    return { day: { groups, current, bookings, cancelled }, counts };
+    return { day: { groups, current, bookings, cancelled, closures }, counts };
   }
 }
 
@@ -138,6 +140,7 @@ type DayContent = {
   readonly groups: readonly Group[];
   readonly current: number;
   readonly bookings: readonly BookingDocument[];
+  readonly closures: readonly ReadableClosure[];
   readonly cancelled: Awaited<ReturnType<Queries['calendar']['cancelledOn']>>;
 };
 
@@ -154,11 +157,11 @@ function schedule(
     const add = buttonLink('/console/spaces/new', 'Add a space');
     return emptyState('space', 'No spaces yet', 'Add your first space, and brands can find it right away.', add);
   }
-  const { groups, current, bookings, cancelled } = day;
+  const { groups, current, bookings, cancelled, closures } = day;
   const href = (group: number | 'all') => addressOf(`${PATH}/${date}`, { group: String(group) });
   const spaceHref = only === undefined ? ({ spaceId }: Space) => `?space=${spaceId}` : undefined;
   return html`${groupTabs(groups, current, spaces.length, href)}
-${dayTable(group.spaces, bookings, date, hourNow, spaceHref)}
+${dayTable(group.spaces, bookings, date, hourNow, spaceHref, closures)}
 ${groupPager(groups, current, href)}
 <div id="day-cancelled" data-live-region>${cancelledList(cancelled, date)}</div>`;
 }

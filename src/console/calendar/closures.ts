@@ -27,10 +27,10 @@ const WORD: Readonly<Record<ClosureKind, string>> = { Closure: 'closed time', Ow
 /** Closed times and own events of a community: a list, a page of each, and the form that adds one. */
 export function closurePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   community.get(CLOSURES, async ({ account, accountZone: zone, now }) => {
-    const [list, spaces] = await Promise.all([
-      queries.closures.list(account.id, localDate(now, zone)),
-      queries.spaces.list(account),
-    ]);
+    const list = await queries.closures.list(account.id, localDate(now, zone));
+    // Only the spaces that are named: most closed times have many, which are counted.
+    const singles = new Set(list.flatMap(({ spaceIds }) => (spaceIds.length === 1 ? spaceIds : [])));
+    const spaces = await Promise.all(Array.from(singles, (id) => queries.spaces.get(account, id)));
     const actions = html`<div class="row">${buttonLink(newPath('Closure'), 'Close…')}
 ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}</div>`;
     return {
@@ -41,7 +41,7 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}</div>`;
       main: html`<div id="closures" data-live-region>${
         list.length === 0
           ? emptyState('calendar', 'Nothing is closed', 'Close a day for all spaces, or enter an event of your own.')
-          : closureTable(list, namesOf(spaces))
+          : closureTable(list, namesOf(spaces.filter((space) => space !== undefined)))
       }</div>`,
     };
   });
@@ -149,7 +149,7 @@ function problemsOf(refusal: Refusal): Problems {
   return refusal.refused === 'ValidationError' ? problemOf(refusal, LABELS) : { '': refusal.details };
 }
 
-const titleOf = ({ title, kind }: Pick<ReadableClosure, 'title' | 'kind'>): string =>
+export const titleOf = ({ title, kind }: Pick<ReadableClosure, 'title' | 'kind'>): string =>
   title ?? (kind === 'Closure' ? 'Closed' : 'Own event');
 
 const closureTable = (list: readonly ReadableClosure[], names: Names): Html =>
@@ -174,11 +174,11 @@ function datesText({ from, to, weekdays }: ReadableClosure): string {
 const hoursText = ({ start, until }: ReadableClosure): string =>
   start === 0 && until === 24 ? 'Whole day' : hours(start, until);
 
-/** `All 36 spaces`, the name of the only one, or how many. */
+/** The name of the only space, or how many there are. */
 const spacesText = (spaceIds: readonly SpaceId[], names: Names): Html | string => {
   const [only] = spaceIds;
   if (spaceIds.length === 1 && only !== undefined) return html`${named(names.get(only) ?? `Space ${only}`)}`;
-  return spaceIds.length === names.size ? `All ${spaceIds.length} spaces` : counted(spaceIds.length, 'space');
+  return counted(spaceIds.length, 'space');
 };
 
 function stateText({ state, days, closedDays, leftOut, openedDays, endedAt }: ReadableClosure): string {
@@ -194,7 +194,7 @@ function factsOf(closure: ReadableClosure, names: Names): Html {
   const isAll = closure.spaceIds.length > 1 && closure.spaceIds.length === names.size;
   const list = closure.spaceIds.map((id, index) => html`${index > 0 && ', '}${named(names.get(id) ?? `Space ${id}`)}`);
   return html`<dl class="facts"><dt>Days</dt><dd>${datesText(closure)}</dd><dt>Hours</dt><dd>${hoursText(closure)}</dd>
-<dt>Spaces</dt><dd>${isAll ? spacesText(closure.spaceIds, names) : list}</dd><dt>State</dt><dd>${stateText(closure)}</dd></dl>`;
+<dt>Spaces</dt><dd>${isAll ? `All ${names.size} spaces` : list}</dd><dt>State</dt><dd>${stateText(closure)}</dd></dl>`;
 }
 
 const endForm = (visit: CommunityVisit, closure: ReadableClosure): Html =>
