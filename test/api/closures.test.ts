@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { closures } from '../../projections/closures.ts';
@@ -5,6 +7,7 @@ import { addClosure } from '../../src/domain/closure.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import type { DomainEvent } from '../../src/domain/events.ts';
 import { closureId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { subjectOfUser } from '../../src/domain/personal-text.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
 import { accepted } from '../accepted.ts';
@@ -172,6 +175,37 @@ test('the scheduler finishes what a process that died had begun, also its end', 
     expect(stored?.document).toMatchObject({ endedAt: expect.any(String), state: 'Done' });
   });
   await followUp.stop();
+});
+
+test('brands never see a title, and after its author is forgotten no file holds it', async () => {
+  const [room = 0] = rooms;
+  const TITLE = 'Zwetschgenkuchen for the choir';
+  const author = { actor: { kind: 'user', id: 'user-8' }, correlationId: 'test' } as const;
+  const range = { spaceIds: [room], from: '2027-06-01', to: '2027-06-02', title: TITLE };
+  accepted(await commands().add(wanted(range), author));
+  accepted(await commands().add(wanted({ ...range, from: '2027-06-03', to: '2027-06-03', kind: 'OwnEvent' }), author));
+  const asBrand = { key: brand.key };
+  const seen = await Promise.all([
+    service.get(`/spaces/${room}/availability?date=2027-06-01`, asBrand),
+    service.get(`/spaces/${room}/availability?date=2027-06-03`, asBrand),
+    service.get('/bookings', asBrand),
+    service.get(`/spaces/${room}`, asBrand),
+    request(room, '2027-06-01', 12),
+    request(room, '2027-06-03', 12),
+  ]);
+  expect(seen.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200, 422, 422]);
+  for (const { body } of seen) expect(body).not.toMatch(/Zwetschgen|OwnEvent|closureId/);
+  const titles = async () => {
+    const listed = await service.core.queries.closures.list(communityId(community.id), '2027-06-01' as PlainDate);
+    return listed.filter(({ from }) => from.startsWith('2027-06')).map(({ title }) => title);
+  };
+  expect(await titles()).toEqual([TITLE, TITLE]);
+
+  await service.core.commands.personalData.forget(subjectOfUser('user-8'), CONTEXT);
+  expect(await titles()).toEqual(['erased', 'erased']);
+  const files = readdirSync(service.config.dataDir, { recursive: true, withFileTypes: true });
+  for (const { parentPath, name } of files.filter((each) => each.isFile()))
+    expect(readFileSync(join(parentPath, name), 'latin1').includes(TITLE), name).toBe(false);
 });
 
 test('closures, own events, their ends and bookings of the same hours race: no overlap, nothing half done', async () => {
