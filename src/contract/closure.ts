@@ -16,5 +16,17 @@ export function toOperatorClosure(closure: ReadableClosure) {
     closedDays,
     leftOut,
   } = closure;
-  return { id, kind, from, to, weekdays, hours: `${start}-${until}`, spaceIds, title, closedDays, leftOut, state };
+  return {
+    id,
+    kind,
+    from,
+    to,
+    weekdays,
+    hours: `${start}-${until}`,
+    spaceIds,
+    title,
+    closedDays,
+    leftOut: leftOut.map(({ spaceId, date }) => ({ spaceId, date })),
+    state,
+  };
 }

@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
@@ -52,6 +53,10 @@ const PRINTS: { readonly [command: string]: string } = {
   'space close': SPACE,
   'space open': SPACE,
   'space list': SPACE,
+  'closure add': 'closureId days skipped.spaceId skipped.date skipped.reason bookings',
+  'closure list': 'id kind from to weekdays? hours spaceIds title? closedDays leftOut.spaceId? leftOut.date? state',
+  'closure end': 'closureId days',
+  'closure import': 'lines added addedBefore skipped.line skipped.reason',
   'brand add': 'id name',
   'brand list': 'id name',
   'api-key issue': `${ISSUED_KEY} key`,
@@ -171,6 +176,11 @@ describe('the JSON output of the command line', () => {
         BY_OPERATOR,
       ),
     );
+    const day = { from: inDays(60), to: inDays(60), start: 9, until: 12 };
+    const wanted = { communityId: community.id, kind: 'Closure', ...day } as const;
+    const { closureId } = accepted(await core.commands.closures.add(wanted, CONTEXT));
+    const file = join(service.config.dataDir, 'events.csv');
+    await writeFile(file, `date,start,end,space\n${inDays(70)},9,12,${spaceId}\n2026-02-30,9,12,${spaceId}\n`);
     await core.authorizationServer.signingKeys.rotate();
     addEverywhere(service.config.dataDir);
 
@@ -191,6 +201,13 @@ describe('the JSON output of the command line', () => {
       ['space', 'close', String(spaceId)],
       ['space', 'open', String(spaceId)],
       ['space', 'list'],
+      [
+        ...['closure', 'add', ...harbour, '--space', String(spaceId), '--from', inDays(29), '--to', inDays(31)],
+        ...['--hours', '9-12', '--own-event', '--title', 'Choir'],
+      ],
+      ['closure', 'list', ...harbour],
+      ['closure', 'end', closureId],
+      ['closure', 'import', ...harbour, file],
       ['community', 'change', harbour[1] ?? '', '--name', 'Harbour Lofts West'],
       ['brand', 'add', '--name', 'Juniper'],
       ['brand', 'list'],

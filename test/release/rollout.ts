@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inDays } from '../in-days.ts';
+import type { NodeProcess } from '../service/node-process.ts';
 import { createFleet } from '../soak/fleet.ts';
 import { countDeliveries, deliveryOf, lost, notInLog, notVerified, register, undelivered } from '../soak/invariants.ts';
 import { type Load, startLoad } from '../soak/load.ts';
@@ -40,6 +42,7 @@ export async function rollOutAndBack(options: {
 
   try {
     const market = await openMarket(store, earlier);
+    const house = await openHouse(store, market, earlier);
     progress('the earlier release serves');
     const [a, b] = [await fleet.start({ release: earlier }), await fleet.start({ release: earlier })];
     await register(a, market.brandKey, receiver, { name: 'brand', events: EVERYTHING });
@@ -53,6 +56,7 @@ export async function rollOutAndBack(options: {
     const events = EVERYTHING + NEXT_KIND_VALUE;
     await register(c, market.communityKey, receiver, { name: 'community', events });
     const surveys = await appendSurveys(store, market);
+    await house.close();
     await phase();
 
     progress('the next release takes over; one of its processes is frozen');
@@ -67,6 +71,8 @@ export async function rollOutAndBack(options: {
     const f = await fleet.start({ release: earlier });
     await fleet.end(c, 'SIGTERM');
     progress('the earlier release serves alone again');
+    broken.push(...(await house.wronglyOpen([e, f])));
+    await house.reopen();
     await phase();
 
     progress('and the next one comes back, to deliver what only it knows');
@@ -76,6 +82,7 @@ export async function rollOutAndBack(options: {
 
     progress('checking what is left');
     const { acknowledged } = load;
+    broken.push(...(await house.wronglyOpen([e, f, g])));
     broken.push(...(await notVerified(store, [earlier, next])));
     broken.push(...(await notInLog(store, market.brandId, acknowledged)));
     for (const process of [e, f, g]) broken.push(...(await lost(process, market.brandKey, acknowledged)));
@@ -103,6 +110,62 @@ export async function rollOutAndBack(options: {
     ...countDeliveries([receiver]),
     stale: load?.stale() ?? 0,
     broken,
+  };
+}
+
+const [CLOSED, REOPENED] = [inDays(30), inDays(40)];
+
+/**
+ * A space of its own with two closed days, as a process of the next release closes them.
+ * @returns `reopen`: opens one of them; `wronglyOpen`: the days on which a process answers a request otherwise than it must
+ */
+async function openHouse(store: Store, { communityId }: Market, release: string) {
+  const terms = ['--name', 'House', '--window', '0-23', '--duration', '1', '--fee', '42'];
+  const venue = async (...args: readonly string[]) => JSON.parse((await store.venue(args, release)).stdout);
+  const { id: spaceId } = await venue('space', 'add', '--community', String(communityId), ...terms);
+  const { id: brandId } = await venue('brand', 'add', '--name', 'Of the house');
+  const { key } = await venue('api-key', 'issue', '--brand', String(brandId));
+  let isOpen = false;
+  let hour = 0;
+
+  const append = (date: string, type: 'TimeClosed' | 'TimeReopened', expectedRevision: 'none' | 0) =>
+    store.onLog(async (events) => {
+      const closureId = `closure-${date}`;
+      const hours = type === 'TimeClosed' ? { kind: 'Closure', start: 0, until: 24 } : {};
+      const data = { spaceId, communityId, date, closureId, ...hours };
+      const actor = { kind: 'system', id: 'house' };
+      const metadata = { at: new Date().toISOString(), actor, correlationId: closureId, schema: 1 };
+      await events.append(`spaceDay-${spaceId}-${date}`, [{ type, data, metadata }], { expectedRevision });
+    });
+
+  async function statusOf({ url }: NodeProcess, startTime: string): Promise<number> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    // Each request is for an hour of its own, which no other booking holds.
+    const body = JSON.stringify({ spaceId, startTime, startHour: hour++ });
+    return (await fetch(`${url}/api/v1/bookings`, { method: 'POST', headers, body })).status;
+  }
+
+  return {
+    async close(): Promise<void> {
+      for (const date of [CLOSED, REOPENED]) await append(date, 'TimeClosed', 'none');
+    },
+    async reopen(): Promise<void> {
+      await append(REOPENED, 'TimeReopened', 0);
+      isOpen = true;
+    },
+    async wronglyOpen(processes: readonly NodeProcess[]): Promise<string[]> {
+      const broken: string[] = [];
+      for (const process of processes)
+        for (const [date, expected] of [
+          [CLOSED, 422],
+          [REOPENED, isOpen ? 201 : 422],
+        ] as const) {
+          const status = await statusOf(process, date);
+          if (status !== expected)
+            broken.push(`${process.root} answered ${status} to a request for ${date}, not ${expected}`);
+        }
+      return broken;
+    },
   };
 }
 
