@@ -9,12 +9,10 @@ import { inRounds } from '../runtime/rounds.ts';
 
 /** Interval between two looks, in milliseconds. */
 const PERIOD_MS = 5_000;
-/** Looked at in a round; the rest follow in the next. */
-const ROUND = 100;
 
 const working = declareQuery(
   closures,
-  (): Find<ClosureDocument> => ({ where: { state: 'Working' }, sort: [{ field: 'addedAt' }], limit: ROUND }),
+  (): Find<ClosureDocument> => ({ where: { state: 'Working' }, sort: [{ field: 'addedAt' }] }),
   [],
 );
 
@@ -37,19 +35,27 @@ export function createClosureFollowUp(deps: {
 
   async function finishAll(): Promise<void> {
     const now = new Map<string, number>();
+    const failures: unknown[] = [];
     for await (const { document } of readModels.collection(closures).find(working())) {
       const { closureId, closedDays, openedDays } = document;
       const done = closedDays + openedDays;
       now.set(closureId, done);
       if (before.get(closureId) !== done || stopping.signal.aborted) continue;
-      await deps.closures.finish(closureId, { actor: SYSTEM, correlationId: `scheduler-${closureId}` });
-      logger.info({ closureId }, 'Finished a closed time that another process had left');
+      try {
+        await deps.closures.finish(closureId, { actor: SYSTEM, correlationId: `scheduler-${closureId}` });
+        logger.info({ closureId }, 'Finished a closed time that another process had left');
+      } catch (error) {
+        // A failing one must not block the others.
+        failures.push(error);
+      }
     }
     before = now;
+    if (failures.length > 0)
+      throw new AggregateError(failures, `${failures.length} closed times could not be finished`);
   }
 
   const round = () =>
-    finishAll().catch((error: unknown) => logger.error({ err: error }, 'A closed time is not finished; trying again'));
+    finishAll().catch((error: unknown) => logger.error({ err: error }, 'Closed times are not finished; trying again'));
 
   return {
     start() {
