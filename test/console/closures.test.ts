@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Browser, type Page } from '../browser.ts';
 import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -56,3 +56,11 @@ test('errors are at their fields, and what was typed is kept', async () => {
   const past = await add('Closure', { from: inDays(-3) });
   expect(past.text).toContain('id="from-error"');
 });
+
+test('a form that takes long is answered before it is done', async () => {
+  const add = vi.spyOn(running.service.core.commands.closures, 'add').mockReturnValue(new Promise(() => {}));
+  const form = await harbour.open(`${LIST}/new`);
+  const answer = await harbour.send(form, `${LIST}/new`, { title: 'Long', from: inDays(500), spaces: 'all' });
+  add.mockRestore();
+  expect(answer.flash).toContain('This takes a moment and goes on.');
+}, 15_000);

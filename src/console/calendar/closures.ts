@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadableClosure } from '../../../projections/closures.ts';
 import { localDate } from '../../domain/calendar.ts';
 import type { SpaceDate } from '../../domain/closure.ts';
@@ -21,6 +22,9 @@ export const CLOSURES = '/console/calendar/closures';
 
 /** Bookings inside a closed time, and days left out, that its page lists. It counts the others. */
 const MOST_LISTED = 50;
+
+/** A form that takes longer is answered before it is done, and goes on. */
+const ANSWERED_WITHIN_MS = 4_000;
 
 const WORD: Readonly<Record<ClosureKind, string>> = { Closure: 'closed time', OwnEvent: 'own event' };
 
@@ -59,7 +63,9 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}</div>`;
     const again = async (problems: Problems) => newPage(visit, typed, await queries.spaces.list(account), problems);
     const { wanted, problems } = readClosure(typed);
     if (hasProblems(problems)) return again(problems);
-    const outcome = await commands.closures.add({ ...wanted, communityId: account.id }, context);
+    const outcome = await inTime(commands.closures.add({ ...wanted, communityId: account.id }, context));
+    if (outcome === 'Working')
+      return nothingToDo(CLOSURES, 'This takes a moment and goes on. The list shows how far it is.');
     if (isRefusal(outcome)) return again(problemsOf(outcome));
     const { days, skipped, bookings } = outcome;
     const parts = [
@@ -103,10 +109,25 @@ ${bookingTable(inside.first, account, 'Bookings inside it')}${more > 0 && html`<
     const closure = await queries.closures.get(account.id, params.id ?? '');
     if (closure === undefined) return missing('closed time');
     if (closure.endedAt !== undefined) return nothingToDo(CLOSURES, 'It had ended already. Nothing has changed.');
-    const outcome = await commands.closures.end({ closureId: closure.closureId, communityId: account.id }, context);
+    const outcome = await inTime(
+      commands.closures.end({ closureId: closure.closureId, communityId: account.id }, context),
+    );
+    if (outcome === 'Working') return nothingToDo(CLOSURES, 'This takes a moment and goes on by itself.');
     if (isRefusal(outcome)) return missing('closed time');
     return done(CLOSURES, `${capitalised(WORD[closure.kind])} ended. Its hours can be booked again.`);
   });
+}
+
+/** The outcome, or `Working` if it takes longer than a page may. Should it fail later, the scheduler finishes it. */
+async function inTime<T>(working: Promise<T>): Promise<T | 'Working'> {
+  const answered = new AbortController();
+  const late = pause(ANSWERED_WITHIN_MS, 'Working' as const, { signal: answered.signal });
+  try {
+    return await Promise.race([working, late]);
+  } finally {
+    answered.abort();
+    for (const each of [working, late]) each.catch(() => {});
+  }
 }
 
 const CALENDAR = { href: '/console/calendar', label: 'Calendar' } as const;
