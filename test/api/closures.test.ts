@@ -13,6 +13,7 @@ import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
 import { accepted } from '../accepted.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';
+import { inDays } from '../in-days.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
@@ -241,7 +242,9 @@ test('the command line adds, lists and ends them', async () => {
   useDataDir(service.config.dataDir);
   const [room = 0] = rooms;
   const of = ['--community', String(community.id)];
-  const range = ['--from', '2027-05-01', '--to', '2027-05-09', '--weekdays', 'sa,su'];
+  // The command line has the clock of the machine. Two weeks have two week-ends.
+  const [from, to] = [inDays(100), inDays(113)];
+  const range = ['--from', from, '--to', to, '--weekdays', 'sa,su'];
   const added = await json(
     'closure',
     'add',
@@ -255,7 +258,7 @@ test('the command line adds, lists and ends them', async () => {
     'Floor',
   );
   expect(added).toEqual({ closureId: expect.any(String), days: 4, skipped: [], bookings: [] });
-  const list = ['closure', 'list', ...of, '--from', '2027-05-01', '--to', '2027-05-31'];
+  const list = ['closure', 'list', ...of, '--from', from, '--to', to];
   expect(await json(...list)).toMatchObject([
     {
       id: added.closureId,
@@ -266,15 +269,14 @@ test('the command line adds, lists and ends them', async () => {
       state: 'Done',
     },
   ]);
-  expect((await inProcess(...list)).stdout).toMatch(
-    /Closure +2027-05-01 +2027-05-09 +Saturday Sunday|Saturday, Sunday/,
-  );
+  const table = new RegExp(`Closure +${from} +${to} +(Saturday Sunday|Saturday, Sunday)`);
+  expect((await inProcess(...list)).stdout).toMatch(table);
   expect(await json('closure', 'end', added.closureId)).toEqual({ closureId: added.closureId, days: 4 });
   expect(await json(...list)).toEqual([]);
   for (const [args, code, message] of [
     [['closure', 'end', 'nothing'], 1, /no closed time nothing/],
     [['closure', 'list', '--community', '999'], 1, /no community 999/],
-    [['closure', 'add', ...of, '--from', '2027-05-09', '--to', '2027-05-01'], 2, /--from must not be after --to/],
+    [['closure', 'add', ...of, '--from', to, '--to', from], 2, /--from must not be after --to/],
     [['closure', 'add', ...of, ...range.slice(0, 4), '--weekdays', 'xy'], 2, /no weekday/],
     [['closure', 'add', ...of, ...range.slice(0, 4), '--hours', '12-9'], 1, /end after they begin/],
   ] as const) {

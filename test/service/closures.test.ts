@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClosureDocument, closures } from '../../projections/closures.ts';
 import { spaceDay } from '../../src/commands/aggregates.ts';
 import { createCommandHandler } from '../../src/commands/command-handler.ts';
@@ -11,6 +11,7 @@ import { streamOf } from '../../src/domain/streams.ts';
 import { overlaps } from '../../src/domain/time-slots.ts';
 import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
 import { accepted } from '../accepted.ts';
+import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
@@ -21,99 +22,109 @@ const DATES = Array.from({ length: 10 }, (_, index) => inDays(FIRST + index));
 const RANGE = { from: inDays(FIRST), to: inDays(FIRST + DATES.length - 1) };
 const KILLED_AFTER = 'some days of a closure are done, others not';
 
-let service: RunningService;
-beforeAll(async () => {
-  service = await runService();
-  // As the other processes, which have the clock of the machine.
-  service.time.now = Date.now();
-});
-afterAll(() => service.stop());
-
-/** Folds a day, and checks each of its events against those before. */
-async function expectSound(space: number, date: string, all: readonly ClosureDocument[]): Promise<void> {
-  const { events, clock } = service.core;
-  const handler = createCommandHandler({ events, clock, waitFor: async () => {} });
-  let day = spaceDay.initial;
-  for await (const event of handler.read(streamOf.spaceDay(space, date), spaceDay)) {
-    const { taken, closed } = heldHours(day);
-    const held = [...taken, ...closed];
-    if (event.type === 'BookingRequested') {
-      const wanted = { start: event.data.startHour, until: event.data.freeFrom };
-      expect(held.filter((hours) => overlaps(hours, wanted))).toEqual([]);
-    }
-    if (event.type === 'TimeClosed') {
-      expect(day.closed.has(event.data.closureId) || day.reopened.has(event.data.closureId)).toBe(false);
-      if (event.data.kind === 'OwnEvent') expect(held.filter((hours) => overlaps(hours, event.data))).toEqual([]);
-    }
-    if (event.type === 'TimeReopened') expect(day.reopened.has(event.data.closureId)).toBe(false);
-    day = spaceDay.evolve(day, event);
-  }
-  for (const { closureId, endedAt, spaceIds } of all) {
-    if (!spaceIds.some((id) => id === space)) continue;
-    const [isClosed, isOpened] = [day.closed.has(closureId), day.reopened.get(closureId) === true];
-    expect(endedAt === undefined ? isClosed !== isOpened : isOpened && !isClosed, closureId).toBe(true);
-  }
-}
-
-test('eight processes race closures, own events, ends and bookings under kills: no overlap, nothing half done, no zombie', async () => {
-  const { core, config } = service;
-  const community = await service.community();
-  const brand = await service.brand();
-  const first = await service.space(community, { durationHours: 1 });
-  const second = await service.space(community, { durationHours: 1 });
-  const own = { communityId: community.id, ...RANGE, kind: 'OwnEvent', start: 18, until: 20 } as const;
-  const toEnd = [
-    accepted(await core.commands.closures.add({ ...own, kind: 'Closure', start: 9, until: 11 }, CONTEXT)),
-    accepted(await core.commands.closures.add(own, CONTEXT)),
-  ];
-
-  let processes = 0;
-  const venue = (isKilled: boolean, ...args: readonly string[]) => {
-    processes += 1;
-    const fault = join(config.dataDir, `fault-${processes}`);
-    if (isKilled) writeFileSync(fault, `${KILLED_AFTER}|process`);
-    return runNode('src/cli.js', ['closure', ...args], { DATA_DIR: config.dataDir, FAULT_POINT: fault });
-  };
-  const range = ['--community', String(community.id), '--from', RANGE.from, '--to', RANGE.to];
-  const add = (isKilled: boolean, hours: string, ...more: readonly string[]) =>
-    venue(isKilled, 'add', ...range, '--hours', hours, ...more);
-  const running = Promise.all([
-    add(true, '9-12'),
-    add(false, '13-15', '--title', 'Floor'),
-    add(true, '10-12', '--own-event'),
-    add(false, '11-14', '--own-event', '--space', String(first)),
-    add(true, '15-17', '--own-event'),
-    ...toEnd.map(({ closureId }, index) => venue(index === 0, 'end', closureId)),
-  ]);
-
-  let isOver = false;
-  const over = running.then((ended) => {
-    isOver = true;
-    return ended;
+describe.each(enginePairs)('on %s', (_, openPair) => {
+  let pair: EnginePair;
+  let service: RunningService;
+  beforeAll(async () => {
+    pair = await openPair();
+    service = await runService(pair.settings);
+    // As the other processes, which have the clock of the machine.
+    service.time.now = Date.now();
   });
-  const codes = new Set<number>();
-  const requestAll = async () => {
-    for (let round = 0; !isOver; round += 1)
-      for (const [index, startTime] of DATES.entries()) {
-        const body = { spaceId: round % 2 === 0 ? first : second, startTime, startHour: 9 + ((index + round) % 11) };
-        const answer = await service.post('/bookings', { key: brand.key, body });
-        codes.add(answer.statusCode);
-        if (answer.statusCode !== 201 || round % 3 !== 0) continue;
-        const by = { kind: 'Brand', id: brandId(brand.id) } as const;
-        accepted(await core.commands.bookings.cancel({ bookingId: answer.json().id, by }, CONTEXT));
+  afterAll(async () => {
+    await service.stop();
+    await pair.stop();
+  });
+
+  /** Folds a day, and checks each of its events against those before. */
+  async function expectSound(space: number, date: string, all: readonly ClosureDocument[]): Promise<void> {
+    const { events, clock } = service.core;
+    const handler = createCommandHandler({ events, clock, waitFor: async () => {} });
+    let day = spaceDay.initial;
+    for await (const event of handler.read(streamOf.spaceDay(space, date), spaceDay)) {
+      const { taken, closed } = heldHours(day);
+      const held = [...taken, ...closed];
+      if (event.type === 'BookingRequested') {
+        const wanted = { start: event.data.startHour, until: event.data.freeFrom };
+        expect(held.filter((hours) => overlaps(hours, wanted))).toEqual([]);
       }
-  };
-  const [ended] = await Promise.all([over, requestAll()]);
-  expect(ended.map(({ signal }) => signal)).toEqual(['SIGKILL', null, 'SIGKILL', null, 'SIGKILL', 'SIGKILL', null]);
-  expect(codes).toEqual(new Set([201, 422]));
+      if (event.type === 'TimeClosed') {
+        expect(day.closed.has(event.data.closureId) || day.reopened.has(event.data.closureId)).toBe(false);
+        if (event.data.kind === 'OwnEvent') expect(held.filter((hours) => overlaps(hours, event.data))).toEqual([]);
+      }
+      if (event.type === 'TimeReopened') expect(day.reopened.has(event.data.closureId)).toBe(false);
+      day = spaceDay.evolve(day, event);
+    }
+    for (const { closureId, endedAt, spaceIds } of all) {
+      if (!spaceIds.some((id) => id === space)) continue;
+      const [isClosed, isOpened] = [day.closed.has(closureId), day.reopened.get(closureId) === true];
+      expect(endedAt === undefined ? isClosed !== isOpened : isOpened && !isClosed, closureId).toBe(true);
+    }
+  }
 
-  const { readModels } = core.projector;
-  const followUp = createClosureFollowUp({
-    ...{ closures: core.commands.closures, readModels, logger: core.logger, periodMs: 50 },
-  });
-  followUp.start();
-  const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);
-  await eventually(async () => expect((await all()).map(({ state }) => state)).toEqual(Array(7).fill('Done')));
-  await followUp.stop();
-  for (const space of [first, second]) for (const date of DATES) await expectSound(space, date, await all());
-}, 120_000);
+  test('eight processes race closures, own events, ends and bookings under kills: no overlap, nothing half done, no zombie', async () => {
+    const { core, config } = service;
+    const community = await service.community();
+    const brand = await service.brand();
+    const first = await service.space(community, { durationHours: 1 });
+    const second = await service.space(community, { durationHours: 1 });
+    const own = { communityId: community.id, ...RANGE, kind: 'OwnEvent', start: 18, until: 20 } as const;
+    const toEnd = [
+      accepted(await core.commands.closures.add({ ...own, kind: 'Closure', start: 9, until: 11 }, CONTEXT)),
+      accepted(await core.commands.closures.add(own, CONTEXT)),
+    ];
+
+    let processes = 0;
+    const venue = (isKilled: boolean, ...args: readonly string[]) => {
+      processes += 1;
+      const fault = join(config.dataDir, `fault-${processes}`);
+      if (isKilled) writeFileSync(fault, `${KILLED_AFTER}|process`);
+      return runNode('src/cli.js', ['closure', ...args], {
+        ...{ DATA_DIR: config.dataDir, FAULT_POINT: fault },
+        ...pair.settings,
+      });
+    };
+    const range = ['--community', String(community.id), '--from', RANGE.from, '--to', RANGE.to];
+    const add = (isKilled: boolean, hours: string, ...more: readonly string[]) =>
+      venue(isKilled, 'add', ...range, '--hours', hours, ...more);
+    const running = Promise.all([
+      add(true, '9-12'),
+      add(false, '13-15', '--title', 'Floor'),
+      add(true, '10-12', '--own-event'),
+      add(false, '11-14', '--own-event', '--space', String(first)),
+      add(true, '15-17', '--own-event'),
+      ...toEnd.map(({ closureId }, index) => venue(index === 0, 'end', closureId)),
+    ]);
+
+    let isOver = false;
+    const over = running.then((ended) => {
+      isOver = true;
+      return ended;
+    });
+    const codes = new Set<number>();
+    const requestAll = async () => {
+      for (let round = 0; !isOver; round += 1)
+        for (const [index, startTime] of DATES.entries()) {
+          const body = { spaceId: round % 2 === 0 ? first : second, startTime, startHour: 9 + ((index + round) % 11) };
+          const answer = await service.post('/bookings', { key: brand.key, body });
+          codes.add(answer.statusCode);
+          if (answer.statusCode !== 201 || round % 3 !== 0) continue;
+          const by = { kind: 'Brand', id: brandId(brand.id) } as const;
+          accepted(await core.commands.bookings.cancel({ bookingId: answer.json().id, by }, CONTEXT));
+        }
+    };
+    const [ended] = await Promise.all([over, requestAll()]);
+    expect(ended.map(({ signal }) => signal)).toEqual(['SIGKILL', null, 'SIGKILL', null, 'SIGKILL', 'SIGKILL', null]);
+    expect(codes).toEqual(new Set([201, 422]));
+
+    const { readModels } = core.projector;
+    const followUp = createClosureFollowUp({
+      ...{ closures: core.commands.closures, readModels, logger: core.logger, periodMs: 50 },
+    });
+    followUp.start();
+    const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);
+    await eventually(async () => expect((await all()).map(({ state }) => state)).toEqual(Array(7).fill('Done')));
+    await followUp.stop();
+    for (const space of [first, second]) for (const date of DATES) await expectSound(space, date, await all());
+  }, 120_000);
+});
