@@ -120,12 +120,14 @@ export function dayTable(
   const columns = terms.map((space) =>
     columnOf(space, bySpace.get(space.spaceId) ?? [], closedOn(closures, space.spaceId, date), first, end),
   );
+  const closedHere = closures.filter((one) => spaces.some(({ spaceId }) => closedOn([one], spaceId, date).length > 0));
   const busy = new Set(bookings.map(({ startHour }) => startHour));
   const about = `Schedule for ${longDate(date)}`;
   const free = spaces.filter(({ spaceId }) => !bySpace.has(spaceId));
   // Updates replace only the content of the scrolling element, so its scroll position stays.
   return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">
-<p class="in-list muted">${aboutList(bookings.length)}</p><table class="day-table"><caption class="visually-hidden">${about}</caption>
+<p class="in-list muted">${aboutList(bookings.length)}</p>${closedHere.map(closedLine)}
+<table class="day-table"><caption class="visually-hidden">${about}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
 <tbody>${rows.map(
     (hour) =>
@@ -191,6 +193,11 @@ const closedOn = (closures: readonly ReadableClosure[], id: SpaceId, date: Plain
       (weekdays?.includes(weekdayOf(date)) ?? true) &&
       !leftOut.some((day) => day.spaceId === id && day.date === date),
   );
+
+/** A closed time or own event in the list that a phone shows. */
+const closedLine = (closure: ReadableClosure): Html =>
+  html`<p class="in-list">${hours(closure.start, closure.until)}
+<a href="${CLOSURES}/${closure.closureId}">${named(titleOf(closure))}</a></p>`;
 
 const closedCell = (closure: ReadableClosure, rows: number): Html =>
   html`<td${rowspan(rows)} class="${closure.kind === 'OwnEvent' ? 'own-event' : 'shut'}">
