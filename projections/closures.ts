@@ -25,8 +25,11 @@ export type ReadableClosure = Opened<ClosureDocument>;
 /** Closed times and own events, with how far they have been carried out. */
 export const closures = projection<ClosureDocument, ClosureAdded | ClosureEnded | TimeClosed | TimeReopened>({
   name: 'closures',
-  version: 1,
-  indexes: [{ fields: ['communityId', 'to', 'closureId'] }, { fields: ['addedAt'], where: { state: 'Working' } }],
+  version: 2,
+  indexes: [
+    { fields: ['communityId', 'to', 'closureId'], holds: ['from'] },
+    { fields: ['addedAt'], where: { state: 'Working' } },
+  ],
   key: (event) => event.data.closureId,
   on: {
     ClosureAdded: (_, { data, metadata }) => ({

@@ -1,27 +1,29 @@
 import { type ClosureDocument, closures, type ReadableClosure } from '../../projections/closures.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
+import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate } from '../domain/ids.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
-const endingFrom = declareQuery(
+const DATE = '2026-12-24' as PlainDate;
+
+const reachingInto = declareQuery(
   closures,
-  (owner: CommunityId, from: PlainDate): Find<ClosureDocument> => ({
-    where: { communityId: owner, to: { from } },
+  (owner: CommunityId, from: PlainDate, to?: PlainDate): Find<ClosureDocument> => ({
+    where: { communityId: owner, to: { from }, ...defined({ from: to && { to } }) },
     sort: [{ field: 'to' }, { field: 'closureId' }],
   }),
-  [communityId(1), '2026-12-24' as PlainDate],
+  [communityId(1), DATE],
+  [communityId(1), DATE, DATE],
 );
 
 export function createClosureQueries({ readModels, personalData }: QueryDeps) {
   return {
     /** The closed times and own events of a community that reach into these dates, by their first date, without those that have ended. */
     async list(owner: CommunityId, from: PlainDate, to?: PlainDate): Promise<readonly ReadableClosure[]> {
-      const documents = await documentsOf(readModels.collection(closures).find(endingFrom(owner, from)));
-      const current = documents.filter(
-        (closure) => closure.endedAt === undefined && (to === undefined || closure.from <= to),
-      );
+      const documents = await documentsOf(readModels.collection(closures).find(reachingInto(owner, from, to)));
+      const current = documents.filter(({ endedAt }) => endedAt === undefined);
       const opened = await personalData.openClosures(current);
       return opened.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0));
     },
