@@ -29,7 +29,8 @@ import type { Sequence } from './sequence.ts';
 
 type SpaceOutcome = Promise<Accepted<Space | undefined, SpaceEvent> | Refusal>;
 
-const spacesOf = declareQuery(
+/** The spaces of a community, closed ones included. */
+export const spacesOf = declareQuery(
   spaces,
   (owner: CommunityId): Find<SpaceDocument> => ({ where: { communityId: owner }, sort: [{ field: 'spaceId' }] }),
   [communityId(1)],

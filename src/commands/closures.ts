@@ -1,8 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { communities } from '../../projections/communities.ts';
-import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
-import type { Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
+import { spaces } from '../../projections/spaces.ts';
 import { localDate } from '../domain/calendar.ts';
 import { closeOrLeaveOut, closeTime, reopenTime } from '../domain/closed-time.ts';
 import {
@@ -17,7 +15,7 @@ import {
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
-import { type BookingId, type ClosureId, type CommunityId, closureId, communityId, spaceId } from '../domain/ids.ts';
+import { type BookingId, type ClosureId, type CommunityId, closureId, spaceId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import { overlaps } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -25,16 +23,11 @@ import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { closure, spaceDay } from './aggregates.ts';
+import { spacesOf } from './catalogue.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 /** Days that are changed at once. */
 const AT_ONCE = 16;
-
-const spacesOf = declareQuery(
-  spaces,
-  (owner: CommunityId): Find<SpaceDocument> => ({ where: { communityId: owner }, sort: [{ field: 'spaceId' }] }),
-  [communityId(1)],
-);
 
 export type Progress = (progress: { readonly done: number; readonly total: number }) => void;
 

@@ -22,13 +22,22 @@ export function evolveClosure(closure: Closure | undefined, event: ClosureEvent)
 /** A space on a date. */
 export type SpaceDate = { readonly spaceId: SpaceId; readonly date: PlainDate };
 
+type Dates = Pick<Closure, 'from' | 'to' | 'weekdays'>;
+
 /** The days of all spaces that a closure concerns, by date. */
-export function spaceDatesOf(closure: Pick<Closure, 'from' | 'to' | 'weekdays' | 'spaceIds'>): SpaceDate[] {
+export function spaceDatesOf(closure: Dates & Pick<Closure, 'spaceIds'>): SpaceDate[] {
   return datesOf(closure).flatMap((date) => closure.spaceIds.map((spaceId) => ({ spaceId, date })));
 }
 
-const datesOf = ({ from, to, weekdays }: Pick<Closure, 'from' | 'to' | 'weekdays'>): PlainDate[] =>
-  Array.from(datesBetween(from, to)).filter((date) => weekdays === undefined || weekdays.includes(weekdayOf(date)));
+/** Whether a closure concerns a space on a date. */
+export const concerns = (closure: Dates & Pick<Closure, 'spaceIds'>, { spaceId, date }: SpaceDate): boolean =>
+  closure.from <= date && date <= closure.to && isOnWeekday(closure, date) && closure.spaceIds.includes(spaceId);
+
+const datesOf = (closure: Dates): PlainDate[] =>
+  Array.from(datesBetween(closure.from, closure.to)).filter((date) => isOnWeekday(closure, date));
+
+const isOnWeekday = ({ weekdays }: Dates, date: PlainDate): boolean =>
+  weekdays === undefined || weekdays.includes(weekdayOf(date));
 
 export type AddClosure = {
   readonly closureId: ClosureId;

@@ -1,8 +1,7 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { weekdayOf } from '../domain/calendar.ts';
-import type { Closure } from '../domain/closure.ts';
+import { type Closure, concerns } from '../domain/closure.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
@@ -107,13 +106,12 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
       documentsOf(documents.find(ofDay(community, date, HELD, spaces))),
 
     /** The first held bookings inside the hours of a closed time, and how many there are. */
-    async inside({ communityId, spaceIds, from, to, weekdays, start, until }: ClosedHours, limit: number) {
+    async inside(closure: ClosedHours, limit: number) {
       const first: BookingDocument[] = [];
       let count = 0;
-      for await (const { document } of documents.find(heldBetween(communityId, from, to))) {
-        const { spaceId, date, startHour, freeFrom } = document;
-        if (!spaceIds.includes(spaceId) || (weekdays && !weekdays.includes(weekdayOf(date)))) continue;
-        if (!overlaps({ start: startHour, until: freeFrom }, { start, until })) continue;
+      for await (const { document } of documents.find(heldBetween(closure.communityId, closure.from, closure.to))) {
+        const { startHour, freeFrom } = document;
+        if (!concerns(closure, document) || !overlaps({ start: startHour, until: freeFrom }, closure)) continue;
         count += 1;
         if (first.length < limit) first.push(document);
       }

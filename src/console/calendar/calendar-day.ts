@@ -1,6 +1,6 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
-import { weekdayOf } from '../../domain/calendar.ts';
+import { concerns } from '../../domain/closure.ts';
 import { type DayTerms, isInside, termsOn } from '../../domain/day-terms.ts';
 import { maxOf, minOf } from '../../domain/extremes.ts';
 import type { PlainDate, SpaceId } from '../../domain/ids.ts';
@@ -188,10 +188,9 @@ function columnOf(
 /** The closed times and own events that hold hours of a space on a date. */
 const closedOn = (closures: readonly ReadableClosure[], id: SpaceId, date: PlainDate): readonly ReadableClosure[] =>
   closures.filter(
-    ({ spaceIds, weekdays, leftOut }) =>
-      spaceIds.includes(id) &&
-      (weekdays?.includes(weekdayOf(date)) ?? true) &&
-      !leftOut.some((day) => day.spaceId === id && day.date === date),
+    (closure) =>
+      concerns(closure, { spaceId: id, date }) &&
+      !closure.leftOut.some((day) => day.spaceId === id && day.date === date),
   );
 
 /** A closed time or own event in the list that a phone shows. */

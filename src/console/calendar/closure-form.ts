@@ -1,4 +1,4 @@
-import { WEEKDAYS } from '../../domain/calendar.ts';
+import { WEEKDAYS, weekdayOf } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { ClosureKind } from '../../domain/events.ts';
 import { CLOSURE_TITLE } from '../../domain/limits.ts';
@@ -47,7 +47,7 @@ export function readClosure(typed: TypedClosure) {
   const to = dates.endDate ?? (typed.to === '' ? from : '');
   const ticked = WEEKDAYS.filter((day) => typed.weekdays.includes(day));
   const isWeekly = kind === 'OwnEvent' && ticked.length === 0 && from !== '' && to > from;
-  const ofFirst = isWeekly ? WEEKDAYS.filter((_, index) => index === (new Date(from).getUTCDay() + 6) % 7) : [];
+  const ofFirst = isWeekly ? [weekdayOf(from)] : [];
   const weekdays = [...ticked, ...ofFirst];
   const hours = { start: Number(start), until: Number(until) };
   const found: Problems = {
