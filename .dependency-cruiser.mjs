@@ -131,6 +131,7 @@ export const MAY_IMPORT = {
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
   'console/bookings': [
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
+    'runtime',
   ],
   'console/calendar': ['console/parts', 'queries', 'html', 'projections', 'domain'],
   console: [

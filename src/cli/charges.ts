@@ -12,8 +12,8 @@ import {
   type PaymentTotal,
 } from '../domain/payment.ts';
 import { formatAmount } from '../domain/pricing.ts';
+import { csvHeader, csvLine } from '../runtime/csv.ts';
 import { wholeNumber } from './arguments.ts';
-import { csvHeader, csvLine } from './csv.ts';
 import { type Invoked, isJson, operate, tell, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 import { subcommand } from './subcommand.ts';

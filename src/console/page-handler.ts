@@ -8,6 +8,7 @@ import { isTurnUsedUp, nextSlice } from '../runtime/slices.ts';
 import { traceOf } from '../runtime/trace.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import { sendDownload } from './download.ts';
 import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
 import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
@@ -38,7 +39,7 @@ export type PageHandlerDeps = SessionDeps & {
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
-/** Concurrent pages per account. Further ones wait, so that one account cannot slow down the others. */
+/** Concurrent pages per account, and as many files. Further ones wait, so that one account cannot slow down the others. */
 const AT_ONCE = 2;
 
 const FORM_RESTORED: Flash = { kind: 'notice', text: "Your changes weren't saved. Review and save again." };
@@ -50,6 +51,7 @@ const isRefresh = ({ headers }: FastifyRequest): boolean => headers['x-live-refr
 export function createPageHandler(deps: PageHandlerDeps) {
   const { signedIn, sessions, cookies, submitOnce, limits, feed, renderer, clock, publicUrl, settings } = deps;
   const turns = createTurns(AT_ONCE);
+  const downloads = createTurns(AT_ONCE);
 
   async function handle(
     request: FastifyRequest,
@@ -66,7 +68,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
       const retryAfterSeconds = Math.ceil(waitMs / 1_000);
       return rejectForm(deps, request, reply, { reason: 'tooMany', retryAfterSeconds });
     }
-    if ((await turns.take(accountKey(account), reply.raw)) === undefined) return reply;
+    const endTurn = await turns.take(accountKey(account), reply.raw);
+    if (endTurn === undefined) return reply;
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
     // not update itself, because a GET of its URL may show something else.
@@ -81,6 +84,12 @@ export function createPageHandler(deps: PageHandlerDeps) {
     if ('go' in answer) {
       if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash, sessions.ownerOf(visit.csrf));
       return reply.redirect(answer.go, 303);
+    }
+    if ('download' in answer) {
+      // Pages do not wait for a slow reader of a file.
+      endTurn();
+      if ((await downloads.take(accountKey(account), reply.raw)) === undefined) return reply;
+      return sendDownload(request, reply, answer.download);
     }
     if (isTurnUsedUp()) await nextSlice();
     const content = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;

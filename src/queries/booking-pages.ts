@@ -9,7 +9,9 @@ import { defined } from '../domain/defined.ts';
 import type { CancelledBy } from '../domain/events.ts';
 import { type BookingId, brandId, communityId, type PlainDate, bookingId as toBookingId } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { merged } from '../runtime/merged.ts';
+import { isTurnUsedUp, nextSlice } from '../runtime/slices.ts';
 import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -141,6 +143,12 @@ export type PageRange = DateRange &
     };
   };
 
+/** A whole list, which is read in pages. */
+export type WholeList = Pick<PageRange, 'startDate' | 'endDate' | 'period' | 'direction'>;
+
+/** Bookings that are read at once for a whole list. */
+export const READ_TOGETHER = 200;
+
 export type PartQuery = PageRange & {
   /** Lists that have no booking in common, and are shown as one. Default: all bookings of the account. */
   readonly lists?: readonly BookingList[];
@@ -244,7 +252,26 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
     };
   }
 
-  return { page };
+  return {
+    page,
+
+    /** Every booking of a list, in order, in pages. The next page is read when it is asked for. */
+    pages: (
+      account: Account,
+      query: WholeList & Pick<PartQuery, 'lists' | 'except'>,
+    ): AsyncGenerator<BookingDocument[]> => {
+      const part = { ...query, limit: READ_TOGETHER };
+      return unhurried(inPages(bookingsAfter(account, part, part), READ_TOGETHER));
+    },
+  };
+}
+
+/** Pages whose reader lets others have a turn of the event loop between them. */
+export async function* unhurried<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
+  for await (const page of pages) {
+    yield page;
+    if (isTurnUsedUp()) await nextSlice();
+  }
 }
 
 const listsOf = ({ lists = [{}] }: PartQuery): readonly BookingList[] => lists;

@@ -12,6 +12,7 @@ import {
   isSearched,
   isVisibleBooking,
   type PagePlace,
+  type WholeList,
 } from './booking-pages.ts';
 import type { PageQuery } from './bookings.ts';
 import { currentZones } from './current-zones.ts';
@@ -23,6 +24,8 @@ export type SearchQuery = PageQuery & {
   /** The number of a booking, with or without `#`, or words in the names of a space and of the other party. */
   readonly text: string;
 };
+
+type Found = WholeList & Pick<SearchQuery, 'text' | 'list'>;
 
 export type SearchedPage = PagePlace & {
   /** The results, except the booking with that number. */
@@ -81,21 +84,27 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
       : undefined;
   }
 
+  /** The lists that a text finds, and the booking with that number. */
+  async function found(account: Account, { text, list = {}, ...query }: Found) {
+    const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
+    const [numbered, ofSpaces, ofParties] = await Promise.all([
+      byNumber(account, text),
+      words.length === 0 ? NO_NAMES : spaceNames(account),
+      words.length === 0 ? NO_NAMES : partyNames(account),
+    ]);
+    const isName = isCalled([...ofSpaces.values(), ...ofParties.values()].flat(), words);
+    const isAsked = numbered !== undefined && isListed(list, numbered) && isSearched(query, numbered);
+    const lists = isName ? listsCalled(account, words, ofSpaces, ofParties).map((one) => ({ ...list, ...one })) : [];
+    return { numbered, isName, isAsked, lists };
+  }
+
   return {
     /** One page of the bookings that the account may see and that a text finds. */
     async page(account: Account, { text, list = {}, ...query }: SearchQuery): Promise<SearchedPage> {
-      const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
-      const [numbered, ofSpaces, ofParties] = await Promise.all([
-        byNumber(account, text),
-        words.length === 0 ? NO_NAMES : spaceNames(account),
-        words.length === 0 ? NO_NAMES : partyNames(account),
-      ]);
-      const isName = isCalled([...ofSpaces.values(), ...ofParties.values()].flat(), words);
-      const isAsked = numbered !== undefined && isListed(list, numbered) && isSearched(query, numbered);
-      const lists = isName ? listsCalled(account, words, ofSpaces, ofParties).map((one) => ({ ...list, ...one })) : [];
+      const { numbered, isName, isAsked, lists } = await found(account, { text, list, ...query });
       const part = await parts.page(account, { ...query, lists, except: numbered?.bookingId });
       // It is shown by itself.
-      const isCountedTwice = isAsked && lists.some((one) => isListed(one, numbered));
+      const isCountedTwice = isAsked && numbered !== undefined && lists.some((one) => isListed(one, numbered));
       const [first, ...rest] = await personalData.openBookings([...(numbered ? [numbered] : []), ...part.bookings]);
       const listed = numbered || first === undefined ? rest : [first, ...rest];
       return {
@@ -105,6 +114,14 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
         numbered: numbered && first && { booking: first, isAsked },
         isName,
       };
+    },
+
+    /** All of them, in pages that are read when they are asked for. A booking whose number was searched for comes first. */
+    async *wholeList(account: Account, { text, list = {}, ...query }: Found): AsyncGenerator<ReadableBooking[]> {
+      const { numbered, isAsked, lists } = await found(account, { text, list, ...query });
+      if (isAsked && numbered) yield await personalData.openBookings([numbered]);
+      for await (const page of parts.pages(account, { ...query, lists, except: numbered?.bookingId }))
+        yield await personalData.openBookings(page);
     },
   };
 }

@@ -17,6 +17,7 @@ import {
   type PagePlace,
   type PageRange,
   rangeOf,
+  type WholeList,
 } from './booking-pages.ts';
 import { currentZones } from './current-zones.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -123,6 +124,12 @@ export function createBookingQueries({ readModels, personalData }: QueryDeps) {
     async page(account: Account, { list = {}, ...query }: PageQuery): Promise<BookingPage> {
       const part = await parts.page(account, { ...query, lists: [list] });
       return { ...part, bookings: await personalData.openBookings(part.bookings) };
+    },
+
+    /** Every booking of such a list, in pages that are read when they are asked for. */
+    async *wholeList(account: Account, { list = {}, ...query }: WholeList & Pick<PageQuery, 'list'>) {
+      for await (const page of parts.pages(account, { ...query, lists: [list] }))
+        yield await personalData.openBookings(page);
     },
 
     /**

@@ -6,6 +6,7 @@ import { daysOfMonth, FIRST_ZONE, LAST_ZONE, toTimestamp, wallDay } from '../dom
 import type { DateRange } from '../domain/date-range.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, type Cents, cents, communityId, type PlainDate, type Timestamp } from '../domain/ids.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { merged } from '../runtime/merged.ts';
 import {
   type BookingPart,
@@ -13,7 +14,9 @@ import {
   type Direction,
   type ListPage,
   ownedBy,
+  READ_TOGETHER,
   rangeOf,
+  unhurried,
 } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
@@ -62,6 +65,8 @@ export type MadePage = {
 const BRAND: Account = { kind: 'Brand', id: brandId(1) };
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const DAY = '2026-12-01' as PlainDate;
+
+const CHARGED = { charge: { exists: true } } as const;
 
 const charged = declareQuery(
   bookings,
@@ -160,17 +165,26 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
     }
   }
 
+  /** The charges and refunds made in all zones, in order. */
+  async function* madeInAll(
+    account: Account,
+    month: string,
+    position: Parameters<typeof madeIn>[3],
+  ): AsyncGenerator<Made> {
+    const zones = await zonesOf(account, month);
+    const streams = zones.flatMap((zone) =>
+      (['charge', 'refund'] as const).map((kind) => madeIn(account, kind, { zone, month }, position)),
+    );
+    yield* merged(streams, (a, b) => compare(cursorAt(a), cursorAt(b), position.direction));
+  }
+
   async function madePage(account: Account, month: string, query: MadeQuery): Promise<MadePage> {
     const { limit, after, before } = query;
     const backwards = before !== undefined;
     const direction = backwards ? 'descending' : 'ascending';
     const position = { direction, limit: limit + 1, ...defined({ after: before ?? after }) } as const;
-    const zones = await zonesOf(account, month);
     const collected: Made[] = [];
-    const streams = zones.flatMap((zone) =>
-      (['charge', 'refund'] as const).map((kind) => madeIn(account, kind, { zone, month }, position)),
-    );
-    for await (const made of merged(streams, (a, b) => compare(cursorAt(a), cursorAt(b), direction))) {
+    for await (const made of madeInAll(account, month, position)) {
       collected.push(made);
       if (collected.length > limit) break;
     }
@@ -204,7 +218,11 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
 
       /** A page of the bookings that were charged, in the order of lists. Their texts stay sealed. */
       page: (account: Account, month: string, query: ListPage): Promise<BookingPart> =>
-        parts.page(account, { ...query, ...daysOfMonth(month), lists: [{ charge: { exists: true } }] }),
+        parts.page(account, { ...query, ...daysOfMonth(month), lists: [CHARGED] }),
+
+      /** All of them, in pages that are read when they are asked for. */
+      pages: (account: Account, month: string): AsyncGenerator<BookingDocument[]> =>
+        parts.pages(account, { ...daysOfMonth(month), direction: 'ascending', lists: [CHARGED] }),
     },
 
     made: {
@@ -231,6 +249,10 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
 
       /** A page of charges and refunds, oldest first. Texts stay sealed. */
       page: madePage,
+
+      /** All of them, in pages that are read when they are asked for. */
+      pages: (account: Account, month: string): AsyncGenerator<Made[]> =>
+        unhurried(inPages(madeInAll(account, month, { direction: 'ascending', limit: READ_TOGETHER }), READ_TOGETHER)),
     },
   };
 }

@@ -1,12 +1,17 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
+import { DETAIL_LABELS } from '../../contract/booking.ts';
 import type { Account } from '../../domain/account.ts';
+import { PERSONAL_DETAILS } from '../../domain/booking-details.ts';
+import { localDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { hasLength, SEARCH } from '../../domain/limits.ts';
+import { formatAmount } from '../../domain/pricing.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
 import type { BookingPage } from '../../queries/bookings.ts';
+import type { Answer } from '../parts/answer.ts';
 import {
   type BookingState,
   bookingPager,
@@ -24,8 +29,10 @@ import type { PageDeps, Routes } from '../parts/routes.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
+import { bookingColumns, csvOf, downloadLink } from './csv-export.ts';
 
 const PATH = '/console/bookings';
+const CSV_PATH = '/console/bookings.csv';
 const PER_PAGE = 30;
 
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
@@ -39,9 +46,16 @@ type ListFilter = {
   readonly typed: { readonly q: string; readonly from: string; readonly to: string };
 };
 
-/** The list of an account's bookings, and its search. The address holds the whole filter. */
+/** The list of an account's bookings, its search, and the same as a file. The address holds the whole filter. */
 export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, async (visit) => {
+  routes.get(PATH, listPage);
+
+  routes.get(CSV_PATH, async (visit) => {
+    const filter = filterIn(visit.query);
+    return hasProblems(problemsIn(filter)) ? listPage(visit) : csvFile(visit, filter);
+  });
+
+  async function listPage(visit: Visit): Promise<Answer> {
     const filter = filterIn(visit.query);
     const problems = problemsIn(filter);
     const heading = visit.account.kind === 'Community' ? 'Bookings' : 'My bookings';
@@ -59,21 +73,17 @@ ${!isWrong && filterTabs(filter)}
           : await list(visit, filter)
       }</div>`,
     };
-  });
+  }
 
-  async function list({ account, accountZone, now, query }: Visit, filter: ListFilter): Promise<Html> {
-    const { when, state, typed } = filter;
-    // A brand's bookings are in several zones.
-    const zone = account.kind === 'Community' ? accountZone : undefined;
+  async function list(visit: Visit, filter: ListFilter): Promise<Html> {
+    const { account, query } = visit;
+    const { typed } = filter;
     const part = {
-      ...readRange(typed).dates,
-      ...(when !== 'all' && { period: { is: when, now, ...defined({ zone }) } }),
-      ...(state !== undefined && { list: listIn(state) }),
+      ...wholeListOf(visit, filter),
       isCounted: isSearch(filter),
-      direction: isLatestFirst(filter) ? 'descending' : 'ascending',
       limit: PER_PAGE,
       ...cursorsOf(query),
-    } as const;
+    };
     const page: BookingPage & Partial<Pick<SearchedPage, 'numbered' | 'isName'>> =
       typed.q === ''
         ? await queries.bookings.page(account, part)
@@ -90,8 +100,50 @@ ${!isWrong && filterTabs(filter)}
         }${resultsText(filter)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
       : html`<p class="muted on-paper">${resultsText(filter)}</p>`;
     const caption = `${kindOf(filter)}${datesOf(filter)}, ${orderOf(filter)}, in each space’s local time`;
-    return html`${summary}${bookingTable(rows, account, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}`;
+    return html`${summary}${bookingTable(rows, account, caption)}${bookingPager(PATH, fieldsOf(filter), beside)}
+${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
   }
+
+  function csvFile(visit: Visit, filter: ListFilter): Answer {
+    const { account, now, accountZone, settings } = visit;
+    const { when, typed } = filter;
+    const whole = wholeListOf(visit, filter);
+    const days = [typed.from && `from-${typed.from}`, typed.to && `to-${typed.to}`].filter(Boolean);
+    return csvOf<ReadableBooking>({
+      name: ['bookings', ...(days.length > 0 ? days : [when, localDate(now, accountZone)])].join('-'),
+      pages:
+        typed.q === ''
+          ? queries.bookings.wholeList(account, whole)
+          : queries.bookingSearch.wholeList(account, { ...whole, text: typed.q }),
+      columns: [
+        ...bookingColumns<ReadableBooking>(account, (booking) => booking),
+        { label: 'Status', cell: stateOf },
+        { label: 'Event fee', cell: ({ eventFee }) => formatAmount(eventFee) },
+        { label: 'Service fee', cell: ({ serviceFee }) => formatAmount(serviceFee) },
+        { label: 'Total', cell: ({ totalPrice }) => formatAmount(totalPrice) },
+        { label: 'Currency', cell: ({ currency }) => currency },
+        ...PERSONAL_DETAILS.map((field) => ({
+          label: DETAIL_LABELS[field] ?? field,
+          cell: (booking: ReadableBooking) => booking[field],
+        })),
+      ],
+      rowName: 'booking',
+      currency: settings.currency,
+    });
+  }
+}
+
+/** All bookings of a filter, in the order of its page. */
+function wholeListOf({ account, accountZone, now }: Visit, filter: ListFilter) {
+  const { when, state, typed } = filter;
+  // A brand's bookings are in several zones.
+  const zone = account.kind === 'Community' ? accountZone : undefined;
+  return {
+    ...readRange(typed).dates,
+    ...(when !== 'all' && { period: { is: when, now, ...defined({ zone }) } }),
+    ...(state !== undefined && { list: listIn(state) }),
+    direction: isLatestFirst(filter) ? 'descending' : 'ascending',
+  } as const;
 }
 
 const filterTabs = (filter: ListFilter): Html =>

@@ -1,21 +1,26 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
-import { isMonth, localMonth, monthsLater } from '../../domain/calendar.ts';
+import { isMonth, localMonth, localTime, monthsLater } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import { cents } from '../../domain/ids.ts';
 import { CHARGE_BASES, type ChargeBasis } from '../../domain/payment.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type ChargeTotals, type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
-import { bookingPager, cursorsOf, onlyZone, statusBadge, whenOf, zoneNote } from '../parts/booking-views.ts';
+import type { Answer } from '../parts/answer.ts';
+import { bookingPager, cursorsOf, onlyZone, stateOf, statusBadge, whenOf, zoneNote } from '../parts/booking-views.ts';
 import { amount, momentIn, monthName } from '../parts/formats.ts';
+import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { type Column, dataTable } from '../parts/tables.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import type { Form } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
+import { bookingColumns as bookingCsv, type CsvColumn, csvOf, downloadLink, sumColumn } from './csv-export.ts';
 
 const PATH = '/console/charges';
+const CSV_PATH = '/console/charges.csv';
 const PER_PAGE = 30;
 
 const BRANDS_ARE_CHARGED = 'Brands are charged when you approve.';
@@ -28,13 +33,20 @@ const fieldsOf = ({ month, by }: ChargesFilter): Fields => ({ month, by: by === 
 
 /** The charges and refunds of a month, on either basis: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, async ({ account, query, accountZone, now, settings }) => {
+  routes.get(PATH, chargesPage);
+
+  routes.get(CSV_PATH, async (visit) => {
+    const filter = filterIn(visit);
+    return hasProblems(monthProblem(visit.query.text('month'), filter.month))
+      ? chargesPage(visit)
+      : csvFile(visit, filter);
+  });
+
+  async function chargesPage(visit: Visit): Promise<Answer> {
+    const { account, query, settings } = visit;
     const isCommunity = account.kind === 'Community';
     const typed = query.text('month');
-    const filter: ChargesFilter = {
-      month: isMonth(typed) ? typed : localMonth(now, accountZone),
-      by: CHARGE_BASES.find((one) => one === query.text('by')) ?? 'event',
-    };
+    const filter = filterIn(visit);
     const { month, by } = filter;
     const [totals, list] = await (by === 'event' ? ofEvents(account, filter, query) : made(account, filter, query));
     const heading = isCommunity ? 'Earnings' : 'Charges';
@@ -60,10 +72,48 @@ export function chargePages(routes: Routes, { queries }: PageDeps): void {
           ? empty(isCommunity, month)
           : html`${figures(totals, isCommunity, settings.currency)}
 <p class="muted small">Totals of the whole month, ${BASES[by].short}.</p>
-${list}`
+${list}${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`
       }</div>`,
     };
-  });
+  }
+
+  function csvFile({ account, settings }: Visit, { month, by }: ChargesFilter): Answer {
+    const name = `${account.kind === 'Community' ? 'earnings' : 'charges'}-${month}${by === 'event' ? '' : '-by-approval'}`;
+    const { currency } = settings;
+    const { ofEvents, made } = queries.monthCharges;
+    if (by === 'event')
+      return csvOf<BookingDocument>({
+        ...{ name, currency, rowName: 'booking', pages: ofEvents.pages(account, month) },
+        columns: [
+          ...bookingCsv<BookingDocument>(account, (booking) => booking),
+          { label: 'Status', cell: stateOf },
+          ...csvSums<BookingDocument>(account, (booking) => ({
+            charged: booking.charge ?? 0,
+            refunded: booking.refund ?? 0,
+            kept: booking.refund === undefined ? keptOf(account, booking) : 0,
+          })),
+          { label: 'Currency', isCurrency: true, cell: (booking) => booking.currency },
+        ],
+      });
+    return csvOf<Made>({
+      ...{ name, currency, rowName: 'line', pages: made.pages(account, month) },
+      columns: [
+        ...bookingCsv<Made>(account, ({ booking }) => booking),
+        { label: 'Made', cell: ({ kind }) => (kind === 'charge' ? 'Charged' : 'Refunded') },
+        {
+          label: 'Made at',
+          cell: ({ at, booking }) => localTime(Date.parse(at), booking.timeZone).slice(0, 16).replace('T', ' '),
+        },
+        ...csvSums<Made>(account, ({ kind, booking }) => {
+          const kept = keptOf(account, booking);
+          return kind === 'charge'
+            ? { charged: booking.charge ?? 0, refunded: 0, kept }
+            : { charged: 0, refunded: booking.refund ?? 0, kept: -kept };
+        }),
+        { label: 'Currency', isCurrency: true, cell: ({ booking }) => booking.currency },
+      ],
+    });
+  }
 
   type Listed = Promise<readonly [totals: readonly ChargeTotals[], list: Html | undefined]>;
 
@@ -90,6 +140,15 @@ ${list}`
     const caption = `Charges and refunds made in ${monthName(month)}, oldest first`;
     return [sums, html`${madeTable(list, account, caption)}${cursorPager(PATH, fieldsOf(filter), pages, 'after')}`];
   }
+}
+
+/** The filter in the address. Without a month, this one. */
+function filterIn({ query, accountZone, now }: Visit): ChargesFilter {
+  const typed = query.text('month');
+  return {
+    month: isMonth(typed) ? typed : localMonth(now, accountZone),
+    by: CHARGE_BASES.find((one) => one === query.text('by')) ?? 'event',
+  };
 }
 
 const BASES: {
@@ -140,7 +199,7 @@ function eventTable(bookings: readonly BookingDocument[], account: Account, capt
       { label: 'Status', classes: 'state', cell: statusBadge },
       money('Charged', 'total', ({ charge = 0, currency }) => amount(charge, currency)),
       money('Refunded', 'refund', ({ refund = 0, currency }) => (refund > 0 ? amount(refund, currency) : NONE)),
-      money(keptLabel(account), 'kept', (booking) =>
+      money(keptLabel(account.kind), 'kept', (booking) =>
         booking.refund ? NONE : amount(keptOf(account, booking), booking.currency),
       ),
     ],
@@ -165,7 +224,7 @@ function madeTable(list: readonly Made[], account: Account, caption: string): Ht
           html`${kind === 'charge' ? 'Charged' : 'Refunded'} <span class="nowrap">${momentIn(booking.timeZone, at)}</span>`,
       },
       money('Amount', 'total', (made) => signed(made, made.booking.charge ?? 0)),
-      money(keptLabel(account), 'kept', (made) => signed(made, keptOf(account, made.booking))),
+      money(keptLabel(account.kind), 'kept', (made) => signed(made, keptOf(account, made.booking))),
     ],
     'charges',
   )}`;
@@ -197,9 +256,20 @@ const money = <T>(label: string, classes: string, cell: (row: T) => Html | strin
   cell,
 });
 
-const keptLabel = ({ kind }: Account): string => (kind === 'Community' ? 'Earnings' : 'Service fee');
+const keptLabel = (kind: Account['kind']): string => (kind === 'Community' ? 'Earnings' : 'Service fee');
 
 const keptOf = ({ kind }: Account, { eventFee, serviceFee }: BookingDocument): number =>
   kind === 'Community' ? eventFee : serviceFee;
+
+/** The amounts of a file, as the figures of the page add them up. */
+const csvSums = <T>(
+  { kind }: Account,
+  amountsOf: (row: T) => { readonly charged: number; readonly refunded: number; readonly kept: number },
+): readonly CsvColumn<T>[] => [
+  sumColumn('Charged', (row) => amountsOf(row).charged),
+  sumColumn('Refunded', (row) => amountsOf(row).refunded),
+  ...(kind === 'Brand' ? [sumColumn<T>('You paid', (row) => amountsOf(row).charged - amountsOf(row).refunded)] : []),
+  sumColumn(keptLabel(kind), (row) => amountsOf(row).kept),
+];
 
 const NONE = html`<span class="nothing">–</span>`;

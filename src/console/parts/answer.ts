@@ -30,7 +30,17 @@ type Redirect = { readonly go: string; readonly flash?: Flash };
 /** Missing, or not visible to this user (404). */
 export type Missing = { readonly missing: string };
 
-export type Answer = PageContent | Redirect | Missing;
+/** A CSV file, streamed while it is read. */
+export type Download = {
+  readonly download: {
+    /** Without its ending. */
+    readonly name: string;
+    /** The file in parts. The last one holds the totals, without which it is incomplete. */
+    readonly text: AsyncGenerator<string>;
+  };
+};
+
+export type Answer = PageContent | Redirect | Missing | Download;
 export const missing = (what: string): Missing => ({ missing: what });
 
 const goTo =

@@ -1,6 +1,4 @@
-import { toText } from './print.ts';
-
-type Cell = string | number | boolean | undefined;
+export type Cell = string | number | boolean | undefined;
 
 /**
  * A line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets a leading apostrophe, because names come from other
@@ -16,7 +14,11 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 const TO_QUOTE = /[",]|^\s|\s$/;
 
 function quoted(cell: Cell): string {
-  const text = toText(cell);
+  const text = textOf(cell);
   const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return TO_QUOTE.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+/** One line, also for a terminal, which must not execute control characters. */
+const textOf = (cell: Cell = ''): string =>
+  typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell).replace(/\p{Cc}+/gu, ' ');
