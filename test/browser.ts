@@ -1,7 +1,7 @@
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 type Request = {
   readonly method?: 'GET' | 'POST';
-  readonly body?: URLSearchParams;
+  readonly body?: URLSearchParams | FormData;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -40,6 +40,15 @@ export class Browser {
   async send(page: Page, action: string | RegExp, fields: Fields = {}, headers?: Request['headers']): Promise<Page> {
     const { target, body } = page.form(action, fields);
     return this.#follow(await this.request(target, { method: 'POST', body, ...(headers && { headers }) }));
+  }
+
+  /** The same for a form with a file. */
+  async upload(page: Page, action: string | RegExp, files: Readonly<Record<string, Blob>> = {}): Promise<Page> {
+    const { target, body } = page.form(action);
+    const form = new FormData();
+    for (const [name, value] of body) if (!(name in files)) form.append(name, value);
+    for (const [name, file] of Object.entries(files)) form.append(name, file, 'events.csv');
+    return this.#follow(await this.request(target, { method: 'POST', body: form }));
   }
 
   /** Submits a form from a page of another site. */

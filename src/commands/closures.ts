@@ -1,8 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { closures } from '../../projections/closures.ts';
 import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { localDate } from '../domain/calendar.ts';
-import { closeOrLeaveOut, closeTime, reopenTime } from '../domain/closed-time.ts';
+import { closeOrLeaveOut, closeTime, type Holder, holderOf, notFree, reopenTime } from '../domain/closed-time.ts';
 import {
   type AddClosure,
   addClosure,
@@ -18,6 +19,7 @@ import type { ClosureAdded, TimeClosed } from '../domain/events.ts';
 import { type BookingId, type ClosureId, type CommunityId, closureId, spaceId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import { overlaps } from '../domain/time-slots.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
@@ -59,8 +61,11 @@ export type ClosureCommands = {
    * none of its days is free.
    */
   add(command: Wanted, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
-  /** Why `add` would refuse it now; `there` if it was added before, also if it has ended since. */
-  check(command: Wanted): Promise<Refusal | 'there' | undefined>;
+  /**
+   * Why `add` would refuse it now; `there` if it was added before, also if it has ended since; `leftOut` if it was added before, and none of
+   * its days was free.
+   */
+  check(command: Wanted): Promise<Refusal | 'there' | 'leftOut' | undefined>;
   /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
   end(
     command: { readonly closureId: string; readonly communityId: number },
@@ -74,9 +79,17 @@ export type ClosureCommands = {
 export function createClosureCommands(deps: {
   readonly handler: CommandHandler;
   readonly readModels: ReadModels;
+  readonly personalData: Pick<PersonalData, 'openClosures'>;
   readonly clock: Clock;
 }): ClosureCommands {
-  const { handler, readModels, clock } = deps;
+  const { handler, readModels, personalData, clock } = deps;
+
+  /** Why a day is left out, with the title of what holds its hours. */
+  async function reasonOf(data: TimeClosed['data'], holder: Holder | undefined): Promise<string> {
+    if (holder === undefined) return 'The hours were not free.';
+    const [other] = 'closed' in holder ? await personalData.openClosures([holder.closed]) : [];
+    return notFree(data, holder, other?.title).details;
+  }
 
   /** The spaces that a command names, or all. */
   async function spaceIdsOf(owner: CommunityId, named: readonly number[] | undefined) {
@@ -106,14 +119,18 @@ export function createClosureCommands(deps: {
       async (day) => {
         const data = timeClosedOn(of, day);
         const stream = streamOf.spaceDay(day.spaceId, day.date);
-        const outcome = await handler.execute(stream, spaceDay, context, (state) => closeOrLeaveOut(state, data));
+        let holder: Holder | undefined;
+        const outcome = await handler.execute(stream, spaceDay, context, (state) => {
+          holder = holderOf(state, data);
+          return closeOrLeaveOut(state, data);
+        });
         // Left out before, or ended meanwhile.
         if (isRefusal(outcome) || !outcome.state.closed.has(of.closureId))
-          return { ...day, isClosed: false, bookings: [] };
+          return { ...day, isClosed: false, bookings: [], reason: await reasonOf(data, holder) };
         const bookings = Array.from(outcome.state.open.values(), ({ request }) => request).filter((request) =>
           overlaps({ start: request.startHour, until: request.freeFrom }, data),
         );
-        return { ...day, isClosed: true, bookings: bookings.map(({ bookingId }) => bookingId) };
+        return { ...day, isClosed: true, reason: '', bookings: bookings.map(({ bookingId }) => bookingId) };
       },
       progress,
     );
@@ -147,8 +164,10 @@ export function createClosureCommands(deps: {
     const [day, ...more] = spaceDatesOf(data);
     if (data.kind !== 'OwnEvent' || day === undefined || more.length > 0) return undefined;
     const state = await handler.load(streamOf.spaceDay(day.spaceId, day.date), spaceDay);
-    const decision = closeTime(state, timeClosedOn(data, day));
-    return isRefusal(decision) && decision.refused === 'SlotUnavailable' ? decision : undefined;
+    const wanted = timeClosedOn(data, day);
+    const decision = closeTime(state, wanted);
+    if (!isRefusal(decision) || decision.refused !== 'SlotUnavailable') return undefined;
+    return refuse('SlotUnavailable', await reasonOf(wanted, holderOf(state, wanted)));
   }
 
   /** What to add, or why it is refused before anything is appended. */
@@ -171,7 +190,11 @@ export function createClosureCommands(deps: {
 
   return {
     async check(wanted) {
-      if (wanted.closureId !== undefined && (await load(wanted.closureId)) !== undefined) return 'there';
+      const before = wanted.closureId && (await load(wanted.closureId));
+      if (before) {
+        const stored = before.hasEnded ? await readModels.collection(closures).get(before.closureId) : undefined;
+        return stored !== undefined && stored.document.leftOut.length === stored.document.days ? 'leftOut' : 'there';
+      }
       const planned = await plan(wanted);
       return isRefusal(planned) ? planned : undefined;
     },
@@ -194,14 +217,16 @@ export function createClosureCommands(deps: {
         return refuse('ResourceNotFound', `Closed time ${state.closureId} was ended while it was being made.`);
       if (closed.length === 0) {
         const ended = await endAll(state, context);
-        return isRefusal(ended) ? ended : refuse('SlotUnavailable', 'The hours are not free on any of the days.');
+        const [first, ...others] = days;
+        const reason = others.length > 0 ? 'The hours are not free on any of the days.' : first?.reason;
+        return isRefusal(ended) ? ended : refuse('SlotUnavailable', reason ?? '');
       }
       return {
         closureId: state.closureId,
         days: closed.length,
         skipped: days
           .filter(({ isClosed }) => !isClosed)
-          .map(({ spaceId, date }) => ({ spaceId, date, reason: 'The hours are not free.' })),
+          .map(({ spaceId, date, reason }) => ({ spaceId, date, reason })),
         bookings: closed.flatMap(({ bookings }) => bookings),
       };
     },

@@ -9,6 +9,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
+import { type ClosureImport, createClosureImport } from './closure-import.ts';
 import { type ClosureCommands, createClosureCommands } from './closures.ts';
 import { type CommandObserver, createCommandHandler } from './command-handler.ts';
 import { openIdempotencyKeys } from './idempotency-keys.ts';
@@ -25,6 +26,7 @@ export type Commands = {
   readonly bookings: BookingCommands;
   readonly catalogue: CatalogueCommands;
   readonly closures: ClosureCommands;
+  readonly importClosures: ClosureImport;
   readonly reviews: ReviewCommands;
   readonly apiKeys: ApiKeyCommands;
   readonly webhooks: WebhookCommands;
@@ -75,6 +77,7 @@ export async function createCommands(deps: {
   // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
   const sequence = (name: SequenceName, blockSize = 1) => createSequence(idHandler, name, blockSize);
+  const closures = createClosureCommands({ handler, readModels, personalData, clock });
 
   return {
     bookings: createBookingCommands({
@@ -95,7 +98,8 @@ export async function createCommands(deps: {
       spacesPerCommunity: settings.spacesPerCommunity,
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
-    closures: createClosureCommands({ handler, readModels, clock }),
+    closures,
+    importClosures: createClosureImport({ closures, readModels }),
     membership: createMembershipCommands({ handler }),
     readModels: createReadModelCommands({ handler }),
     personalData: createPersonalDataCommands({ handler, personalData, clock }),

@@ -29,6 +29,7 @@ import { createSessionCheck, type SessionCheck, senderOf } from './sessions/sess
 import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessions/sign-in.ts';
 import { openSubmittedForms } from './sessions/submitted-forms.ts';
+import { MAX_UPLOAD_BYTES, registerUploads } from './uploads.ts';
 
 export type ConsoleDeps = PageDeps & {
   readonly events: EventStore;
@@ -77,6 +78,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await registerCompression(scope);
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
+    registerUploads(scope);
     limitRefusals(scope, refusals, session);
     scope.setErrorHandler(showError);
     signInRoutes(scope, { ...session, users, counts });
@@ -127,6 +129,8 @@ function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
     void scope.get(path, (request, reply) => handle(request, reply, handler));
   const post: Routes['post'] = (path, handler, repeated) =>
     void scope.post(path, (request, reply) => handle(request, reply, handler, repeated));
+  const upload: Routes['upload'] = (path, handler) =>
+    void scope.post(path, { bodyLimit: MAX_UPLOAD_BYTES }, (request, reply) => handle(request, reply, handler));
 
   function only<K extends AccountKind>(kind: K): Routes<AccountOf<K>> {
     const guarded =
@@ -136,9 +140,10 @@ function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
     return {
       get: (path, handler) => get(path, guarded(handler)),
       post: (path, handler, repeated) => post(path, guarded(handler), repeated && guarded(repeated)),
+      upload: (path, handler) => upload(path, guarded(handler)),
     };
   }
-  return { get, post, community: only('Community'), brand: only('Brand') };
+  return { get, post, upload, community: only('Community'), brand: only('Brand') };
 }
 
 /** Server-sent events for open pages. */

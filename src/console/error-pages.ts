@@ -76,6 +76,12 @@ export function showError(error: FastifyError, request: FastifyRequest, reply: F
   const send = (status: number, title: string, text: string) =>
     sendPage(reply, status, problemPage(title, text, TO_CONSOLE));
   if (statusCode === 429) return send(429, 'Too many requests', 'Try again in a minute.');
+  if (statusCode === 413)
+    return send(
+      413,
+      'Too large',
+      'Nothing was done: what your browser sent is too large. A file may have at most 1 MB.',
+    );
   if (error.code === UNUSABLE_TEXT) return send(statusCode, 'Bad request', error.message);
   if (statusCode >= 400 && statusCode < 500)
     return send(statusCode, 'Bad request', 'Your browser sent a request that the console does not understand.');

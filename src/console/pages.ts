@@ -11,6 +11,7 @@ import { bookingPages } from './bookings/bookings.ts';
 import { chargePages } from './bookings/charges.ts';
 import { reviewPages } from './bookings/reviews.ts';
 import { calendarPages } from './calendar/calendar.ts';
+import { closureImportPages } from './calendar/closure-import.ts';
 import { closurePages } from './calendar/closures.ts';
 import { findPages } from './find/find.ts';
 import { requestPages } from './find/space-page.ts';
@@ -26,6 +27,7 @@ const PAGES = [
   bulkDecisionPages,
   calendarPages,
   closurePages,
+  closureImportPages,
   bookingListPages,
   bookingPages,
   decisionPages,

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { inDays } from '../in-days.ts';
@@ -56,7 +57,7 @@ test('lines become own events, the others are listed with the reason, and the sa
   ];
   write(`\uFEFF${lines.join('\r\n')}\r\n`);
   const skipped = [
-    { line: 3, reason: expect.stringContaining('is not free') },
+    { line: 3, reason: expect.stringMatching(/^18:00–20:00 on .* is not free: booking #1 of Acme, 18:00–19:00\.$/) },
     { line: 4, reason: expect.stringContaining('end after they begin') },
     { line: 5, reason: 'start must be a whole hour such as 18 or 18:00, got “18:30”.' },
     { line: 6, reason: 'date must be written like 2026-12-24, got “12.12.2036”.' },
@@ -85,6 +86,47 @@ test('lines become own events, the others are listed with the reason, and the sa
   expect(await importFile()).toEqual({ lines: 13, added: 0, addedBefore: 2, skipped });
   expect(await events()).toBe(after);
 });
+
+test('a line whose hours were requested in the moment of adding it is tried again by the next import', async () => {
+  // The request arrives between the check and the closing of the day.
+  const wanted = { spaceIds: [hall], from: day(30), to: day(30), start: 18, until: 20 };
+  const { closures, importClosures } = service.core.commands;
+  const lines = Buffer.from(`date,start,end,space,title\n${day(30)},18,20,${hall},Choir\n`);
+  const options = { communityId: communityId(community.id) };
+  const refusedInTheRace = await raced(
+    async () => {
+      accepted(await closures.add({ ...wanted, communityId: community.id, kind: 'OwnEvent', title: 'Yoga' }, CONTEXT));
+    },
+    () => importClosures(lines, options, CONTEXT),
+  );
+  expect(refusedInTheRace).toMatchObject({
+    ...{ added: 0, addedBefore: 0 },
+    skipped: [{ line: 2, reason: `18:00–20:00 on ${day(30)} is not free: another own event, “Yoga”, 18:00–20:00.` }],
+  });
+  const [yoga] = await service.core.queries.closures.list(options.communityId, day(30), day(30));
+  expect(await importClosures(lines, options, CONTEXT)).toMatchObject({ added: 0, addedBefore: 0, skipped: [{}] });
+  accepted(await closures.end({ closureId: yoga?.closureId ?? '', communityId: community.id }, CONTEXT));
+  expect(await importClosures(lines, options, CONTEXT)).toMatchObject({ added: 1, addedBefore: 0, skipped: [] });
+  expect(await importClosures(lines, options, CONTEXT)).toMatchObject({ added: 0, addedBefore: 1, skipped: [] });
+  // Ended on purpose, it stays away.
+  const [choir] = await service.core.queries.closures.list(options.communityId, day(30), day(30));
+  accepted(await closures.end({ closureId: choir?.closureId ?? '', communityId: community.id }, CONTEXT));
+  expect(await importClosures(lines, options, CONTEXT)).toMatchObject({ added: 0, addedBefore: 1, skipped: [] });
+});
+
+/** Runs `first` when `second` has appended its intention. */
+async function raced<R>(first: () => Promise<void>, second: () => Promise<R>): Promise<R> {
+  const { events } = service.core;
+  const append = events.append.bind(events);
+  const spy = vi.spyOn(events, 'append').mockImplementation(async (stream, ...rest) => {
+    const appended = await append(stream, ...rest);
+    if (!stream.startsWith('venue_closure-')) return appended;
+    spy.mockRestore();
+    await first();
+    return appended;
+  });
+  return second();
+}
 
 test.each([
   ['50 MB', () => Buffer.alloc(50_000_000, 'x'), 'has 50.0 MB: at most 5.0 MB are read'],

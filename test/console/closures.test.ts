@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Browser, type Page } from '../browser.ts';
 import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -66,3 +66,65 @@ test('a form that takes long is answered before it is done', async () => {
   add.mockRestore();
   expect(answer.flash).toContain('This takes a moment and goes on.');
 }, 15_000);
+
+describe('own events from a CSV file', () => {
+  const IMPORT = `${LIST}/import`;
+  const check = async (content: string | Buffer, by = harbour) =>
+    by.upload(await by.open(IMPORT), IMPORT, { file: new Blob([new Uint8Array(Buffer.from(content))]) });
+  const titles = async () =>
+    [...(await harbour.open(LIST)).text.matchAll(/>(Rehearsal \d+)</g)].map(([, title]) => title);
+
+  test('are listed line by line before any is added, and the same file again adds nothing', async () => {
+    const [space] = running.demo.communities[0].spaces;
+    const file = [
+      '\uFEFFDate;Start;End;Space;Title',
+      `${inDays(400)};9;11;${space.name};Rehearsal 1`,
+      `${inDays(400)};10;12;${space.id};Rehearsal 2`,
+      `${inDays(401)};9;11;${space.id};=cmd|' /C calc'!A0`,
+      `${inDays(402)};9;11;Nowhere;"Rehearsal ""3"" & <b>"`,
+      `${inDays(403)};09:00;11:00;${space.id};Rehearsal 4`,
+    ].join('\r\n');
+    const checked = await check(file);
+    expect(textOf(checked)).toContain('5 lines read. 2 own events can be added.');
+    expect(textOf(checked)).toMatch(
+      /3 The hours overlap those of line 2.* 4 title begins like a formula.* 5 .*no space “Nowhere”/,
+    );
+    expect(await titles()).toEqual([]);
+    const added = await harbour.upload(checked, IMPORT);
+    expect(textOf(added)).toContain('2 own events added.');
+    expect(await titles()).toEqual(['Rehearsal 1', 'Rehearsal 4']);
+    // The same page once more, and the same file once more.
+    await harbour.upload(checked, IMPORT);
+    expect(textOf(await check(file))).toContain('Nothing to add. 2 lines were imported before.');
+    expect(await titles()).toEqual(['Rehearsal 1', 'Rehearsal 4']);
+    // Another community has other spaces.
+    expect(textOf(await check(file, union))).toContain('Nothing to add.');
+    expect((await brand.open(IMPORT)).status).toBe(404);
+  });
+
+  test.each([
+    ['Latin-1', Buffer.from('date,start,end,space\n2027-12-10,18,20,Große Halle\n', 'latin1'), 'not in UTF-8'],
+    ['no header', 'x', 'has no column date, start, end, space'],
+    ['2,001 lines', `date,start,end,space\n${'2027-12-10,18,20,1\n'.repeat(2_001)}`, 'has 2,001 lines'],
+    ['no content', '', 'Choose a file.'],
+    ['1.01 MB', Buffer.alloc(1_010_000, 'x'), 'more than 1 MB'],
+  ])('a file with %s is refused at its field', async (_what, content, reason) => {
+    const refused = await check(content);
+    expect([refused.status, textOf(refused)]).toEqual([422, expect.stringContaining(reason)]);
+    expect(refused.text).toContain('id="file-error"');
+  });
+
+  test('a form of 50 MB, one that is broken off, and one of another site change nothing', async () => {
+    const large = await check(Buffer.alloc(50_000_000, 'x')).catch((error: unknown) => error);
+    // The connection may be closed before the answer has arrived.
+    if (!(large instanceof Error))
+      expect(large).toMatchObject({ status: 413, text: expect.stringContaining('at most 1 MB') });
+    const { target } = (await harbour.open(IMPORT)).form(IMPORT);
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const broken = await harbour.request(target, { method: 'POST', body: new URLSearchParams('--x'), headers });
+    expect(broken.status).toBe(400);
+    const foreign = new FormData();
+    foreign.append('csv', `date,start,end,space\n${inDays(405)},9,11,1\n`);
+    expect((await harbour.request(target, { method: 'POST', body: foreign })).status).toBe(403);
+  });
+});

@@ -55,6 +55,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     closures: 'calendar/closures',
     'closure-new': 'calendar/closures/new?kind=Closure',
     'own-event-new': 'calendar/closures/new?kind=OwnEvent',
+    'closure-import': 'calendar/closures/import',
     closure: `calendar/closures/${closed.closureId}`,
     bookings: 'bookings',
     'bookings-past': 'bookings?when=past',

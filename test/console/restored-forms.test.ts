@@ -166,6 +166,18 @@ test('a new space is not added twice, and its terms are restored in the form', a
   expect((await again.send(back, '/console/spaces/new')).flash).toContain('Space added.');
 });
 
+test('an own event is restored in its form', async () => {
+  const browser = await signedIn(manager);
+  const path = '/console/calendar/closures/new';
+  const page = await browser.open(`${path}?kind=OwnEvent`);
+  endSession(browser);
+  const lost = await browser.send(page, path, { title: 'Tango', from: inDays(60), weekdays: ['Monday', 'Friday'] });
+  const { page: back } = await signInAgain(browser, lost, manager);
+  expect(back.text).toContain('value="Tango"');
+  expect(back.text).toContain('Add own event</button>');
+  for (const day of ['Monday', 'Friday']) expect(back.text).toMatch(new RegExp(`value="${day}" checked`));
+});
+
 test('a form submitted by another site is not stored', async () => {
   const browser = await signedIn(planner);
   const page = await browser.open(`/console/find/${hall}`);

@@ -19,6 +19,7 @@ import type { CommunityVisit } from '../parts/visit.ts';
 import { closureFields, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
 
 export const CLOSURES = '/console/calendar/closures';
+export const IMPORT = `${CLOSURES}/import`;
 
 /** Bookings inside a closed time, and days left out, that its page lists. It counts the others. */
 const MOST_LISTED = 50;
@@ -36,7 +37,7 @@ export function closurePages({ community }: ConsoleRoutes, { commands, queries }
     const singles = new Set(list.flatMap(({ spaceIds }) => (spaceIds.length === 1 ? spaceIds : [])));
     const spaces = await Promise.all(Array.from(singles, (id) => queries.spaces.get(account, id)));
     const actions = html`<div class="row">${buttonLink(newPath('Closure'), 'Close…')}
-${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}</div>`;
+${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 'Import…', 'quiet')}</div>`;
     return {
       title: 'Closed times and own events',
       lead: `From today on. ${zoneName(zone)}.`,
@@ -119,7 +120,7 @@ ${bookingTable(inside.first, account, 'Bookings inside it')}${more > 0 && html`<
 }
 
 /** The outcome, or `Working` if it takes longer than a page may. Should it fail later, the scheduler finishes it. */
-async function inTime<T>(working: Promise<T>): Promise<T | 'Working'> {
+export async function inTime<T>(working: Promise<T>): Promise<T | 'Working'> {
   const answered = new AbortController();
   const late = pause(ANSWERED_WITHIN_MS, 'Working' as const, { signal: answered.signal });
   try {

@@ -114,6 +114,15 @@ export const counter = (name: string, max: number): Html | undefined =>
     ? html`<p class="hint counter" data-counts="${name}">At most ${max.toLocaleString('en')} characters</p>`
     : undefined;
 
+/** A field for a file. With JavaScript, one that is too large is not sent (`forms.js`). */
+export const fileField = ({ maxBytes, ...rest }: Omit<Control, 'value'> & { readonly maxBytes: number }): Html =>
+  labelled(
+    rest,
+    (ariaAttributes) =>
+      html`<input id="${rest.name}" name="${rest.name}" type="file" accept=".csv,text/csv" data-max-bytes="${String(maxBytes)}"
+required${ariaAttributes}>`,
+  );
+
 export type Option = { readonly value: string; readonly label: string };
 
 export function select({ value = '', options, ...rest }: Field & { readonly options: readonly Option[] }): Html {

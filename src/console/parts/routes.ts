@@ -31,7 +31,12 @@ export type Routes<A extends Account = Account> = {
    * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
    */
   post(path: string, handler: Handler<A>, repeated?: Handler<A>): void;
+  /** A form that may carry a file ({@link MAX_FILE_BYTES}). */
+  upload(path: string, handler: Handler<A>): void;
 };
+
+/** Bytes of a file that a form carries. */
+export const MAX_FILE_BYTES = 1_000_000;
 
 /** The routes of every account, and those that exist for one kind of account only. */
 export type ConsoleRoutes = Routes & {

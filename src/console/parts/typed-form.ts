@@ -29,6 +29,12 @@ export class Form {
     return values.filter((one) => typeof one === 'string');
   }
 
+  /** The content of an uploaded file; undefined if none was chosen. */
+  file(name: string): Uint8Array | undefined {
+    const value = this.#fields[name];
+    return value instanceof Uint8Array && value.length > 0 ? value : undefined;
+  }
+
   /** A whole number, or NaN. */
   integer(name: string): number {
     return /^-?\d{1,15}$/.test(this.text(name)) ? Number(this.text(name)) : Number.NaN;

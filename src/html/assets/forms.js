@@ -26,6 +26,14 @@ window.addEventListener('pageshow', ({ persisted }) => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 });
 
+// A file that is too large is not sent, because the answer might not arrive before the connection is closed.
+document.addEventListener('change', ({ target }) => {
+  if (!target.dataset.maxBytes) return;
+  const isTooLarge = target.files[0]?.size > Number(target.dataset.maxBytes);
+  target.setCustomValidity(isTooLarge ? `The file is too large: at most ${target.dataset.maxBytes / 1e6} MB.` : '');
+  target.reportValidity();
+});
+
 // Counts the characters of a field with a maximum length.
 document.addEventListener('input', ({ target }) => {
   const counter = target.id && document.querySelector(`[data-counts="${CSS.escape(target.id)}"]`);

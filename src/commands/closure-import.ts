@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { CsvError, parse } from 'csv-parse';
+import { spaces } from '../../projections/spaces.ts';
+import { isPlainDate } from '../domain/calendar.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { type ClosureId, type CommunityId, closureId } from '../domain/ids.ts';
+import { MAX_SPACE_DAYS } from '../domain/limits.ts';
+import type { Space } from '../domain/space.ts';
+import { overlaps } from '../domain/time-slots.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { FORMULA } from '../runtime/csv.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import { nextSlice, yieldEvery } from '../runtime/slices.ts';
+import { spacesOf } from './catalogue.ts';
+import type { ClosureCommands, Progress } from './closures.ts';
+import type { CommandContext } from './command-handler.ts';
+
+const COLUMNS = ['date', 'start', 'end', 'space', 'title'] as const;
+const REQUIRED: readonly string[] = COLUMNS.filter((name) => name !== 'title');
+/** Own events that are checked or added at once. */
+const AT_ONCE = 16;
+/** Characters that are parsed at once: about half a millisecond. */
+const SLICE = 4_096;
+
+type Line = { readonly line: number; readonly cells: { readonly [column: string]: string } };
+type Skipped = { readonly line: number; readonly reason: string };
+/** A line that becomes an own event. */
+type Planned = Omit<Parameters<ClosureCommands['add']>[0], 'closureId'> & {
+  readonly line: number;
+  readonly spaceId: number;
+  readonly importKey: string;
+};
+
+/** What became of a file, or would in a dry run. */
+type Imported = {
+  readonly lines: number;
+  readonly added: number;
+  /** Lines whose own event was added before, also if it has ended since. */
+  readonly addedBefore: number;
+  /** The lines that cannot be taken, in order. */
+  readonly skipped: readonly Skipped[];
+};
+
+export type ClosureImport = (
+  file: Uint8Array,
+  options: { readonly communityId: CommunityId; readonly isDryRun?: boolean; readonly progress?: Progress },
+  context: CommandContext,
+) => Promise<Imported | Refusal>;
+
+/**
+ * Makes own events from a CSV file with a line for each. Lines that cannot be taken are skipped. The same file again adds nothing, except
+ * lines whose hours were not free the time before. Refuses a file that cannot be read as a whole (`ValidationError`).
+ */
+export function createClosureImport({
+  closures,
+  readModels,
+}: {
+  readonly closures: Pick<ClosureCommands, 'check' | 'add'>;
+  readonly readModels: ReadModels;
+}): ClosureImport {
+  /** Adds the own event of a line. What was left out before is tried again under another id, because its day refuses the former one. */
+  async function take(
+    { line: _, spaceId: __, ...wanted }: Planned,
+    isDryRun: boolean,
+    context: CommandContext,
+  ): Promise<'there' | 'added' | Refusal> {
+    for (let attempt = 0; ; attempt += 1) {
+      const command = { ...wanted, closureId: idOf(wanted.communityId, wanted.importKey, attempt) };
+      const found = await closures.check(command);
+      if (found === 'leftOut') continue;
+      const outcome = found === undefined && !isDryRun ? await closures.add(command, context) : found;
+      return outcome === 'there' || isRefusal(outcome) ? outcome : 'added';
+    }
+  }
+
+  return async (file, { communityId, isDryRun = false, progress }, context) => {
+    const lines = await linesOf(file);
+    if (isRefusal(lines)) return lines;
+    const stored = await Array.fromAsync(readModels.collection(spaces).find(spacesOf(communityId)));
+    const { planned, skipped } = await planOf(
+      lines,
+      stored.map(({ document }) => document),
+      communityId,
+    );
+    const done = { added: 0, addedBefore: 0 };
+    let taken = 0;
+    for await (const page of inPages(planned, AT_ONCE)) {
+      await Promise.all(
+        page.map(async (each) => {
+          const outcome = await take(each, isDryRun, context);
+          if (isRefusal(outcome)) skipped.push({ line: each.line, reason: outcome.details });
+          else done[outcome === 'there' ? 'addedBefore' : 'added'] += 1;
+        }),
+      );
+      taken += page.length;
+      progress?.({ done: taken, total: planned.length });
+    }
+    return { lines: lines.length, ...done, skipped: skipped.sort((a, b) => a.line - b.line) };
+  };
+}
+
+/** The lines of a file below its header, or why it cannot be read as a whole. */
+async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(file);
+  } catch {
+    return unusable('is not in UTF-8. Save it as “CSV UTF-8”');
+  }
+  const rows: { readonly record: readonly string[]; readonly line: number }[] = [];
+  const [first = ''] = text.split('\n', 1);
+  const parser = parse({
+    delimiter: first.includes(';') ? ';' : first.includes('\t') ? '\t' : ',',
+    ...{ trim: true, relax_column_count: true, skip_empty_lines: true, skip_records_with_empty_values: true },
+    on_record(record, { lines }) {
+      rows.push({ record, line: lines });
+      return null;
+    },
+  });
+  try {
+    await pipeline(slicesOf(text), parser, (parsed) => Array.fromAsync(parsed));
+  } catch (error) {
+    if (error instanceof CsvError) return unusable(`is no CSV: ${error.message}`);
+    throw error;
+  }
+  const [header, ...rest] = rows;
+  const names = header?.record.map((name) => name.toLowerCase()) ?? [];
+  const missing = REQUIRED.filter((name) => !names.includes(name));
+  const unknown = names.find((name) => !COLUMNS.some((known) => known === name));
+  if (missing.length > 0) return unusable(`has no column ${missing.join(', ')}: its first line must name them`);
+  if (unknown !== undefined || new Set(names).size < names.length)
+    return unusable(`must have the columns ${COLUMNS.join(', ')}, each once. Remove “${unknown ?? names.join(', ')}”`);
+  if (rest.length > MAX_SPACE_DAYS)
+    return unusable(`has ${count(rest.length)} lines: at most ${count(MAX_SPACE_DAYS)} are taken at once`);
+  return rest.map(({ record, line }) => ({
+    line,
+    cells: Object.fromEntries(record.map((cell, index) => [names[index] ?? 'beyond', cell])),
+  }));
+}
+
+async function* slicesOf(text: string): AsyncGenerator<string> {
+  for (let from = 0; from < text.length; from += SLICE) {
+    yield text.slice(from, from + SLICE);
+    await nextSlice();
+  }
+}
+
+/** The own events of the lines, and the lines that name none. Whether the hours are free shows later. */
+async function planOf(lines: readonly Line[], spaces: readonly Space[], community: number) {
+  const turn = yieldEvery(2);
+  const planned: Planned[] = [];
+  const skipped: Skipped[] = [];
+  const taken = new Map<string, Planned[]>();
+  for (const line of lines) {
+    await turn();
+    const wanted = ownEventOf(line, spaces, community);
+    if (typeof wanted === 'string') {
+      skipped.push({ line: line.line, reason: wanted });
+      continue;
+    }
+    const onDay = taken.getOrInsertComputed(`${wanted.spaceId} ${wanted.from}`, () => []);
+    const before = onDay.find((other) => overlaps(other, wanted));
+    if (before !== undefined) {
+      skipped.push({ line: line.line, reason: `The hours overlap those of line ${before.line}.` });
+      continue;
+    }
+    onDay.push(wanted);
+    planned.push(wanted);
+  }
+  return { planned, skipped };
+}
+
+/** The own event of a line, or why there is none. */
+function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: number): Planned | string {
+  const { date = '', start = '', end = '', space = '', title = '' } = cells;
+  if (cells.beyond !== undefined)
+    return 'It has more cells than the first line. Put quotes around text with separators.';
+  const formula = Object.entries(cells).find(([, cell]) => FORMULA.test(cell));
+  if (formula !== undefined)
+    return `${formula[0]} begins like a formula, which spreadsheets would run: “${formula[1]}”.`;
+  if (!isPlainDate(date)) return `date must be written like 2026-12-24, got “${date}”.`;
+  const [from, until] = [hourOf(start), hourOf(end)];
+  if (from === undefined) return `start must be a whole hour such as 18 or 18:00, got “${start}”.`;
+  if (until === undefined) return `end must be a whole hour such as 20 or 20:00, got “${end}”.`;
+  const named = spaces.filter(({ spaceId, name }) => String(spaceId) === space || name === space);
+  const [only, ...more] = named.some(({ spaceId }) => String(spaceId) === space)
+    ? named.filter(({ spaceId }) => String(spaceId) === space)
+    : named;
+  if (only === undefined) return `The community has no space “${space}”.`;
+  if (more.length > 0) return `Several spaces are called “${space}”: write the id.`;
+  const importKey = `${only.spaceId} ${date} ${from}-${until}`;
+  return {
+    ...{ line, spaceId: only.spaceId, spaceIds: [only.spaceId], communityId: community, kind: 'OwnEvent', importKey },
+    ...{ from: date, to: date, start: from, until, title },
+  };
+}
+
+/** The same whenever the line is imported, so that two imports at once add it once. */
+function idOf(community: number, importKey: string, attempt: number): ClosureId {
+  const key = [community, importKey, ...(attempt === 0 ? [] : [attempt])].join(' ');
+  return closureId(`import-${createHash('sha256').update(key).digest('base64url').slice(0, 27)}`);
+}
+
+/** `9`, `09:00`, `24:00`. */
+function hourOf(text: string): number | undefined {
+  const [, hour] = /^(\d{1,2})(?::00)?$/.exec(text) ?? [];
+  return hour === undefined ? undefined : Number(hour);
+}
+
+const unusable = (why: string): Refusal => refuse('ValidationError', `The file ${why}.`);
+const count = (number: number): string => number.toLocaleString('en');
