@@ -34,5 +34,17 @@ export const isWithinHours = (
   { startHour, freeFrom }: { readonly startHour: number; readonly freeFrom: number },
 ): boolean => terms.isClosedDay !== true && isInside(terms, startHour) && freeFrom <= terms.windowEnd;
 
+/** Whether closed times leave some hours of a day open. */
+export function isOpenDay(
+  { isClosedDay, windowStart, windowEnd }: DayTerms,
+  closed: readonly { readonly start: number; readonly until: number }[],
+): boolean {
+  if (isClosedDay) return false;
+  let from = windowStart;
+  for (const { start, until } of closed.toSorted((a, b) => a.start - b.start))
+    if (start <= from) from = Math.max(from, until);
+  return from < windowEnd;
+}
+
 /** 0 for Monday. Without `Temporal`, which takes longer than the rest of a search for open days. */
 const weekdayIndex = (date: PlainDate): number => (new Date(date).getUTCDay() + 6) % 7;

@@ -29,7 +29,7 @@ export const SCRIPTS = [
   'dates.js',
   'timeline.js',
   'notices.js',
-  'schedule.js',
+  'plan.js',
   'live.js',
   'requests.js',
   'escape.js',

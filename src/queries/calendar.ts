@@ -2,10 +2,13 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Closure, concerns } from '../domain/closure.ts';
+import { isOpenDay, termsOn } from '../domain/day-terms.ts';
 import { defined } from '../domain/defined.ts';
 import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
+import type { Space } from '../domain/space.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { overlaps } from '../domain/time-slots.ts';
+import { yieldEvery } from '../runtime/slices.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
 
@@ -14,7 +17,19 @@ export type BookingCounts = { readonly pending: number; readonly booked: number 
 
 export const NO_BOOKINGS: BookingCounts = { pending: 0, booked: 0 };
 
-type ClosedHours = Pick<Closure, 'communityId' | 'spaceIds' | 'from' | 'to' | 'weekdays' | 'start' | 'until'>;
+export type CountsBySpace = ReadonlyMap<SpaceId, BookingCounts>;
+
+/** The sum of some counts. */
+export const totalOf = (counts: Iterable<BookingCounts>): BookingCounts =>
+  Array.from(counts).reduce(
+    (sum, { pending, booked }) => ({ pending: sum.pending + pending, booked: sum.booked + booked }),
+    NO_BOOKINGS,
+  );
+
+/** How many days a space is open, and how many of these have bookings. */
+export type OpenDays = { readonly space: Space; readonly open: number; readonly booked: number };
+
+type ClosedHours = Pick<Closure, 'kind' | 'communityId' | 'spaceIds' | 'from' | 'to' | 'weekdays' | 'start' | 'until'>;
 
 const BOOKED: readonly BookingStatus[] = ['Approved', 'Completed'];
 const HELD: readonly BookingStatus[] = ['Pending', ...BOOKED];
@@ -59,16 +74,14 @@ const ofDay = declareQuery(
 export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModels'>) {
   const documents = readModels.collection(bookings);
 
-  /** The counts of the bookings of some days, by one of their fields. */
-  async function counts<F extends 'date' | 'spaceId'>(
-    query: ReturnType<typeof heldBetween>,
-    field: F,
-  ): Promise<ReadonlyMap<BookingDocument[F], BookingCounts>> {
-    const totals = new Map<BookingDocument[F], BookingCounts>();
-    for (const { values, count } of await documents.groups<F | 'status'>(query, [field, 'status'])) {
-      const { pending, booked } = totals.get(values[field]) ?? NO_BOOKINGS;
+  /** By space, for spaces that have bookings on a date; of all spaces or of one. */
+  async function bySpace(community: CommunityId, date: PlainDate, only?: SpaceId): Promise<CountsBySpace> {
+    const totals = new Map<SpaceId, BookingCounts>();
+    const query = heldBetween(community, date, date, only);
+    for (const { values, count } of await documents.groups(query, ['spaceId', 'status'])) {
+      const { pending, booked } = totals.get(values.spaceId) ?? NO_BOOKINGS;
       const isPending = values.status === 'Pending';
-      totals.set(values[field], {
+      totals.set(values.spaceId, {
         pending: pending + (isPending ? count : 0),
         booked: booked + (isPending ? 0 : count),
       });
@@ -77,12 +90,42 @@ export function createCalendarQueries({ readModels }: Pick<QueryDeps, 'readModel
   }
 
   return {
-    /** By date, for dates that have bookings; of all spaces or of one. */
-    byDate: (community: CommunityId, from: PlainDate, to: PlainDate, spaceId?: SpaceId) =>
-      counts(heldBetween(community, from, to, spaceId), 'date'),
+    bySpace,
 
-    /** By space, for spaces that have bookings on a day. */
-    bySpace: (community: CommunityId, date: PlainDate) => counts(heldBetween(community, date, date), 'spaceId'),
+    /** The counts of some dates by space, of all spaces or of one. Each date is a read of its own, so that none takes long. */
+    async byDate(
+      community: CommunityId,
+      dates: readonly PlainDate[],
+      spaceId?: SpaceId,
+    ): Promise<ReadonlyMap<PlainDate, CountsBySpace>> {
+      const read = dates.map(
+        async (date): Promise<[PlainDate, CountsBySpace]> => [date, await bySpace(community, date, spaceId)],
+      );
+      return new Map(await Promise.all(read));
+    },
+
+    /** How many of some dates each space has hours that no closed time takes, and how many of these have bookings. */
+    async openDays(
+      spaces: readonly Space[],
+      byDate: ReadonlyMap<PlainDate, CountsBySpace>,
+      closures: readonly ClosedHours[],
+    ): Promise<readonly OpenDays[]> {
+      const nextSlice = yieldEvery(1);
+      const result: OpenDays[] = [];
+      for (const space of spaces) {
+        await nextSlice();
+        const { spaceId } = space;
+        const own = closures.filter(({ kind, spaceIds }) => kind === 'Closure' && spaceIds.includes(spaceId));
+        const open = [...byDate].filter(([date]) =>
+          isOpenDay(
+            termsOn(space, date),
+            own.filter((closure) => concerns(closure, { spaceId, date })),
+          ),
+        );
+        result.push({ space, open: open.length, booked: open.filter(([, counts]) => counts.has(spaceId)).length });
+      }
+      return result;
+    },
 
     /** The first bookings of a day, of all spaces or of one: pending ones, then by hour. */
     async firstOn(

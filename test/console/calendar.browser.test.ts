@@ -53,90 +53,85 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     return opened;
   };
 
-  /** Finds parts of the schedule that are too narrow, too tall or overflow. Runs in the page. */
+  /** The sizes of the parts of a plan, in pixels. Runs in the page. */
   const MEASURE = `(() => {
     const box = (element) => element.getBoundingClientRect();
-    const headings = [...document.querySelectorAll('.day-table thead th')].slice(1);
-    const rows = [...document.querySelectorAll('.day-table tbody tr')];
-    const entries = [...document.querySelectorAll('.day-table .held a')];
-    const lineHeight = parseFloat(getComputedStyle(headings[0]).lineHeight);
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const links = all('.plan td > a').filter((link) => link.checkVisibility());
     return {
       page: document.documentElement.scrollWidth,
-      columns: headings.length,
-      narrow: headings.filter((heading) => box(heading).width < 140).length,
-      linesOfHeadings: Math.max(...headings.map((heading) => box(heading.querySelector('bdi')).height / lineHeight)),
-      heights: [...new Set(rows.map((row) => Math.round(box(row).height)))],
-      entries: entries.length,
-      spilling: entries.filter((entry) => entry.scrollWidth > entry.clientWidth + 1 || entry.scrollHeight > entry.clientHeight + 1).length,
-      small: entries.filter((entry) => box(entry).height < 24 || box(entry).width < 24).length,
+      spaces: all('.plan tbody tr').length,
+      rows: [...new Set(all('.plan tbody tr').map((row) => Math.round(box(row).height)))],
+      hour: Math.min(...all('.plan thead th').slice(1).map((heading) => box(heading).width)),
+      small: links.filter((link) => box(link).height < 24 || box(link).width < 24).length,
     };
   })()`;
+  type Sizes = Readonly<Record<'page' | 'spaces' | 'hour' | 'small', number>> & { readonly rows: readonly number[] };
 
   test.each([
     ['15 spaces', 1, FEW, 15],
     ['40 spaces and 500 bookings', 0, MANY, 40],
-  ] as const)('a day with %s is readable at every width', async (_, index, date, spaces) => {
+  ] as const)('a day with %s has rows of 28 pixels, and a list on a phone', async (_, index, date, spaces) => {
     const { page, complaints } = await open(`/console/calendar/${date}`, { index });
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 });
-      const found = await page.evaluate<Record<string, number> & { heights: number[] }>(MEASURE);
+      const found = await page.evaluate<Sizes>(MEASURE);
       expect(found.page, `${width} px`).toBeLessThanOrEqual(width);
-      expect(found.columns, `${width} px`).toBeLessThanOrEqual(spaces);
-      expect([found.spilling, found.small], `${width} px`).toEqual([0, 0]);
+      expect(found.spaces, `${width} px`).toBeLessThanOrEqual(spaces);
+      expect(found.small, `${width} px`).toBe(0);
       if (width < LIST_BELOW) continue;
-      expect(found.narrow, `${width} px`).toBe(0);
-      expect(found.linesOfHeadings, `${width} px`).toBeLessThanOrEqual(2.1);
-      expect(found.heights, `${width} px`).toHaveLength(1);
+      expect(found.rows, `${width} px`).toEqual([28]);
+      expect(found.hour, `${width} px`).toBeGreaterThanOrEqual(38);
     }
     expect(complaints).toEqual([]);
   });
 
-  /** The scroll position of the schedule, and whether its hours and headings are visible. Runs in the page. */
+  /** The scroll position of the plan, and whether its hours and names are visible. Runs in the page. */
   const STICKY = `(() => {
-    const schedule = document.querySelector('.schedule');
+    const plan = document.querySelector('.plan');
     const box = (selector) => document.querySelector(selector).getBoundingClientRect();
-    const outside = schedule.getBoundingClientRect();
+    const outside = plan.getBoundingClientRect();
     return {
-      top: schedule.scrollTop,
-      left: schedule.scrollLeft,
-      headings: Math.round(box('.day-table thead th:nth-child(2)').top - outside.top),
-      hours: Math.round(box('.day-table tbody th').left - outside.left),
+      top: plan.scrollTop,
+      left: plan.scrollLeft,
+      hours: Math.round(box('.plan thead th:nth-child(2)').top - outside.top),
+      names: Math.round(box('.plan tbody th').left - outside.left),
     };
   })()`;
-  /** How much of the focused booking the hours or the headings cover, 1 being all of it. Runs in the page. */
+  /** How much of the focused link the names or the hours cover, 1 being all of it. Runs in the page. */
   const HIDDEN = `(() => {
-    if (!document.activeElement.matches('.held a')) return 0;
+    if (!document.activeElement.matches('.plan td > a')) return 0;
     const at = document.activeElement.getBoundingClientRect();
-    const hour = document.querySelector('.day-table tbody th').getBoundingClientRect();
-    const heading = document.querySelector('.day-table thead th').getBoundingClientRect();
+    const name = document.querySelector('.plan tbody th').getBoundingClientRect();
+    const hour = document.querySelector('.plan thead th').getBoundingClientRect();
     const share = (covered, whole) => Math.min(1, Math.max(0, Math.floor(covered)) / whole);
-    return Math.max(share(hour.right - at.left, at.width), share(heading.bottom - at.top, at.height));
+    return Math.max(share(name.right - at.left, at.width), share(hour.bottom - at.top, at.height));
   })()`;
-  type Sticky = { readonly top: number; readonly left: number; readonly headings: number; readonly hours: number };
+  type Sticky = { readonly top: number; readonly left: number; readonly hours: number; readonly names: number };
 
-  test('hours and headings stay visible without JavaScript and with the keyboard alone, and never cover the focus', async () => {
-    const { page, complaints } = await open(`/console/calendar/${MANY}`, {
+  test('names and hours stay visible without JavaScript and with the keyboard alone, and never cover the focus', async () => {
+    const { page, complaints } = await open(`/console/calendar/${MANY}?group=all`, {
       script: false,
       colorScheme: 'dark',
     });
-    await page.setViewportSize({ width: 1024, height: 600 });
-    const schedule = page.getByRole('region', { name: 'Schedule' });
-    await schedule.focus();
+    await page.setViewportSize({ width: 720, height: 480 });
+    const plan = page.getByRole('region', { name: 'Schedule' });
+    await plan.focus();
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowDown'])
       await page.keyboard.press(key);
     await expect.poll(async () => (await page.evaluate<Sticky>(STICKY)).top).toBeGreaterThan(50);
     const scrolled = await page.evaluate<Sticky>(STICKY);
-    expect(scrolled.left).toBeGreaterThan(50);
-    expect([scrolled.headings, scrolled.hours]).toEqual([1, 1]);
+    expect(scrolled.left).toBeGreaterThan(40);
+    expect([scrolled.hours, scrolled.names]).toEqual([1, 1]);
 
     await page.locator('.held a').nth(60).focus();
     for (let presses = 0; presses < 30; presses += 1) {
       await page.keyboard.press('Shift+Tab');
       await expect.poll(() => page.evaluate<number>(HIDDEN), { message: `after ${presses} presses` }).toBeLessThan(1);
     }
-    await page.keyboard.press('Enter');
-    await page.waitForURL('**/console/bookings/*');
-    await page.goBack();
+    await page.locator('.held a').first().press('Enter');
+    await page.waitForURL('**#booking');
+    await page.goto(`/console/calendar/${MANY}`);
     await page.getByRole('navigation', { name: 'More spaces' }).getByRole('link').click();
     expect(
       await page.getByRole('navigation', { name: 'Groups of spaces' }).locator('[aria-current]').textContent(),
@@ -144,17 +139,77 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     expect(complaints).toEqual([]);
   });
 
-  test('with JavaScript, the focused element is fully visible', async () => {
-    const { page } = await open(`/console/calendar/${MANY}`);
-    await page.setViewportSize({ width: 1024, height: 600 });
-    await page.locator('.held a').nth(60).focus();
-    for (let presses = 0; presses < 30; presses += 1) {
-      await page.keyboard.press('Shift+Tab');
-      await expect.poll(() => page.evaluate<number>(HIDDEN), { message: `after ${presses} presses` }).toBe(0);
-    }
+  test('with JavaScript, a plan is one stop of the Tab key, in which arrow keys move; the focus is fully visible', async () => {
+    const { page } = await open(`/console/calendar/${MANY}?group=all`);
+    await page.setViewportSize({ width: 720, height: 480 });
+    await page.getByRole('region', { name: 'Schedule' }).focus();
+    const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Harbour Hall');
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+    expect(await focused()).toContain('08:00–09:00');
+    for (const [key, times] of [
+      ['ArrowRight', 6],
+      ['ArrowDown', 5],
+      ['ArrowLeft', 3],
+      ['ArrowUp', 4],
+    ] as const)
+      for (let pressed = 0; pressed < times; pressed += 1) {
+        await page.keyboard.press(key);
+        await expect.poll(() => page.evaluate<number>(HIDDEN), { message: `${key} ${pressed}` }).toBe(0);
+      }
+    expect(await focused()).toContain('11:00–12:00');
+    const current = await focused();
+    // Tab leaves the plan, and comes back to the same link.
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate("document.activeElement.closest('.plan') === null")).toBe(true);
+    await page.keyboard.press('Shift+Tab');
+    expect(await focused()).toBe(current);
   });
 
-  test('on a phone, in either orientation, a day is a list by hour with space, time and status', async () => {
+  test.each([true, false])(
+    'a request is approved beside the plan, and an own event added at an empty hour (JavaScript: %s)',
+    async (script) => {
+      const day = inDays(script ? 33 : 34);
+      const { core } = running.service;
+      const [hall] = await core.queries.spaces.list({ kind: 'Community', id: communityId(1) });
+      if (hall === undefined) throw new Error('There is no space');
+      const command = { brandId: brandId(1), details: { spaceId: hall.spaceId, date: day, startHour: 10 } };
+      const { bookingId } = accepted(await core.commands.bookings.request(command, CONTEXT));
+      const { page, complaints } = await open(`/console/calendar/${day}`, { script });
+      await page.locator(`#b${bookingId}`).click();
+      const panel = page.getByRole('region', { name: 'Northwind Coffee' });
+      // Beside the plan, and its top in sight.
+      const [at, plan] = await Promise.all([panel.boundingBox(), page.locator('.plan').boundingBox()]);
+      expect(at?.x).toBeGreaterThan((plan?.x ?? 0) + (plan?.width ?? 0));
+      expect(at?.y).toBeGreaterThanOrEqual(0);
+      await panel.getByRole('button', { name: 'Approve' }).click();
+      await page.getByText('Request approved').waitFor();
+      expect(new URL(page.url()).pathname).toBe(`/console/calendar/${day}`);
+      expect(await panel.getByText('Approved', { exact: true }).isVisible()).toBe(true);
+      await panel.getByRole('link', { name: 'Close' }).click();
+      await panel.waitFor({ state: 'detached' });
+      expect(new URL(page.url()).hash).toBe(`#b${bookingId}`);
+
+      // From 14:00 to 22:00 the hall is free.
+      const free = page.locator(`tr:has(#b${bookingId}) .free a`).last();
+      const { width = 0, height = 0 } = (await free.boundingBox()) ?? {};
+      await free.click({ position: { x: (width * 2.5) / 8, y: height / 2 } });
+      const hours = async () => [
+        await page.getByLabel('From', { exact: true }).inputValue(),
+        await page.getByLabel('To', { exact: true }).inputValue(),
+      ];
+      expect(await hours()).toEqual(script ? ['16', '17'] : ['14', '22']);
+      await page.getByLabel('Title').fill('Choir');
+      await page.getByRole('button', { name: 'Add own event' }).click();
+      await page.getByText('Own event saved').waitFor();
+      expect(new URL(page.url()).pathname).toBe(`/console/calendar/${day}`);
+      expect(await page.locator('.own a').innerText()).toContain('Choir');
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  test('on a phone, in either orientation, a day is a list by space with time and status', async () => {
     const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
     for (const size of [
       { width: 390, height: 844 },
@@ -166,13 +221,31 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       const lefts = await entries.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().left));
       expect(tops).toEqual(tops.toSorted((a, b) => a - b));
       expect(new Set(lefts).size).toBe(1);
-      const times = (await entries.locator('.time').allTextContents()).map((time) => time.slice(0, 5));
-      expect(times).toEqual(times.toSorted());
-      for (const part of ['.time', '.word', '.where'])
-        expect(await entries.first().locator(part).boundingBox(), part).toMatchObject({ width: expect.any(Number) });
-      expect((await entries.first().locator('.where').boundingBox())?.width).toBeGreaterThan(30);
-      expect(await page.locator('.day-table td:not(.held)').first().isVisible()).toBe(false);
+      for (const part of ['.time', '.word'])
+        expect((await entries.first().locator(part).boundingBox())?.width, part).toBeGreaterThan(30);
+      expect(await page.locator('.free').first().isVisible()).toBe(false);
     }
+  });
+
+  test('on a phone, one space at a time is shown to scale, with links to the next one', async () => {
+    const { page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
+    await page.locator('.plan tbody th a').nth(2).click();
+    await page.waitForURL('**?space=*');
+    expect((await page.evaluate<Sizes>(MEASURE)).page).toBe(390);
+    for (const [hours, cell] of [
+      [1, page.locator('.held').first()],
+      [13, page.locator('.held, .free').last()],
+    ] as const) {
+      const box = await cell.boundingBox();
+      const span = Number((await cell.getAttribute('rowspan')) ?? 1);
+      expect(box?.height).toBe(span * 48);
+      expect(span).toBeLessThanOrEqual(hours);
+    }
+    const chosen = await page.getByRole('combobox', { name: 'Space' }).inputValue();
+    await page.getByRole('navigation', { name: 'More spaces' }).getByRole('link').last().click();
+    await expect
+      .poll(() => page.getByRole('combobox', { name: 'Space' }).inputValue())
+      .toBe(String(Number(chosen) + 1));
   });
 
   test('a printed day shows all spaces, booked or not, on any paper size', async () => {
@@ -206,17 +279,17 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     }
   });
 
-  test('an update keeps the scroll position of the schedule', async () => {
-    const { page } = await open(`/console/calendar/${MANY}`);
-    await page.setViewportSize({ width: 1024, height: 600 });
-    await page.locator('.schedule').evaluate((schedule) => schedule.scrollTo(300, 200));
+  test('an update keeps the scroll position of the plan', async () => {
+    const { page } = await open(`/console/calendar/${MANY}?group=all`);
+    await page.setViewportSize({ width: 720, height: 480 });
+    await page.locator('.plan').evaluate((plan) => plan.scrollTo(100, 200));
     const before = await page.evaluate<Sticky>(STICKY);
     const { core } = running.service;
     const [hall] = await core.queries.spaces.list({ kind: 'Community', id: communityId(1) });
     if (hall === undefined) throw new Error('There is no space');
     const command = { brandId: brandId(1), details: { spaceId: hall.spaceId, date: MANY, startHour: 10 } };
     const { bookingId } = accepted(await core.commands.bookings.request(command, CONTEXT));
-    await page.locator(`.held a[href$="/${bookingId}"]`).waitFor({ state: 'attached' });
+    await page.locator(`#b${bookingId}`).waitFor({ state: 'attached' });
     expect(await page.evaluate<Sticky>(STICKY)).toEqual(before);
     await expect.poll(() => page.locator('.lead').textContent()).toContain('101 pending');
   });

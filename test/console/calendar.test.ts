@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { communityId, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { inDays } from '../in-days.ts';
@@ -31,8 +31,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => running.stop());
 
-const bookingsOn = ({ text }: Page) =>
-  [...text.matchAll(/class="held [^"]*"><a href="\/console\/bookings\/(\d+)"/g)].map(([, id]) => id);
+const bookingsOn = ({ text }: Page) => [...text.matchAll(/class="held [^"]*"><a id="b(\d+)"/g)].map(([, id]) => id);
 const options = ({ text }: Page) => [...text.matchAll(/<option value="(\d*)"/g)].map(([, value]) => value);
 /** The links of a navigation, by its name. */
 const linksIn = ({ text }: Page, name: string) => {
@@ -52,7 +51,7 @@ test('a day with 500 bookings in 40 spaces is paged by groups of spaces: every b
     const page = await community.open(href);
     expect(Buffer.byteLength(page.text), href).toBeLessThanOrEqual(LIMIT);
     seen.push(...bookingsOn(page));
-    headings += page.text.match(/<th scope="col"><a href="\?space=/g)?.length ?? 0;
+    headings += page.text.match(/<th scope="row"><a href="\?space=/g)?.length ?? 0;
     // Links lead to the next group of spaces, and back.
     expect(linksIn(page, 'More spaces'), href).toEqual(
       [groups[index - 1], groups[index + 1]].filter((one) => one !== undefined),
@@ -71,7 +70,7 @@ test('a day with 500 bookings in 40 spaces is paged by groups of spaces: every b
 
 test('a day with few bookings shows all spaces at once', async () => {
   const page = await community.open(`/console/calendar/${inDays(71)}`);
-  expect(page.text.match(/<th scope="col"><a href="\?space=/g)).toHaveLength(40);
+  expect(page.text.match(/<th scope="row"><a href="\?space=/g)).toHaveLength(40);
   expect(linksIn(page, 'Groups of spaces')).toEqual([]);
   expect(page.text).toContain('No bookings');
 });
@@ -216,4 +215,132 @@ test('a day lists only some of many cancelled bookings, and links to all of them
   const [, href = ''] = /<a href="([^"]*)">4 more: see all bookings of this day</.exec(page.text) ?? [];
   const list = await community.open(href.replaceAll('&amp;', '&'));
   for (const { bookingId } of own) expect(list.text).toContain(`/console/bookings/${bookingId}"`);
+});
+
+/** The cells of the row of a space: their classes, columns and texts. Free time is named by its link. */
+const cellsOf = ({ text }: Page, space: SpaceId | undefined) => {
+  const [, row = ''] =
+    new RegExp(`<tr><th scope="row"><a href="\\?space=${space}">.*?</th>(.*?)</tr>`, 's').exec(text) ?? [];
+  return [...row.matchAll(/<td([^>]*)>(.*?)<\/td>/gs)].map(([, attributes = '', content = '']) => ({
+    kind: /class="(\w*)/.exec(attributes)?.[1] ?? '',
+    columns: Number(/colspan="(\d+)"/.exec(attributes)?.[1] ?? 1),
+    text: (/aria-label="([^"]*)"/.exec(content)?.[1] ?? content.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')).trim(),
+  }));
+};
+
+test('a plan says why hours are closed, widens for own events, and has half hours where a space has them', async () => {
+  const date = inDays(80);
+  const { catalogue, closures, bookings } = running.service.core.commands;
+  const [first, second, third] = spaceIds;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('There are no spaces');
+  const day = { communityId: HARBOUR, from: date, to: date, start: 0, until: 24 };
+  accepted(
+    await closures.add({ ...day, kind: 'Closure', spaceIds: [first], title: 'Sanding', start: 10, until: 12 }, CONTEXT),
+  );
+  accepted(await closures.add({ ...day, kind: 'Closure', spaceIds: [second] }, CONTEXT));
+  accepted(
+    await closures.add({ ...day, kind: 'OwnEvent', spaceIds: [first], title: 'Choir', start: 22, until: 24 }, CONTEXT),
+  );
+  const path = `/console/calendar/${date}`;
+  expect(cellsOf(await community.open(path), first)).toEqual([
+    { kind: 'free', columns: 2, text: 'Free 08:00–10:00' },
+    { kind: 'shut', columns: 2, text: 'Sanding 10:00–12:00' },
+    { kind: 'free', columns: 10, text: 'Free 12:00–22:00' },
+    { kind: 'own', columns: 2, text: 'Choir 22:00–24:00' },
+  ]);
+  expect(cellsOf(await community.open(path), second)).toEqual([{ kind: 'shut', columns: 16, text: 'Closed' }]);
+  expect(cellsOf(await community.open(path), third).at(-1)).toEqual({
+    kind: 'shut',
+    columns: 2,
+    text: 'Outside hours',
+  });
+
+  const terms = {
+    name: 'Half',
+    windowStart: 9,
+    windowEnd: 12,
+    durationHours: 1.5,
+    eventFee: cents(0),
+    answerHours: 72,
+  };
+  const half = accepted(await catalogue.addSpace({ ...terms, communityId: HARBOUR }, CONTEXT));
+  const details = { spaceId: half, date, startHour: 9 };
+  const { bookingId } = accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT));
+  const halves = cellsOf(await community.open(path), half);
+  expect(halves.slice(1, 4)).toEqual([
+    { kind: 'held', columns: 3, text: 'Northwind Coffee 09:00–10:30 Pending' },
+    { kind: '', columns: 1, text: '' },
+    { kind: 'free', columns: 2, text: 'Free 11:00–12:00' },
+  ]);
+  expect(halves.reduce((sum, { columns }) => sum + columns, 0)).toBe(32);
+  // Alone, with its hours down.
+  const alone = await community.open(`${path}?space=${half}`);
+  expect(alone.text).toMatch(new RegExp(`<td rowspan="3" class="held is-pending"><a id="b${bookingId}"`));
+  accepted(await catalogue.closeSpace(half, CONTEXT));
+  expect(cellsOf(await community.open(path), half).at(-1)?.text).toBe('Closed: takes no bookings');
+  // Nothing can be entered on days that are over.
+  expect((await community.open(`/console/calendar/${inDays(-3)}`)).text).not.toContain('class="free"');
+});
+
+test('an empty hour leads to the form for an own event, which checks its address like what is typed', async () => {
+  const [space] = spaceIds;
+  const page = await community.open(`/console/calendar/${inDays(81)}`);
+  const [, href = ''] =
+    new RegExp(`<a href="(/console/calendar/closures/new[^"]*spaces=${space}&[^"]*)"`).exec(page.text) ?? [];
+  const form = await community.open(href.replaceAll('&amp;', '&'));
+  expect(form.status).toBe(200);
+  for (const [name, hour] of [
+    ['start', 8],
+    ['until', 22],
+  ])
+    expect(form.text).toMatch(new RegExp(`<select id="${name}".*?<option value="${hour}" selected>`, 's'));
+  expect(form.text).toContain(`value="${space}" checked`);
+  const wrong = href
+    .replaceAll('&amp;', '&')
+    .replace(/spaces=\d+/, 'spaces=999999')
+    .replace('start=8', 'start=25');
+  const refused = await community.open(wrong.replace(/from=[\d-]+/, 'from=2026-02-30'));
+  expect(refused.status).toBe(422);
+  for (const field of ['from', 'start', 'spaces']) expect(refused.text, field).toContain(`id="${field}-error"`);
+});
+
+test('a booking is shown beside the plan of its day, and an unknown one is named', async () => {
+  const page = await community.open(`/console/calendar/${FULL}?group=2`);
+  const [id] = bookingsOn(page);
+  expect(page.text).toContain(`href="?group=2&amp;booking=${id}#booking"`);
+  const beside = await community.open(`/console/calendar/${FULL}?group=2&booking=${id}`);
+  expect(beside.text).toContain('<section class="card panel" id="booking"');
+  expect(beside.text).toContain(`href="/console/calendar/${FULL}?group=2#b${id}"`);
+  expect(bookingsOn(beside)).toEqual(bookingsOn(page));
+  const theirs = await few.open(`/console/calendar/${FULL}?booking=${id}`);
+  expect(theirs.status).toBe(422);
+  expect(theirs.flash).toContain(`You have no booking “<bdi>${id}</bdi>”.`);
+  expect(theirs.text).toContain('<table');
+});
+
+test('a month says how many of the open days of each space are booked', async () => {
+  const month = inDays(100).slice(0, 7);
+  const [space] = spaceIds.slice(-1);
+  if (space === undefined) throw new Error('There is no space');
+  const { closures, bookings } = running.service.core.commands;
+  const days = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0)).getUTCDate();
+  const date = (day: number) => `${month}-${String(day).padStart(2, '0')}` as PlainDate;
+  const closed = { communityId: HARBOUR, kind: 'Closure', spaceIds: [space], start: 0, until: 24 } as const;
+  accepted(await closures.add({ ...closed, from: date(1), to: date(10) }, CONTEXT));
+  // Half a day leaves it open; two halves do not.
+  accepted(await closures.add({ ...closed, from: date(11), to: date(12), start: 0, until: 15 }, CONTEXT));
+  accepted(await closures.add({ ...closed, from: date(12), to: date(12), start: 14 }, CONTEXT));
+  for (const [day, startHour] of [
+    [20, 8],
+    [20, 9],
+    [21, 8],
+    [25, 8],
+  ] as const) {
+    const details = { spaceId: space, date: date(day), startHour };
+    accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT));
+  }
+  const text = `3 of ${days - 11} open days booked`;
+  const all = await community.open(`/console/calendar?month=${month}`);
+  expect(all.text).toMatch(new RegExp(`space=${space}">.*?</a>\\s*<meter[^>]*></meter>${text}`));
+  expect((await community.open(`/console/calendar?month=${month}&space=${space}`)).text).toContain(`<p>${text} in `);
 });

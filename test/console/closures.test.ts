@@ -29,8 +29,6 @@ test('a closed time is added, shown with its days, and ended, by its community o
   expect((await union.open(added.url)).status).toBe(404);
   expect((await brand.open(LIST)).status).toBe(404);
   const day = await harbour.open(`/console/calendar/${inDays(301)}`);
-  // A phone shows a list instead of the table.
-  expect(day.text).toMatch(/class="in-list">00:00–24:00\s*<a href="[^"]*"><bdi[^>]*>Winter/);
   expect(day.text).toMatch(/class="shut">\s*<a class="why" href="[^"]*"><bdi[^>]*>Winter/);
   const ended = await harbour.send(added, /\/end$/);
   expect(ended.flash).toContain('Closed time ended');

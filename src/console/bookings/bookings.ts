@@ -1,22 +1,21 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
-import { furtherDetails } from '../../contract/booking.ts';
-import type { Account } from '../../domain/account.ts';
 import type { Until } from '../../domain/as-of.ts';
-import { cancellableUntil, expiryOf, startOf } from '../../domain/booking-moments.ts';
+import { startOf } from '../../domain/booking-moments.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { type Html, html, named, namedText, written } from '../../html/html.ts';
+import { type Html, html, named, written } from '../../html/html.ts';
 import { spacePath } from '../find/space-page.ts';
 import { type Answer, done, nothingToDo } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
-import { priceView, stateOf, statusBadge } from '../parts/booking-views.ts';
-import { amount, fromNow, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
+import { priceView, statusBadge } from '../parts/booking-views.ts';
+import { amount } from '../parts/formats.ts';
 import { problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
-import { decisionFacts, type Facts, usageNote } from '../requests/decision-facts.ts';
+import { bookingFacts } from '../requests/booking-facts.ts';
+import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
 import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
 import { canEnd, deadlineOver } from '../requests/decisions.ts';
 import { recentReasons } from '../requests/inbox-reads.ts';
@@ -55,7 +54,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       historyUntil({}),
       asOf === undefined ? undefined : historyUntil({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
-      isAsked ? factsFor(booking) : undefined,
+      isAsked ? decisionFactsOf(queries, booking) : undefined,
       isAsked ? recentReasons(queries, account) : [],
       queries.spaces.community(communityId),
     ]);
@@ -68,7 +67,7 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
       problems,
       main: html`<div class="split"><div>
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>
-${facts(visit, booking, isCommunity ? undefined : community?.name)}
+${bookingFacts(visit, booking, isCommunity ? undefined : community?.name)}
 ${
   booking.message &&
   html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`
@@ -87,56 +86,7 @@ ${timeline(visit, history?.steps ?? [], booking, query.text('at'), then)}</secti
 </div></div>`,
     };
   }
-
-  async function factsFor(booking: ReadableBooking): Promise<Facts> {
-    const [record, sameDay] = await Promise.all([
-      queries.bookings.record(booking),
-      queries.requests.othersOnDay(booking),
-    ]);
-    return { record, sameDay };
-  }
 }
-
-/** The details other than space, time and message, which the page lays out itself. */
-const otherDetails = (booking: ReadableBooking): readonly (Html | false)[] =>
-  furtherDetails(booking).map(
-    ({ field, label, value }) =>
-      field !== 'message' && html`<dt>${label}</dt><dd class="pre">${named(String(value))}</dd>`,
-  );
-
-/** @param communityName only on a brand's page */
-function facts(visit: Visit, booking: ReadableBooking, communityName: string | undefined): Html {
-  const zone = booking.timeZone;
-  return html`<dl class="facts">
-<dt>Space</dt><dd>${named(booking.spaceName)}</dd>
-<dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span>
-<span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
-<dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${named(communityName ?? booking.brandName)}</dd>
-${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)}</dd>${
-    booking.status === 'Pending' &&
-    html`<dt>Answer by</dt>
-<dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${fromNow(expiryOf(booking), visit.now)}</span></dd>`
-  }${
-    booking.cancelHours !== undefined &&
-    booking.cancelHours > 0 &&
-    canEnd(visit, booking) &&
-    cancellableUntil(booking) > visit.now &&
-    html`<dt>${communityName === undefined ? 'Brand can cancel until' : 'Free to cancel until'}</dt>
-<dd>${momentIn(zone, cancellableUntil(booking))}
-<span class="muted nowrap">${fromNow(cancellableUntil(booking), visit.now)}</span></dd>`
-  }${
-    booking.status === 'Cancelled' &&
-    html`${
-      booking.cancelledBy !== 'System' &&
-      html`<dt>${stateOf(booking)} by</dt><dd>${cancelledBy(booking, visit.account)}</dd>`
-    }${booking.reason && html`<dt>Reason</dt><dd class="pre">${named(booking.reason)}</dd>`}`
-  }</dl>`;
-}
-
-const cancelledBy = (booking: ReadableBooking, account: Account): string => {
-  if (booking.cancelledBy === account.kind) return 'you';
-  return booking.cancelledBy === 'Brand' ? namedText(booking.brandName) : 'the community';
-};
 
 function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
   const { bookingId, spaceId, status } = booking;

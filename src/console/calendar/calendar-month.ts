@@ -3,9 +3,9 @@ import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { type BookingCounts, NO_BOOKINGS } from '../../queries/calendar.ts';
+import { type BookingCounts, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
-import { clock, dayAndMonth, longDate, monthName } from '../parts/formats.ts';
+import { clock, counted, dayAndMonth, longDate, monthName } from '../parts/formats.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;
@@ -91,3 +91,24 @@ export function countsText({ pending, booked }: BookingCounts): Html | undefined
     pending > 0 && html`<span class="waiting">${pending} pending</span>`
   }`;
 }
+
+/** Spaces whose open days a month lists; the others are chosen one by one. */
+const MOST_SPACES = 100;
+
+/** How many open days of the month have bookings: a sentence for the space that was chosen, a list for all. */
+export function openDaysList(month: string, days: readonly OpenDays[], isOnly: boolean): Html | undefined {
+  const [first] = days;
+  if (first === undefined) return undefined;
+  if (isOnly) return html`<p>${openDaysText(first)} in ${monthName(month)}.</p>`;
+  const more = days.length - MOST_SPACES;
+  return html`<section class="stack tight full"><h2>Open days booked</h2><ul class="open-days">${days
+    .slice(0, MOST_SPACES)
+    .map(
+      (one) => html`<li><a href="?month=${month}&amp;space=${one.space.spaceId}">${named(one.space.name)}</a>
+<meter aria-hidden="true" value="${one.booked}" max="${one.open}"></meter>${openDaysText(one)}</li>`,
+    )}</ul>${more > 0 && html`<p>And ${more} more spaces: choose one above.</p>`}</section>`;
+}
+
+/** `15 of 30 open days booked` */
+const openDaysText = ({ space, open, booked }: OpenDays): string =>
+  space.active ? `${booked} of ${counted(open, 'open day')} booked` : 'Closed: takes no bookings';

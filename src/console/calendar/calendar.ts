@@ -1,23 +1,26 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { ReadableClosure } from '../../../projections/closures.ts';
-import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../domain/calendar.ts';
-import type { PlainDate } from '../../domain/ids.ts';
+import { daysLater, isMonth, isPlainDate, isYearsLater, localDate, monthsLater } from '../../domain/calendar.ts';
+import type { PlainDate, SpaceId } from '../../domain/ids.ts';
+import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import type { BookingCounts } from '../../queries/calendar.ts';
+import { type BookingCounts, type CountsBySpace, type OpenDays, totalOf } from '../../queries/calendar.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
-import { dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
+import { dayAndMonth, longDate, monthName, shortened, zoneName } from '../parts/formats.ts';
 import { hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, type Fields, neighbours, tabs } from '../parts/links.ts';
+import { addressOf, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { cancelledList, dayTable, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
-import { countsText, type DayOfMonth, daysOf, monthTable, PER_DAY } from './calendar-month.ts';
+import { bookingPanel } from './booking-panel.ts';
+import { cancelledList, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
+import { countsText, type DayOfMonth, daysOf, monthTable, openDaysList, PER_DAY } from './calendar-month.ts';
+import { type Plan, planOfSpace, planOfSpaces } from './calendar-plan.ts';
 import { CLOSURES } from './closures.ts';
 
 const PATH = '/console/calendar';
@@ -26,6 +29,8 @@ const PATH = '/console/calendar';
 const MOST_TABS = 5;
 /** Cancelled bookings below the schedule of a day. */
 const MOST_CANCELLED = 20;
+/** Characters of the name of a space in a link to it. */
+const MOST_OF_NAME = 30;
 
 /** A community's month and day views, of all its spaces or of one. */
 export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
@@ -36,21 +41,8 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     const month = isMonth(typed) ? typed : today.slice(0, 7);
     const chosen = chosenOf(spaces, query);
     const spaceId = chosen.space?.spaceId;
-    const days = daysOf(month).filter(isPlainDate);
-    const [startDate, endDate] = [days[0], days.at(-1)];
-    if (startDate === undefined || endDate === undefined) return missing('month');
-    const counts = await queries.calendar.byDate(account.id, startDate, endDate, spaceId);
-    const byDay = new Map(
-      await Promise.all(
-        Array.from(counts, async ([date, ofDay]): Promise<[string, DayOfMonth]> => {
-          const limit = date.startsWith(month) ? PER_DAY : 0;
-          return [
-            date,
-            { counts: ofDay, first: await queries.calendar.firstOn(account.id, date, ofDay, { limit, spaceId }) },
-          ];
-        }),
-      ),
-    );
+    const dates = daysOf(month).filter(isPlainDate);
+    const counts = await queries.calendar.byDate(account.id, dates, spaceId);
     const href = (of: string) => addressOf(PATH, { month: of, space: spaceId?.toString() });
     const monthLink = (word: string, of: string) =>
       isMonth(of) && { href: href(of), label: neighbour(`${word} month`, monthName(of).split(' ')[0]) };
@@ -66,37 +58,82 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
       )}</div>`,
       problems: { ...chosen.problems, ...monthProblem(typed, month) },
       main: html`<div class="row apart end">${spaceChoice(spaces, chosen, PATH, { month })}${legend}</div>
-<div id="month" data-live-region>${
-        hasProblems(chosen.problems) ? noSuchSpace(href(month)) : monthTable(month, today, byDay, chosen.space)
+<div class="stack full" id="month" data-live-region>${
+        hasProblems(chosen.problems)
+          ? noSuchSpace(href(month))
+          : html`${monthTable(month, today, await firstOfEach(month, counts, account, spaceId), chosen.space)}
+${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, chosen)), shownOf(spaces, chosen).length === 1)}`
       }</div>`,
     };
   });
 
-  community.get(`${PATH}/:date`, async ({ account, accountZone: zone, query, now, params }) => {
+  /** The bookings of each day that has some: how many, and the first ones of the days of the month. */
+  async function firstOfEach(
+    month: string,
+    counts: ReadonlyMap<PlainDate, CountsBySpace>,
+    { id }: Account,
+    spaceId: SpaceId | undefined,
+  ): Promise<ReadonlyMap<string, DayOfMonth>> {
+    const withBookings = [...counts].filter(([, bySpace]) => bySpace.size > 0);
+    const read = withBookings.map(async ([date, bySpace]): Promise<[string, DayOfMonth]> => {
+      const total = totalOf(bySpace.values());
+      const limit = date.startsWith(month) ? PER_DAY : 0;
+      return [date, { counts: total, first: await queries.calendar.firstOn(id, date, total, { limit, spaceId }) }];
+    });
+    return new Map(await Promise.all(read));
+  }
+
+  async function openDaysIn(
+    month: string,
+    counts: ReadonlyMap<PlainDate, CountsBySpace>,
+    { id }: Account,
+    spaces: readonly Space[],
+  ): Promise<readonly OpenDays[]> {
+    const ofMonth = new Map([...counts].filter(([date]) => date.startsWith(month)));
+    const [first, last] = [ofMonth.keys().next().value, [...ofMonth.keys()].at(-1)];
+    const closures = first === undefined ? [] : await queries.closures.list(id, first, last);
+    return queries.calendar.openDays(spaces, ofMonth, closures);
+  }
+
+  community.get(`${PATH}/:date`, async (visit) => {
+    const { account, accountZone: zone, query, now, params } = visit;
     const date = params.date ?? '';
     if (!isPlainDate(date)) return missing('day');
     const spaces = await queries.spaces.list(account);
     const chosen = chosenOf(spaces, query);
-    const { day, counts } = await dayOf(
-      account,
-      date,
-      chosen.space === undefined ? spaces : [chosen.space],
-      query.text('group'),
-    );
-    const space = chosen.space?.spaceId.toString();
-    const href = (day: string) => addressOf(`${PATH}/${day}`, { space });
+    const { day, counts } = await dayOf(account, date, shownOf(spaces, chosen), query.text('group'));
+    const typed = query.text('booking');
+    const booking = await queries.bookings.get(account, idOf(typed) ?? 0);
+    const fields = { space: chosen.space?.spaceId.toString(), group: query.text('group') };
+    const href = (day: string) => addressOf(`${PATH}/${day}`, { space: fields.space });
     const dayLink = (word: string, day: string) =>
       isPlainDate(day) && { href: href(day), label: neighbour(`${word} day`, dayAndMonth(day)) };
     const isWrong = hasProblems(chosen.problems);
     const month = date.slice(0, 7);
+    const closed = addressOf(`${PATH}/${date}`, fields);
+    const here = addressOf(`${PATH}/${date}`, { ...fields, booking: typed });
+    const panel = booking && (await bookingPanel(queries, visit, booking, { here, closed }));
+    const plan: DayPlan = {
+      date,
+      minuteNow: minuteOn(date, now, zone),
+      takesEvents: takesEvents(date, localDate(now, zone)),
+      opened: booking?.bookingId,
+      bookingHref: (id) => `${addressOf('', { ...fields, booking: String(id) })}#booking`,
+    };
     return {
       title: longDate(date),
       lead: html`${!isWrong && html`${countsText(counts) ?? 'No bookings'}, `}${zoneName(zone)}`,
-      back: { href: addressOf(PATH, { month, space }), label: monthName(month) },
+      back: { href: addressOf(PATH, { month, space: fields.space }), label: monthName(month) },
       actions: neighbours('Day', dayLink('Previous', daysLater(date, -1)), dayLink('Next', daysLater(date, 1))),
-      problems: chosen.problems,
-      main: html`${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend}</div>`}
-${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, hourOn(date, now, zone))}`,
+      problems: {
+        ...chosen.problems,
+        ...(typed !== '' && booking === undefined && { '': `You have no booking “${namedText(typed)}”.` }),
+      },
+      main: html`${
+        spaces.length > 0 &&
+        html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${dayLegend}</div>`
+      }
+${isWrong ? noSuchSpace(href(date)) : schedule(plan, spaces, chosen.space, day, panel)}`,
     };
   });
 
@@ -105,7 +142,7 @@ ${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, 
    * @param group the number of a group, from 1, or `all`
    */
   async function dayOf(
-    { id }: CommunityVisit['account'],
+    { id }: Account,
     date: PlainDate,
     spaces: readonly Space[],
     group: string,
@@ -125,14 +162,23 @@ ${isWrong ? noSuchSpace(href(date)) : schedule(date, spaces, chosen.space, day, 
   }
 }
 
+type Account = CommunityVisit['account'];
+
+/** Own events are entered from today on, as far ahead as bookings. */
+const takesEvents = (date: PlainDate, today: PlainDate): boolean =>
+  date >= today && !isYearsLater(date, today, MAX_YEARS_AHEAD);
+
+const shownOf = (spaces: readonly Space[], { space }: Chosen): readonly Space[] =>
+  space === undefined ? spaces : [space];
+
 /** The label of a link to a month or day beside this one. */
 const neighbour = (word: string, name: string | undefined): Html =>
   html`<span class="visually-hidden">${word}, </span>${name}`;
 
-/** The hour that the clocks of a zone show, if it is that day there. */
-function hourOn(date: string, now: number, zone: string): number | undefined {
+/** The minute of the day that the clocks of a zone show, if it is that day there. */
+function minuteOn(date: string, now: number, zone: string): number | undefined {
   const local = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone);
-  return local.toPlainDate().toString() === date ? local.hour : undefined;
+  return local.toPlainDate().toString() === date ? local.hour * 60 + local.minute : undefined;
 }
 
 /** The groups of spaces of a day, and the bookings of the one that is shown. Undefined without spaces. */
@@ -144,13 +190,19 @@ type DayContent = {
   readonly cancelled: Awaited<ReturnType<Queries['calendar']['cancelledOn']>>;
 };
 
-/** The schedule of a day, of one group of spaces at a time if there is too much for a page. @param only the space that alone is shown */
+type DayPlan = Omit<Plan, 'spaces' | 'bookings' | 'closures'>;
+
+/**
+ * The plan of a day, of one group of spaces at a time if there is too much for a page.
+ * @param only the space that alone is shown
+ * @param panel the booking beside the plan
+ */
 function schedule(
-  date: PlainDate,
+  plan: DayPlan,
   spaces: readonly Space[],
   only: Space | undefined,
   day: DayContent | undefined,
-  hourNow: number | undefined,
+  panel: Html | undefined,
 ): Html {
   const group = day?.groups[day.current];
   if (day === undefined || group === undefined) {
@@ -158,12 +210,27 @@ function schedule(
     return emptyState('space', 'No spaces yet', 'Add your first space, and brands can find it right away.', add);
   }
   const { groups, current, bookings, cancelled, closures } = day;
-  const href = (group: number | 'all') => addressOf(`${PATH}/${date}`, { group: String(group) });
-  const spaceHref = only === undefined ? ({ spaceId }: Space) => `?space=${spaceId}` : undefined;
+  const path = `${PATH}/${plan.date}`;
+  const href = (group: number | 'all') => addressOf(path, { group: String(group) });
+  const isOne = only !== undefined || spaces.length === 1;
+  const shown = { ...plan, spaces: group.spaces, bookings, closures };
+  const table = isOne ? planOfSpace(shown) : planOfSpaces(shown);
   return html`${groupTabs(groups, current, spaces.length, href)}
-${dayTable(group.spaces, bookings, date, hourNow, spaceHref, closures)}
-${groupPager(groups, current, href)}
-<div id="day-cancelled" data-live-region>${cancelledList(cancelled, date)}</div>`;
+<div class="day${panel && ' with-panel'}">${panel}${table}</div>
+${only === undefined ? groupPager(groups, current, href) : spacePager(spaces, only, path)}
+<div id="day-cancelled" data-live-region>${cancelledList(cancelled, plan.date)}</div>`;
+}
+
+/** The links to the days of the spaces before and after, for phones, which show one space at a time. */
+function spacePager(spaces: readonly Space[], only: Space, path: string): Html | undefined {
+  const at = spaces.indexOf(only);
+  const [previous, next] = [spaces[at - 1], spaces[at + 1]];
+  const href = (space: Space | undefined) => space && addressOf(path, { space: String(space.spaceId) });
+  const label = (space: Space | undefined) => namedText(shortened(space?.name ?? '', MOST_OF_NAME));
+  return pager(
+    { previous: href(previous), next: href(next) },
+    { label: 'More spaces', previous: label(previous), next: label(next) },
+  );
 }
 
 /** The only space to show, or undefined for all of them. */
@@ -213,12 +280,17 @@ function spaceChoice(
   }
   const hidden = Object.entries(fields).map(([name, value]) => hiddenField(name, value));
   const all = { value: '', label: `All ${spaces.length} spaces` };
-  const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
+  const names = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(shortened(name)) }));
   const choice = { name: 'space', label: 'Space', value: chosen?.spaceId ?? '', problems, options: [all, ...names] };
   return html`<form class="row end space-choice" method="get" action="${path}">
 ${hidden}${select(choice)}<button class="button quiet">Show</button></form>`;
 }
 
-const legend = html`<ul class="legend" aria-label="Statuses">${(['Pending', 'Approved', 'Completed'] as const).map(
+const statuses = html`${(['Pending', 'Approved', 'Completed'] as const).map(
   (status) => html`<li class="entry ${statusClass(status)}">${status}</li>`,
-)}</ul>`;
+)}`;
+
+const legend = html`<ul class="legend" aria-label="Statuses">${statuses}</ul>`;
+
+const dayLegend = html`<ul class="legend" aria-label="What the plan shows">${statuses}
+<li class="entry of-own">Own event</li><li class="entry of-shut">Closed</li></ul>`;

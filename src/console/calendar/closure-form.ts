@@ -7,7 +7,7 @@ import { type Html, html, namedText } from '../../html/html.ts';
 import { clock, shortened } from '../parts/formats.ts';
 import { choices, dateField, field, hiddenField, select } from '../parts/forms.ts';
 import { readRange } from '../parts/typed-dates.ts';
-import type { Form, Problems } from '../parts/typed-form.ts';
+import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
 /** The form of a closed time or an own event as it is typed. */
 export type TypedClosure = {
@@ -39,6 +39,18 @@ export function typedIn(form: Form): TypedClosure {
   };
 }
 
+/** The problems of an address that fills in the form; none if it only chooses the kind. */
+export function problemsInAddress(query: Form, spaces: readonly Space[]): Problems {
+  const typed = typedIn(query);
+  if (typed.from === '' && typed.spaces.length === 0) return {};
+  const { from, to, start, until } = readClosure(typed).problems;
+  const isOwn = (id: string) => id === ALL || spaces.some(({ spaceId }) => String(spaceId) === id);
+  return {
+    ...defined({ from: typed.from === '' ? undefined : from, to, start, until }),
+    ...(typed.spaces.length > 0 && !typed.spaces.every(isOwn) && { spaces: NO_SUCH_SPACE }),
+  };
+}
+
 /** What the form asks for, or what cannot be read. Own events on several dates repeat weekly on the day of the first one, unless days are ticked. */
 export function readClosure(typed: TypedClosure) {
   const { kind, title, start, until } = typed;
@@ -53,6 +65,8 @@ export function readClosure(typed: TypedClosure) {
   const found: Problems = {
     ...(typed.from === '' && { from: 'Choose a date.' }),
     ...problems,
+    ...(!isHour(start, 0) && { start: NO_HOUR }),
+    ...(!isHour(until, 1) && { until: NO_HOUR }),
     ...(hours.until <= hours.start && { until: 'It must end after it begins.' }),
     ...(typed.spaces.length === 0 && { spaces: 'Choose at least one space.' }),
   };
@@ -68,6 +82,14 @@ export function readClosure(typed: TypedClosure) {
     },
   };
 }
+
+const NO_HOUR = 'Choose an hour.';
+
+/** Whether the form offers an hour. */
+const isHour = (text: string, first: 0 | 1): boolean => {
+  const hour = idOf(text) ?? 0;
+  return (text === '0' || hour > 0) && hour >= first && hour < first + 24;
+};
 
 /** The fields of the form, in the order in which people think of them. */
 export function closureFields(typed: TypedClosure, spaces: readonly Space[], problems: Problems): Html {

@@ -8,6 +8,7 @@ import type { SpaceId } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { backTo, viaField } from '../parts/back-link.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { capitalised, counted, hours, shortDate, zoneName } from '../parts/formats.ts';
 import { confirm, hasProblems, onceField, postForm, problemOf } from '../parts/forms.ts';
@@ -16,7 +17,7 @@ import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { CommunityVisit } from '../parts/visit.ts';
-import { closureFields, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
+import { closureFields, problemsInAddress, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
 
 export const CLOSURES = '/console/calendar/closures';
 export const IMPORT = `${CLOSURES}/import`;
@@ -55,7 +56,8 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     const spaces = await queries.spaces.list(visit.account);
     const typed = typedIn(visit.restored ?? visit.query);
     const isFresh = visit.restored === undefined && typed.spaces.length === 0 && typed.kind === 'Closure';
-    return { ...newPage(visit, isFresh ? { ...typed, spaces: ['all'] } : typed, spaces, {}), status: 200 };
+    const problems = visit.restored === undefined ? problemsInAddress(visit.query, spaces) : {};
+    return newPage(visit, isFresh ? { ...typed, spaces: ['all'] } : typed, spaces, problems);
   });
 
   community.post(`${CLOSURES}/new`, async (visit) => {
@@ -76,7 +78,9 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
         ? [`${counted(bookings.length, 'booking')} inside it stay${bookings.length === 1 ? 's' : ''}.`]
         : []),
     ];
-    return done(`${CLOSURES}/${outcome.closureId}`, parts.join(' '));
+    // Its page lists what was left out and what stays. Without these, the day that the form was opened from shows more.
+    const isPlain = skipped.length === 0 && bookings.length === 0;
+    return done((isPlain && visit.via) || `${CLOSURES}/${outcome.closureId}`, parts.join(' '));
   });
 
   community.get(`${CLOSURES}/:id`, async (visit) => {
@@ -146,14 +150,14 @@ function newPage(
   problems: Problems,
 ): PageContent {
   const isClosure = typed.kind === 'Closure';
-  const content = html`${onceField()}${closureFields(typed, spaces, problems)}
+  const content = html`${onceField()}${viaField(visit)}${closureFields(typed, spaces, problems)}
 <div><button class="button">${isClosure ? 'Close' : 'Add own event'}</button></div>`;
   return {
     title: isClosure ? 'Close hours or days' : 'Add an own event',
     lead: isClosure
       ? 'It blocks new requests. Bookings that are there stay, and are listed afterwards.'
       : 'It takes free hours only. Days on which they are not free are left out, and listed afterwards.',
-    back: { href: CLOSURES, label: 'Closed times and own events' },
+    back: backTo(visit, { href: CLOSURES, label: 'Closed times and own events' }),
     problems,
     main:
       spaces.length === 0

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Html } from '../../html/html.ts';
+import { type Html, html } from '../../html/html.ts';
 import type { Link } from './answer.ts';
 import { hiddenField } from './forms.ts';
 import { labelOf } from './frame.ts';
@@ -13,6 +13,8 @@ import type { Visit } from './visit.ts';
  */
 
 const FIELD = 'via';
+/** In a form on the list itself: what it does leads back to the list, not to the page of what it is about. */
+const RETURN = 'return';
 const LISTS =
   /^\/console\/(?:inbox|calendar(?:\/\d{4}-\d{2}-\d{2})?|find|bookings|spaces|reviews|charges|webhooks\/[\w-]+)(?:\?[\w\-.~%&=:+,*]*)?$/;
 /** The longest address of a list, in characters. */
@@ -43,3 +45,16 @@ export const withVia = ({ via }: WithVia, path: string): string => addressOf(pat
 /** The same for a form. */
 export const viaField = ({ via }: WithVia): Html | undefined =>
   via === undefined ? undefined : hiddenField(FIELD, via);
+
+/** For a form on a list, which leads back to it. @param list its address */
+export const returnFields = (list: string): Html => html`${hiddenField(FIELD, list)}${hiddenField(RETURN, 'yes')}`;
+
+/** The list that a form was sent from, and leads back to. Undefined if it leads to the page of what it is about. */
+export const listToReturnTo = ({ via, form }: Pick<Visit, 'via' | 'form'>): string | undefined =>
+  form.text(RETURN) === 'yes' ? via : undefined;
+
+/** For a form that confirms another: where that one leads. */
+export const sourceFields = (visit: Pick<Visit, 'via' | 'form'>): Html | undefined => {
+  const list = listToReturnTo(visit);
+  return list === undefined ? viaField(visit) : returnFields(list);
+};

@@ -1,11 +1,20 @@
-import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { BrandRecord } from '../../queries/bookings.ts';
+import type { Queries } from '../../queries/queries.ts';
 import { statusClass, statusIcon } from '../parts/booking-views.ts';
 import { duration, hours } from '../parts/formats.ts';
 
 /** Facts for a decision: the brand's record with the community, and the other bookings on that day. */
-export type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
+type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
+
+export async function decisionFactsOf(
+  { bookings, requests }: Pick<Queries, 'bookings' | 'requests'>,
+  booking: ReadableBooking,
+): Promise<Facts> {
+  const [record, sameDay] = await Promise.all([bookings.record(booking), requests.othersOnDay(booking)]);
+  return { record, sameDay };
+}
 
 /** The other bookings that day, and the brand's history with the community. */
 export function decisionFacts(

@@ -6,7 +6,7 @@ import { defined } from '../../domain/defined.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Answer, PageContent } from '../parts/answer.ts';
-import { viaField, withVia } from '../parts/back-link.ts';
+import { listToReturnTo, sourceFields, withVia } from '../parts/back-link.ts';
 import { briefly } from '../parts/booking-views.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import { hiddenField, postForm, problemOf } from '../parts/forms.ts';
@@ -19,8 +19,9 @@ import { firstOf, following } from './inbox-reads.ts';
 import { inboxPath, listOfForm, type RequestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
-const pathOf = (visit: Pick<Visit, 'via'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
-  withVia(visit, `/console/bookings/${bookingId}`);
+/** Where a form of a booking leads: to its page, or to the list that the form is on. */
+const pathOf = (visit: Pick<Visit, 'via' | 'form'>, { bookingId }: Pick<BookingDocument, 'bookingId'>): string =>
+  listToReturnTo(visit) ?? withVia(visit, `/console/bookings/${bookingId}`);
 
 /** Answering one request, and cancelling a booking (docs/decisions/console.md). */
 export function decisionPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
@@ -152,7 +153,7 @@ function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = {}
     ? ['Reason', 'The brand will see it.']
     : ['Reason (optional)', 'The community will see it.'];
   const reason = reasonField(visit, { label, hint, required: isCommunity, problems });
-  const content = html`${listField(form.all('list')[0])}${viaField(visit)}${hiddenField('was', status)}
+  const content = html`${listField(form.all('list')[0])}${sourceFields(visit)}${hiddenField('was', status)}
 ${summaryOf(booking, isCommunity ? brandName : spaceName)}
 <p>${status === 'Approved' && `${refunded(booking, account, 'will be')} `}The time becomes available to others again.
 This cannot be undone.</p>
@@ -175,8 +176,8 @@ function confirmApproval(
   const { bookingId, totalPrice, currency } = request;
   const price = amount(totalPrice, currency);
   const path = `/console/bookings/${bookingId}`;
-  const back = { href: withVia(visit, path), label: `Booking #${bookingId}` };
-  const content = html`${listFieldsOf(visit.form)}${viaField(visit)}${hiddenField('confirmed', totalPrice)}
+  const back = { href: pathOf(visit, request), label: `Booking #${bookingId}` };
+  const content = html`${listFieldsOf(visit.form)}${sourceFields(visit)}${hiddenField('confirmed', totalPrice)}
 ${summaryOf(request, request.brandName, request.spaceName)}
 <p>This is above ${amount(visit.settings.approveConfirmAbove ?? 0, currency)}, so the approval must be confirmed. ${price}
 will be charged to the brand.</p>

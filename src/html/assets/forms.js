@@ -40,6 +40,15 @@ document.addEventListener('input', ({ target }) => {
   if (counter) counter.textContent = `${target.value.length} of ${target.maxLength} characters`;
 });
 
+// Cancel closes the form of a decision. In the list of requests, requests.js does.
+document.addEventListener('click', ({ target }) => {
+  if (!target.matches?.('[data-collapse]') || target.closest('.requests')) return;
+  const open = target.closest(':has(> .decide)')?.querySelector('.decide details[open]');
+  if (!open) return;
+  open.open = false;
+  open.querySelector('summary').focus();
+});
+
 // Buttons that fill in a reason given before.
 for (const button of document.querySelectorAll('[data-reason]')) {
   const field = document.getElementById('reason');

@@ -119,9 +119,10 @@ document.addEventListener('venue:answer', ({ detail: { page, answered } }) => {
 /** The markup of an element without what differs on every page (tokens) and what scripts and readers change. */
 function comparable(element) {
   const copy = element.cloneNode(true);
-  for (const each of copy.querySelectorAll('[name="once"], [name="csrf"], [type="range"], .counter')) each.remove();
-  for (const each of copy.querySelectorAll('[data-sent]')) each.removeAttribute('data-sent');
-  for (const each of copy.querySelectorAll('[checked]')) each.removeAttribute('checked');
+  for (const each of copy.querySelectorAll('[name="once"], [name="csrf"], [type="range"], .counter, .now'))
+    each.remove();
+  for (const name of ['data-sent', 'checked', 'tabindex', 'role', 'title'])
+    for (const each of copy.querySelectorAll(`[${name}]`)) each.removeAttribute(name);
   return copy.innerHTML;
 }
 
