@@ -130,12 +130,8 @@ export const MAY_IMPORT = {
   'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
   'console/bookings': [
-<<<<<<< Updated upstream
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
     'runtime',
-=======
-    ...['console/parts', 'console/find', 'console/requests', 'queries', 'html', 'projections', 'domain'],
->>>>>>> Stashed changes
   ],
   'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain'],
   console: [
