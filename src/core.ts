@@ -12,7 +12,14 @@ import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
 import { defined } from './domain/defined.ts';
-import { closeStores, openIdentity, openSqliteDocuments, openStores, type Stores } from './engines.ts';
+import {
+  COMMAND_STARTS_WITHIN_MS,
+  closeStores,
+  openIdentity,
+  openSqliteDocuments,
+  openStores,
+  type Stores,
+} from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
@@ -74,10 +81,10 @@ export type Base = {
  * @throws {ConfigError} if the secret key is not that of the store
  */
 export async function openBase(config: Config, logger: Logger, options: CoreOptions = {}): Promise<Base> {
-  const { clock = systemClock(config.clockShift), withWriter } = options;
+  const { clock = systemClock(config.clockShift), withWriter, kind } = options;
   let base: Base | undefined;
   const stores = await openStores(config, logger, {
-    ...{ clock, ...defined({ withWriter }) },
+    ...{ clock, ...defined({ withWriter }), ...(kind === 'tool' && { startWithinMs: COMMAND_STARTS_WITHIN_MS }) },
     isAlone: () => base?.heartbeats.isAlone() ?? false,
   });
   try {

@@ -50,20 +50,28 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
-  options: EventOptions = {},
+  { startWithinMs, ...options }: EventOptions = {},
 ): Promise<OperatedEventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
     return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...options });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
-  const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
+  const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix, startWithinMs }) };
   return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
-type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone'>;
+/** How long a command of the operator waits for a server, who sees its message and can run it again. A service waits longer. */
+export const COMMAND_STARTS_WITHIN_MS = 5_000;
 
-type DocumentOptions = {
+type StartOptions = {
+  /** How long opening waits for a server that does not answer, in milliseconds. Default 30 s. */
+  readonly startWithinMs?: number;
+};
+
+type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone'> & StartOptions;
+
+type DocumentOptions = StartOptions & {
   /** The clock for removing expired documents. */
   readonly clock?: Clock;
   /** The thread that writes records instead of this one. */
@@ -72,7 +80,7 @@ type DocumentOptions = {
 
 export async function openSqliteDocuments(
   folder: string,
-  options: DocumentOptions = {},
+  options: Omit<DocumentOptions, 'startWithinMs'> = {},
 ): Promise<OperatedDocumentStore> {
   const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
   return openSqliteDocumentStore({ folder, ...options });
@@ -81,11 +89,13 @@ export async function openSqliteDocuments(
 export async function openDocuments(
   { mongoUrl, dataDir }: StoreConfig,
   logger?: Pick<BaseLogger, 'warn'>,
-  options?: DocumentOptions,
+  { startWithinMs, ...options }: DocumentOptions = {},
 ): Promise<OperatedDocumentStore> {
   if (mongoUrl === undefined) return openSqliteDocuments(dataDir, options);
   const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
-  return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) }).catch(inOneLine('MONGODB_URL'));
+  return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger, startWithinMs }) }).catch(
+    inOneLine('MONGODB_URL'),
+  );
 }
 
 /** Turns a connection failure or an invalid URL into one line with the setting and the reason. */
@@ -105,7 +115,7 @@ export type Stores = {
   readonly writer?: Writer;
 };
 
-type StoresOptions = {
+type StoresOptions = StartOptions & {
   /** The clock for removing expired documents. */
   readonly clock?: Clock;
   /** Starts the writer if a store is embedded. */
@@ -121,14 +131,14 @@ type StoresOptions = {
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { withWriter = false, isAlone, clock }: StoresOptions = {},
+  { withWriter = false, isAlone, clock, startWithinMs }: StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_OWNER_ONLY });
   const writer = withWriter && isEmbedded(config) ? await createWriterOf(config, logger) : undefined;
   const elsewhere = defined({ elsewhere: writer });
-  const events = await openEvents(config, logger, { ...elsewhere, ...defined({ isAlone }) });
+  const events = await openEvents(config, logger, { ...elsewhere, ...defined({ isAlone, startWithinMs }) });
   try {
-    const documents = await openDocuments(config, logger, { ...defined({ clock }), ...elsewhere });
+    const documents = await openDocuments(config, logger, { ...defined({ clock, startWithinMs }), ...elsewhere });
     // By now the files exist and are intact.
     writer?.start();
     return { events, documents, ...defined({ writer }) };

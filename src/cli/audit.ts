@@ -10,7 +10,7 @@ import { moment, wholeNumber } from './arguments.ts';
 import { changesText, wantsCsv } from './history.ts';
 import { CommandFailed, isJson, operate, tell, writerOf } from './operation.ts';
 import { textOf } from './print.ts';
-import { subcommand, wrongUsage } from './subcommand.ts';
+import { checkRange, subcommand } from './subcommand.ts';
 
 export function auditCommand(venue: Command): void {
   subcommand(
@@ -40,7 +40,7 @@ Kinds of events: ${AUDITED_TYPES.join(', ')}.`,
     .option('--csv', 'print CSV')
     .action(({ from, to, actor, kind, request, csv, ...named }, command) => {
       const account = request === undefined ? requiredAccount(named) : namedAccount(named);
-      if (from !== undefined && to !== undefined && from >= to) throw wrongUsage('--from must be before --to');
+      checkRange(from, to, { isToExcluded: true });
       const format: Format = wantsCsv(command, { csv }) ? asCsv : isJson(command) ? asJson : asText;
       return operate(command, async (core) => {
         const owner = account && (await nameOf(core, account));

@@ -7,7 +7,14 @@ import { parseVerifierKey } from '../audit/signed-note.ts';
 import { type Config, secretKeyFile } from '../config.ts';
 import { operatorOf } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { checkStopped, discardReadModels, locationsOf, openDocuments, setStoreAside } from '../engines.ts';
+import {
+  COMMAND_STARTS_WITHIN_MS,
+  checkStopped,
+  discardReadModels,
+  locationsOf,
+  openDocuments,
+  setStoreAside,
+} from '../engines.ts';
 import { ConfigError } from '../runtime/config-error.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
@@ -197,7 +204,7 @@ const fillingOf = (config: Config) => ({
 
 /** Deliveries of the store whose events the backup lacks. Does not open the log, which may be damaged. */
 async function lostOf(config: Config, file: string): Promise<LostDelivery[]> {
-  const documents = await openDocuments(config);
+  const documents = await openDocuments(config, undefined, { startWithinMs: COMMAND_STARTS_WITHIN_MS });
   try {
     // The log of a fenced store continues elsewhere, so a backup of it must not continue here.
     if (await isFenced(documents)) throw new UnusableCopy(standstillProblem({ kind: 'fence' }, locationsOf(config)));

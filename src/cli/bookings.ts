@@ -9,7 +9,7 @@ import { printOwned, requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
 import { bookingHistoryCommand } from './history.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
-import { answer, onId, subcommand, withAccount, wrongUsage } from './subcommand.ts';
+import { answer, checkRange, onId, subcommand, withAccount } from './subcommand.ts';
 
 const BOOKING_COLUMNS = ['id', 'date', 'hours', 'spaceName', 'brandName', 'status', 'totalPrice'];
 
@@ -40,7 +40,7 @@ function listCommand(booking: Command): void {
     .option('--to <date>', 'only bookings on or before this date', date)
     .action(({ status, from, to, ...named }, command) => {
       const account = requiredAccount(named);
-      if (from !== undefined && to !== undefined && from > to) throw wrongUsage('--from must not be after --to');
+      checkRange(from, to);
       const filter = defined({ status, startDate: from, endDate: to });
       const list = ({ queries }: OperatorCore) => Array.fromAsync(queries.bookings.readableList(account, filter));
       return printOwned(command, account, list, {

@@ -10,7 +10,7 @@ import { date, hours, weekdays, wholeNumber } from './arguments.ts';
 import { importCommand } from './closure-import.ts';
 import { type Invoked, operate } from './operation.ts';
 import { withProgressBar } from './progress.ts';
-import { answer, subcommand, wrongUsage } from './subcommand.ts';
+import { answer, checkRange, subcommand } from './subcommand.ts';
 
 const COLUMNS = ['id', 'kind', 'from', 'to', 'weekdays', 'hours', 'spaceIds', 'title', 'closedDays', 'state'];
 
@@ -56,7 +56,7 @@ function addCommand(closure: Command): void {
         ...defined({ spaceIds: space }),
         ...defined(rest),
       } as const;
-      if (wanted.from > wanted.to) throw wrongUsage('--from must not be after --to');
+      checkRange(wanted.from, wanted.to);
       return operate(command, async ({ commands }, context) => {
         const work = (show: Progress) => commands.closures.add(wanted, context, show);
         return answer(await withBar(command, work), (closing) => ({ json: closing }));
@@ -71,7 +71,7 @@ function listCommand(closure: Command): void {
     .option('--from <date>', 'only those that reach to this date or later; default: today', date)
     .option('--to <date>', 'only those that begin on or before this date', date)
     .action(({ community: id, from, to }, command) => {
-      if (from !== undefined && to !== undefined && from > to) throw wrongUsage('--from must not be after --to');
+      checkRange(from, to);
       return operate(command, async ({ queries, clock }) => {
         const community = (await queries.spaces.communities()).find(({ communityId }) => communityId === id);
         if (community === undefined) return refuse('ResourceNotFound', `There is no community ${id}.`);

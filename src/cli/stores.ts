@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
-import { closeStores, openStores, type Stores } from '../engines.ts';
+import { COMMAND_STARTS_WITHIN_MS, closeStores, openStores, type Stores } from '../engines.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 
 /** Dependencies of work on the bare stores. */
@@ -10,7 +10,7 @@ export type Ambient = { readonly clock: Clock; readonly logger: Pick<Logger, 'wa
 export async function onStores<R>(config: Config, work: (stores: Stores, ambient: Ambient) => Promise<R>): Promise<R> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
   const clock = systemClock(config.clockShift);
-  const stores = await openStores(config, logger, { clock });
+  const stores = await openStores(config, logger, { clock, startWithinMs: COMMAND_STARTS_WITHIN_MS });
   try {
     return await work(stores, { logger, clock });
   } finally {

@@ -70,6 +70,13 @@ export const withAccount = <Arguments extends unknown[], Options extends OptionV
 /** The options contradict each other, or lack one. */
 export const wrongUsage = (message: string): CommanderError => new CommanderError(2, 'venue.usage', message);
 
+/** The range of `--from` and `--to`, as dates or moments that sort as text. With `isToExcluded` they may not be the same either. */
+export function checkRange(from: string | undefined, to: string | undefined, { isToExcluded = false } = {}): void {
+  if (from === undefined || to === undefined) return;
+  if (isToExcluded && from >= to) throw wrongUsage('--from must be before --to');
+  if (from > to) throw wrongUsage('--from must not be after --to');
+}
+
 /** Applies `answerOf` to an outcome, unless it is a refusal. */
 export const answer = <Outcome, A>(outcome: Outcome | Refusal, answerOf: (outcome: Outcome) => A): A | Refusal =>
   isRefusal(outcome) ? outcome : answerOf(outcome);

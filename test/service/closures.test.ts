@@ -1,16 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ClosureDocument, closures } from '../../projections/closures.ts';
-import { spaceDay } from '../../src/commands/aggregates.ts';
-import { createCommandHandler } from '../../src/commands/command-handler.ts';
+import { closures } from '../../projections/closures.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { brandId } from '../../src/domain/ids.ts';
-import { heldHours } from '../../src/domain/space-day.ts';
-import { streamOf } from '../../src/domain/streams.ts';
-import { overlaps } from '../../src/domain/time-slots.ts';
 import { createClosureFollowUp } from '../../src/scheduler/closures.ts';
 import { accepted } from '../accepted.ts';
+import { checkClosedTimes } from '../closed-times.ts';
 import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
@@ -35,32 +31,6 @@ describe.each(enginePairs)('on %s', (_, openPair) => {
     await service.stop();
     await pair.stop();
   });
-
-  /** Folds a day, and checks each of its events against those before. */
-  async function expectSound(space: number, date: string, all: readonly ClosureDocument[]): Promise<void> {
-    const { events, clock } = service.core;
-    const handler = createCommandHandler({ events, clock, waitFor: async () => {} });
-    let day = spaceDay.initial;
-    for await (const event of handler.read(streamOf.spaceDay(space, date), spaceDay)) {
-      const { taken, closed } = heldHours(day);
-      const held = [...taken, ...closed];
-      if (event.type === 'BookingRequested') {
-        const wanted = { start: event.data.startHour, until: event.data.freeFrom };
-        expect(held.filter((hours) => overlaps(hours, wanted))).toEqual([]);
-      }
-      if (event.type === 'TimeClosed') {
-        expect(day.closed.has(event.data.closureId) || day.reopened.has(event.data.closureId)).toBe(false);
-        if (event.data.kind === 'OwnEvent') expect(held.filter((hours) => overlaps(hours, event.data))).toEqual([]);
-      }
-      if (event.type === 'TimeReopened') expect(day.reopened.has(event.data.closureId)).toBe(false);
-      day = spaceDay.evolve(day, event);
-    }
-    for (const { closureId, endedAt, spaceIds } of all) {
-      if (!spaceIds.some((id) => id === space)) continue;
-      const [isClosed, isOpened] = [day.closed.has(closureId), day.reopened.get(closureId) === true];
-      expect(endedAt === undefined ? isClosed !== isOpened : isOpened && !isClosed, closureId).toBe(true);
-    }
-  }
 
   test('eight processes race closures, own events, ends and bookings under kills: no overlap, nothing half done, no zombie', async () => {
     const { core, config } = service;
@@ -125,6 +95,6 @@ describe.each(enginePairs)('on %s', (_, openPair) => {
     const all = () => Array.fromAsync(readModels.collection(closures).find(everyDocument()), (each) => each.document);
     await eventually(async () => expect((await all()).map(({ state }) => state)).toEqual(Array(7).fill('Done')));
     await followUp.stop();
-    for (const space of [first, second]) for (const date of DATES) await expectSound(space, date, await all());
+    expect(await checkClosedTimes(core.events)).toEqual({ wrong: [], halfDone: [] });
   }, 120_000);
 });

@@ -64,6 +64,22 @@ test('with an unresponsive server the start fails with exit code 1 and one line 
   );
 });
 
+test('a command fails after seconds, and not after the half minute of a start, when a server is away', {
+  timeout: 20_000,
+}, async () => {
+  const settings = { DATA_DIR: temporaryDataDir(), SECRET_KEY: Buffer.alloc(32, 7).toString('base64') };
+  const port = await freePort();
+  const [documents, log] = await Promise.all([
+    runNode('src/cli.js', ['status'], { ...settings, MONGODB_URL: `mongodb://127.0.0.1:${port}/venue` }),
+    runNode('src/cli.js', ['status'], { ...settings, EVENTSTORE_URL: `esdb://127.0.0.1:${port}?tls=false` }),
+  ]);
+  expect([documents.code, log.code]).toEqual([1, 1]);
+  expect(documents.stderr).toMatch(
+    /^InternalError: MONGODB_URL: MongoDB at .* cannot be reached: connect ECONNREFUSED .+\n$/,
+  );
+  expect(log.stderr).toMatch(/^InternalError: EVENTSTORE_URL: Connecting to EventStoreDB failed: .*ECONNREFUSED .+\n$/);
+});
+
 test('with a name unknown to DNS the start fails in the same way', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),

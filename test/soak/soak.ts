@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { rollOutAndBack } from '../release/rollout.ts';
 import { chaos } from './chaos.ts';
+import { closures } from './closures.ts';
 import { outage } from './outage.ts';
 import { poison } from './poison.ts';
 import { createRandom } from './random.ts';
@@ -15,6 +16,7 @@ const SCENARIOS: Readonly<Record<string, (options: RoundOptions) => Promise<Outc
   chaos,
   poison,
   revoke,
+  closures,
   receivers,
   outage,
 };
@@ -22,7 +24,7 @@ const SCENARIOS: Readonly<Record<string, (options: RoundOptions) => Promise<Outc
 const HELP = `npm run soak -- [--minutes 10] [--seed N] [--only scenario] [--engines embedded,stand-ins] [--quiet]
 
 Runs real processes under load, disturbs them at random, and after each round checks what docs/promises.md lists: no acknowledged
-event is lost, no booking or delivery exists twice, a receiver may see one webhook-id again, and an answer is stale only where
+event is lost, no booking or delivery exists twice, no own event overlaps a booking or a closed time and none is half done, a receiver may see one webhook-id again, and an answer is stale only where
 its wait of 2 s ran out. Exits with 1 after the first round that broke a promise; its folder is kept.
 
   --minutes N   how long rounds are begun (default: 10)
@@ -32,6 +34,7 @@ its wait of 2 s ran out. Exits with 1 after the first round that broke a promise
                   chaos      processes of all roles are killed, frozen for 2 to 6 s and restarted
                   poison     a read model meets an event that it cannot take; the operator skips it
                   revoke     API keys are revoked; none is accepted once the command line has said so
+                  closures   hours are closed, taken by own events, reopened and booked at once, under kills
                   outage     the log is down or locked for a moment, or its connections break (not on servers given)
                   receivers  a receiver hangs and one fails, beside one that works
   --engines     on what: embedded (default), stand-ins (a server that speaks the protocol of EventStoreDB, and the MongoDB

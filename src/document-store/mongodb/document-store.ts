@@ -30,8 +30,6 @@ import { watchReplication } from './replication.ts';
 
 /** For a URL that names no database. */
 const DEFAULT_DATABASE = 'venue-booking';
-/** How long a start waits for a server, unless `serverSelectionTimeoutMS` in the URL says otherwise. */
-const START_WITHIN_MS = 30_000;
 const PAUSES = { minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
 const RETRIES = 5;
 /** No retry after an attempt that took longer, because the caller has a deadline (docs/decisions/rest-api.md). */
@@ -47,20 +45,23 @@ const WARN_EVERY_MS = 10_000;
  * projector would never fold its events again.
  * @throws {TypeError} if the URL is invalid or contradicts a required option
  * @throws {UnusableStore} if the server does not know the user, or the user lacks a right
- * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s). Operations throw it
- *   once MongoDB has not answered in time; whether a write was applied is then unknown
+ * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default `startWithinMs`). Operations throw
+ *   it once MongoDB has not answered in time; whether a write was applied is then unknown
  */
 export async function openMongoDocumentStore({
   url,
   logger,
+  startWithinMs = 30_000,
 }: {
   readonly url: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
+  /** Default 30 s. */
+  readonly startWithinMs?: number;
 }): Promise<OperatedDocumentStore> {
   noticeEndedSockets();
   const client = clientOf(url);
   const isReplicated = watchReplication(client);
-  const startBy = performance.now() + Number(optionsIn(url).get('serverselectiontimeoutms') ?? START_WITHIN_MS);
+  const startBy = performance.now() + Number(optionsIn(url).get('serverselectiontimeoutms') ?? startWithinMs);
   await pRetry(() => client.connect(), {
     ...PAUSES,
     retries: Number.POSITIVE_INFINITY,

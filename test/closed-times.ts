@@ -1,0 +1,62 @@
+import { closure as closureAggregate, spaceDay } from '../src/commands/aggregates.ts';
+import { type Closure, spaceDatesOf } from '../src/domain/closure.ts';
+import type { ClosureEvent, SpaceDayEvent } from '../src/domain/events.ts';
+import { heldHours, type SpaceDay } from '../src/domain/space-day.ts';
+import { overlaps } from '../src/domain/time-slots.ts';
+import { upcast } from '../src/domain/upcast.ts';
+import type { EventStore } from '../src/event-store/event-store.ts';
+
+type Found = {
+  /** Events that the ones before them on their day do not allow. */
+  readonly wrong: readonly string[];
+  /** Days of closures that have neither been closed nor left out, or are still closed after the end. */
+  readonly halfDone: readonly string[];
+};
+
+/** Folds every day and closure of a log, and checks what closed times and own events promise (docs/decisions/bookings.md). */
+export async function checkClosedTimes(events: Pick<EventStore, 'readAll'>): Promise<Found> {
+  const days = new Map<string, SpaceDay>();
+  const closures = new Map<string, Closure>();
+  const wrong: string[] = [];
+  for await (const stored of events.readAll()) {
+    const { stream } = stored;
+    if (stream.startsWith('venue_closure-')) {
+      const closure = closureAggregate.evolve(closures.get(stream), upcast<ClosureEvent>(stored));
+      if (closure !== undefined) closures.set(stream, closure);
+    }
+    if (!stream.startsWith('spaceDay-')) continue;
+    const event = upcast<SpaceDayEvent>(stored);
+    const day = days.get(stream) ?? spaceDay.initial;
+    const why = whyWrong(day, event);
+    if (why !== undefined) wrong.push(`${stream}: ${event.type} ${why}: ${JSON.stringify(event.data)}`);
+    days.set(stream, spaceDay.evolve(day, event));
+  }
+  const halfDone: string[] = [];
+  for (const closure of closures.values())
+    for (const { spaceId, date } of spaceDatesOf(closure)) {
+      const day = days.get(`spaceDay-${spaceId}-${date}`) ?? spaceDay.initial;
+      const [isClosed, isOpened] = [day.closed.has(closure.closureId), day.reopened.get(closure.closureId) === true];
+      const isDone = closure.hasEnded ? isOpened && !isClosed : isClosed !== isOpened;
+      if (!isDone)
+        halfDone.push(`${closure.closureId}, space ${spaceId} on ${date}: ${JSON.stringify({ isClosed, isOpened })}`);
+    }
+  return { wrong, halfDone };
+}
+
+function whyWrong(day: SpaceDay, event: SpaceDayEvent): string | undefined {
+  const { taken, closed } = heldHours(day);
+  const areHeld = (wanted: { readonly start: number; readonly until: number }) =>
+    [...taken, ...closed].some((held) => overlaps(held, wanted));
+  switch (event.type) {
+    case 'BookingRequested':
+      return areHeld({ start: event.data.startHour, until: event.data.freeFrom }) ? 'of held hours' : undefined;
+    case 'TimeClosed':
+      if (day.closed.has(event.data.closureId)) return 'twice';
+      if (day.reopened.has(event.data.closureId)) return 'after its end';
+      return event.data.kind === 'OwnEvent' && areHeld(event.data) ? 'of held hours' : undefined;
+    case 'TimeReopened':
+      return day.reopened.has(event.data.closureId) ? 'twice' : undefined;
+    default:
+      return undefined;
+  }
+}
