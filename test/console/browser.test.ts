@@ -78,7 +78,12 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       await fits(page, screen.width);
       await page.goto(`/console/calendar/${approved.date}`);
       await fits(page, screen.width);
-      await page.getByRole('table').getByRole('link', { name: 'Northwind Coffee' }).click();
+      await page
+        .getByRole('region', { name: 'Schedule' })
+        .getByRole('link', { name: 'Northwind Coffee' })
+        .first()
+        .click();
+      await page.getByRole('link', { name: 'Open booking #' }).click();
       if (screen.script) {
         await page.getByRole('slider', { name: 'Timeline step' }).press('Home');
         await expect.poll(() => page.locator('#state-then').textContent()).toMatch(/^Pending since /);
