@@ -3,6 +3,7 @@ import { accountChange, type Topic } from '../src/domain/account-change.ts';
 import type {
   ApiKeyEvent,
   BrandAdded,
+  CalendarFeedEvent,
   ClosureEvent,
   CommunityEvent,
   MembershipEvent,
@@ -36,6 +37,7 @@ type Changing =
   | SpaceEvent
   | ClosureEvent
   | ApiKeyEvent
+  | CalendarFeedEvent
   | WebhookEvent
   | MembershipEvent
   | SubjectForgotten;
@@ -56,7 +58,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 3,
+  version: 4,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -77,6 +79,8 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     ClosureEnded: entryOf,
     ApiKeyIssued: entryOf,
     ApiKeyRevoked: entryOf,
+    CalendarFeedAdded: entryOf,
+    CalendarFeedEnded: entryOf,
     WebhookRegistered: entryOf,
     WebhookSecretRotated: entryOf,
     WebhookDisabled: entryOf,

@@ -3,6 +3,7 @@ import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
 import { brands } from './brands.ts';
+import { calendarFeeds } from './calendar-feeds.ts';
 import { closures } from './closures.ts';
 import { communities } from './communities.ts';
 import { reviews } from './reviews.ts';
@@ -21,6 +22,7 @@ export const projections = [
   reviews,
   spaceRatings,
   apiKeys,
+  calendarFeeds,
   webhooks,
   accountHistory,
 ] as const;

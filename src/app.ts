@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
 import { api, unroutable } from './api/api.ts';
+import { calendarFeedRoute } from './api/calendar-feed.ts';
 import {
   answerUncommonRequests,
   handleClientError,
@@ -24,6 +25,7 @@ import { answerInOrder, readForwardedFor, refuseEncodedBodies, refuseUnusableTex
 import { sealKeyRoute } from './api/seal-key.ts';
 import { createSealRole } from './audit/seal-role.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
+import { createFeedSearch } from './auth/calendar-feeds.ts';
 import { rememberSenders } from './auth/caller.ts';
 import { createChangeFollowUp } from './auth/change-follow-up.ts';
 import { challengeOf } from './auth/resources.ts';
@@ -165,6 +167,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       release: JSON.stringify([manifest.version, process.versions.tz, generationName(projections)]),
     }),
   );
+  const { publicUrl } = config;
+  await app.register(calendarFeedRoute({ findFeed: createFeedSearch(core), queries, publicUrl }));
   await app.register(sealKeyRoute({ publishedKey: core.audit.publishedKey }));
   await app.register(authorizationServer.routes);
   const { accessTokens, resources } = authorizationServer;

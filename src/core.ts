@@ -4,13 +4,15 @@ import { projections } from '../projections/index.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import type { Changing } from './auth/change-follow-up.ts';
-import { createUsers, type Users } from './auth/users.ts';
+import { createUsers, type UserRevocation, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
+import type { CalendarFeedCommands } from './commands/calendar-feeds.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
+import { accountOfKey } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
 import {
   COMMAND_STARTS_WITHIN_MS,
@@ -48,6 +50,19 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long it waits until the read models show its own change. Another command may first have to release their leases. */
 const TOOL_READ_MODEL_WAIT_MS = 10_000;
+
+/** Ends calendar feeds, too, when their user leaves an account. */
+const withFeeds = (revocation: UserRevocation, feeds: Pick<CalendarFeedCommands, 'endAllOf'>): UserRevocation => ({
+  endSessionsOf: revocation.endSessionsOf,
+  async endGrantsOf(userId, account, context) {
+    await revocation.endGrantsOf(userId, account, context);
+    await feeds.endAllOf(userId, accountOfKey(account), context);
+  },
+  async endAllOfUser(userId, context) {
+    await revocation.endAllOfUser(userId, context);
+    await feeds.endAllOf(userId, undefined, context);
+  },
+});
 
 export type CoreOptions = {
   readonly clock?: Clock;
@@ -198,7 +213,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const commands = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
-  const users = await createUsers({ documents, revocation, log, clock, logger });
+  const users = await createUsers({
+    ...{ documents, log, clock, logger },
+    revocation: withFeeds(revocation, commands.calendarFeeds),
+  });
 
   // What reads it.
   const queries = createQueries({

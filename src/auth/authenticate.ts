@@ -1,6 +1,6 @@
 import type { Credentials } from '../credentials/credentials.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import { API_KEY_PREFIX, hashApiKey, isApiKey } from '../secrets/api-key-format.ts';
+import { apiKeyFormat } from '../secrets/credential-format.ts';
 import type { Caller } from './caller.ts';
 
 /** Resolves a bearer token to its caller; undefined if it is not valid (any more). */
@@ -15,8 +15,8 @@ export function createApiKeyAuthentication(credentials: Pick<Credentials, 'issue
   const callers = createLruCache<string, Caller>(CACHED_KEYS);
 
   async function callerOf(token: string): Promise<Caller | undefined> {
-    if (!isApiKey(token)) return undefined;
-    const key = await credentials.issuedKey(hashApiKey(token));
+    if (!apiKeyFormat.matches(token)) return undefined;
+    const key = await credentials.issuedKey(apiKeyFormat.hash(token));
     if (key === undefined) return undefined;
     const { account, permissions, apiKeyId } = key;
     const caller: Caller = { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
@@ -37,7 +37,7 @@ export const authenticateEither =
   (token) =>
     looksLikeApiKey(token) ? byApiKey(token) : byAccessToken(token);
 
-export const looksLikeApiKey = (token: string): boolean => token.startsWith(API_KEY_PREFIX);
+export const looksLikeApiKey = (token: string): boolean => token.startsWith(apiKeyFormat.prefix);
 
 /** The token of `Authorization: Bearer <token>`. The scheme is case-insensitive (RFC 9110). */
 export function bearerToken(authorization: string | undefined): string | undefined {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Documents, Query } from '../document-store/document-store.ts';
 import type { EventMetadata, MembershipEvent } from '../domain/events.ts';
+import { isLogUnavailable } from '../runtime/unavailable.ts';
 
 /** The actor and request of a change, for the log. */
 export type ChangeContext = Pick<EventMetadata, 'actor' | 'correlationId' | 'causationId'>;
@@ -87,7 +88,13 @@ export function createRecorder<D extends WithUnlogged>(deps: {
       const { unlogged = [] } = record;
       if (unlogged.length === 0) return;
       const unsettled = unlogged.filter(({ isSettled }) => isSettled !== true);
-      for (const { change, context } of unsettled) await settle(record, change, context);
+      try {
+        for (const { change, context } of unsettled) await settle(record, change, context);
+      } catch (error) {
+        if (!isLogUnavailable(error)) throw error;
+        logger.error({ err: error, key }, 'A change could not be appended to the log; trying again');
+        return;
+      }
       try {
         for (const { change, context } of unlogged) await log.record(change, context);
       } catch (error) {

@@ -30,13 +30,13 @@ export type User = {
   readonly passwordChangedAt: string;
 };
 
-/** Revokes what was issued to a user. Implemented by the authorization server. */
+/** Revokes what was issued to a user: sessions, apps and calendar feeds. */
 export type UserRevocation = {
   /** Signs the user out of every browser. Connected apps stay connected. */
   endSessionsOf(userId: string): Promise<void>;
-  /** Disconnects the apps that the user connected to the account. */
+  /** Disconnects the apps that the user connected to the account, and ends the user's calendar feeds of it. */
   endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
-  /** Ends the user's sessions, grants, and everything issued under them. */
+  /** Ends the user's sessions, calendar feeds, grants, and everything issued under them. */
   endAllOfUser(userId: string, context: ChangeContext): Promise<void>;
 };
 
@@ -136,12 +136,12 @@ export async function createUsers(deps: {
     addAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
       change(id, (user) => withAccount(user, account), context),
 
-    /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
+    /** Also disconnects the apps that the user connected to the account, and ends the user's feeds of it. Refuses to remove the last account. */
     removeAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
       change(id, (user) => withoutAccount(user, account), context),
 
     /**
-     * Also ends the user's sessions, disconnects the user's apps, and erases the user from the files, if the engine supports it.
+     * Also ends the user's sessions and calendar feeds, disconnects the user's apps, and erases the user from the files, if the engine supports it.
      * @returns false if there was no such user
      */
     async remove(id: string, context: ChangeContext): Promise<boolean> {

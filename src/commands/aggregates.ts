@@ -1,10 +1,12 @@
 import { type ApiKey, evolveApiKey } from '../domain/api-key.ts';
 import { type Brand, evolveBrand } from '../domain/brand.ts';
+import { type CalendarFeeds, evolveCalendarFeeds, NO_FEEDS } from '../domain/calendar-feed.ts';
 import { type Closure, evolveClosure } from '../domain/closure.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
 import type {
   ApiKeyEvent,
   BrandAdded,
+  CalendarFeedEvent,
   ClosureEvent,
   CommunityEvent,
   MembershipEvent,
@@ -38,6 +40,10 @@ export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefi
 export const closure: Aggregate<Closure | undefined, ClosureEvent> = { initial: undefined, evolve: evolveClosure };
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
+export const calendarFeeds: Aggregate<CalendarFeeds, CalendarFeedEvent> = {
+  initial: NO_FEEDS,
+  evolve: evolveCalendarFeeds,
+};
 export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };
 export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: NO_CHANGES, evolve: evolveRecorded };
 export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };

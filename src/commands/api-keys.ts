@@ -11,7 +11,7 @@ import { streamOf } from '../domain/streams.ts';
 import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { hashApiKey, makeApiKey, previewApiKey } from '../secrets/api-key-format.ts';
+import { apiKeyFormat } from '../secrets/credential-format.ts';
 import { apiKey } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
@@ -65,9 +65,9 @@ export async function createApiKeyCommands(deps: {
 
   return {
     async issue(command, context) {
-      const key = makeApiKey();
+      const key = apiKeyFormat.make();
       const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
-      const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
+      const issued = { ...command, apiKeyId: id, hash: apiKeyFormat.hash(key), preview: apiKeyFormat.preview(key) };
       const { account, permissions } = command;
       const wrong = issueApiKey(undefined, issued);
       if (isRefusal(wrong)) return wrong;

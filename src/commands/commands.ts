@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
+import { type CalendarFeedCommands, createCalendarFeedCommands } from './calendar-feeds.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
 import { type ClosureImport, createClosureImport } from './closure-import.ts';
 import { type ClosureCommands, createClosureCommands } from './closures.ts';
@@ -29,6 +30,7 @@ export type Commands = {
   readonly importClosures: ClosureImport;
   readonly reviews: ReviewCommands;
   readonly apiKeys: ApiKeyCommands;
+  readonly calendarFeeds: CalendarFeedCommands;
   readonly webhooks: WebhookCommands;
   readonly membership: MembershipCommands;
   readonly readModels: ReadModelCommands;
@@ -43,7 +45,7 @@ export async function createCommands(deps: {
   readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
-  readonly credentials: Pick<Credentials, 'add' | 'end'>;
+  readonly credentials: Pick<Credentials, 'add' | 'addFeed' | 'end'>;
   readonly clock: Clock;
   readonly settings: {
     readonly serviceFeePercent: number;
@@ -112,6 +114,7 @@ export async function createCommands(deps: {
       clock,
       perAccount: settings.apiKeysPerAccount,
     }),
+    calendarFeeds: createCalendarFeedCommands({ handler, credentials }),
     webhooks: await createWebhookCommands({
       handler,
       documents,

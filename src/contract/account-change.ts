@@ -98,6 +98,12 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     }
     case 'ApiKeyRevoked':
       return { status: 'revoked' };
+    case 'CalendarFeedAdded': {
+      const { userId, spaceId, showsNames, preview } = event.data;
+      return { userId, spaceId, shows: showsNames ? 'names' : 'busy times', preview };
+    }
+    case 'CalendarFeedEnded':
+      return { userId: event.data.userId, status: 'ended' };
     case 'WebhookRegistered':
       return { url: event.data.url, events: webhookEventNames(event.data.events).join(', ') };
     case 'WebhookSecretRotated':

@@ -1,6 +1,14 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import { ENDED, type EndingType, ISSUED_KEYS, type IssuedKey } from './records.ts';
+import {
+  ENDED,
+  type EndingType,
+  ISSUED_FEEDS,
+  ISSUED_KEYS,
+  type IssuedFeed,
+  type IssuedKey,
+  issuedFeed,
+} from './records.ts';
 
 /** The maximum age of a check. */
 const FRESH_MS = 1_000;
@@ -10,22 +18,27 @@ const CACHED_CHECKS = 10_000;
 type Check = { readonly at: number; readonly isEnded: Promise<boolean> };
 
 /**
- * Which API keys and webhook registrations are valid, from records that are written before the command that issues or ends one is
+ * Which API keys, webhook registrations and calendar feeds are valid, from records that are written before the command that issues or ends one is
  * answered. So neither the read models nor an outage of the log matter (docs/decisions/credentials.md).
  */
 export type Credentials = {
   /** The key with this hash, revoked or not. */
   issuedKey(hash: string): Promise<IssuedKey | undefined>;
-  /** Whether an API key was revoked, or a registration removed, as of at most 1 s ago. */
+  /** The calendar feed with this hash, ended or not. */
+  issuedFeed(hash: string): Promise<IssuedFeed | undefined>;
+  /** Whether an API key or a feed was revoked, or a registration removed, as of at most 1 s ago. */
   isEnded(id: string): Promise<boolean>;
   /** Records a key. Call it before the key is issued, so that every valid key has a record. */
   add(hash: string, key: IssuedKey): Promise<void>;
+  /** Records a feed. Call it before the command that adds it is answered. */
+  addFeed(hash: string, feed: IssuedFeed): Promise<void>;
   /** Records the end of a credential. Call it after the event is stored and before the command is answered. */
   end(id: string, by: EndingType): Promise<void>;
 };
 
 export async function openCredentials(documents: Pick<DocumentStore, 'open'>): Promise<Credentials> {
   const keys = await documents.open(ISSUED_KEYS);
+  const feeds = await documents.open(ISSUED_FEEDS);
   const ended = await documents.open(ENDED);
   const checks = createLruCache<string, Check>(CACHED_CHECKS);
 
@@ -33,6 +46,10 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>): P
     async issuedKey(hash) {
       const key = (await keys.get(hash))?.document;
       return key !== undefined && 'account' in key ? key : undefined;
+    },
+
+    async issuedFeed(hash) {
+      return (await feeds.get(hash))?.document;
     },
 
     isEnded(id) {
@@ -47,6 +64,10 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>): P
 
     async add(hash, key) {
       await keys.insert(hash, key);
+    },
+
+    async addFeed(hash, feed) {
+      await feeds.insert(hash, issuedFeed(feed));
     },
 
     async end(id, by) {

@@ -1,6 +1,7 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Account } from '../domain/account.ts';
-import type { ApiKeyIssued, DomainEvent } from '../domain/events.ts';
+import { defined } from '../domain/defined.ts';
+import type { ApiKeyIssued, CalendarFeedAdded, DomainEvent } from '../domain/events.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
@@ -22,7 +23,13 @@ export const ISSUED_KEYS: Collection<IssuedKey | Pick<IssuedKey, 'apiKeyId'>> = 
   indexes: [],
 };
 
-/** Revoked API keys and removed webhook registrations, by their id. */
+/** A calendar feed. It never changes. */
+export type IssuedFeed = Pick<CalendarFeedAdded['data'], 'feedId' | 'userId' | 'account' | 'spaceId' | 'showsNames'>;
+
+/** Calendar feeds by the SHA-256 of the secret in their address. */
+export const ISSUED_FEEDS: Collection<IssuedFeed> = { name: 'calendarFeedIndex', kind: 'record', indexes: [] };
+
+/** Revoked API keys, removed webhook registrations and ended calendar feeds, by their id. */
 export const ENDED: Collection<{ readonly by: EndingType }> = {
   name: 'endedCredentials',
   kind: 'record',
@@ -30,10 +37,16 @@ export const ENDED: Collection<{ readonly by: EndingType }> = {
 };
 
 /** The event that ended a credential. */
-export type EndingType = 'ApiKeyRevoked' | 'WebhookRemoved';
+export type EndingType = 'ApiKeyRevoked' | 'WebhookRemoved' | 'CalendarFeedEnded';
 
 /** The events that credentials have a record of. */
-export const RECORDED_TYPES: readonly DomainEvent['type'][] = ['ApiKeyIssued', 'ApiKeyRevoked', 'WebhookRemoved'];
+export const RECORDED_TYPES: readonly DomainEvent['type'][] = [
+  'ApiKeyIssued',
+  'ApiKeyRevoked',
+  'WebhookRemoved',
+  'CalendarFeedAdded',
+  'CalendarFeedEnded',
+];
 
 export type RecordsDeps = {
   readonly events: Pick<EventStore, 'readAll' | 'lastEvent'>;
@@ -46,6 +59,7 @@ export type RecordsDeps = {
  */
 export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
   const keys = await deps.documents.open(ISSUED_KEYS);
+  const feeds = await deps.documents.open(ISSUED_FEEDS);
   const ended = await deps.documents.open(ENDED);
 
   async function addKey(event: StoredEvent): Promise<void> {
@@ -55,12 +69,26 @@ export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
     await keys.update(hash, (key) => (key && 'account' in key ? undefined : { apiKeyId, account, permissions }));
   }
 
+  async function addFeed(event: StoredEvent): Promise<void> {
+    if (!isKnown(event)) return;
+    const { hash, ...feed } = upcast<CalendarFeedAdded>(event).data;
+    await feeds.insert(hash, issuedFeed(feed));
+  }
+
   await compareWithLog(deps, CREDENTIALS, RECORDED_TYPES, async (event) => {
     // The stream names the credential, so an event that this release cannot read ends it too.
     if (event.type === 'ApiKeyRevoked') await ended.insert(idIn(event, streamOf.apiKey('')), { by: event.type });
     else if (event.type === 'WebhookRemoved') await ended.insert(idIn(event, streamOf.webhook('')), { by: event.type });
+    else if (event.type === 'CalendarFeedEnded') await ended.insert(String(event.data.feedId), { by: event.type });
+    else if (event.type === 'CalendarFeedAdded') await addFeed(event);
     else await addKey(event);
   });
 }
 
 const idIn = ({ stream }: StoredEvent, prefix: string): string => stream.slice(prefix.length);
+
+/** The record of a feed. */
+export const issuedFeed = ({ feedId, userId, account, spaceId, showsNames }: IssuedFeed): IssuedFeed => ({
+  ...{ feedId, userId, account, showsNames },
+  ...defined({ spaceId }),
+});

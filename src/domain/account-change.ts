@@ -7,7 +7,7 @@ import type { NamedActor } from './shown-actor.ts';
 import type { Space } from './space.ts';
 
 /** Changes of an account, by topic. */
-export type Topic = 'account' | 'bookings' | 'reviews' | 'spaces' | 'keys' | 'webhooks' | 'members' | 'apps';
+export type Topic = 'account' | 'bookings' | 'reviews' | 'spaces' | 'keys' | 'feeds' | 'webhooks' | 'members' | 'apps';
 
 /** Exhaustive: a new topic does not compile without its line. */
 const TOPIC_NAMES: { readonly [T in Topic]: true } = {
@@ -16,6 +16,7 @@ const TOPIC_NAMES: { readonly [T in Topic]: true } = {
   reviews: true,
   spaces: true,
   keys: true,
+  feeds: true,
   webhooks: true,
   members: true,
   apps: true,
@@ -24,7 +25,17 @@ export const TOPICS: readonly Topic[] = keysOf(TOPIC_NAMES);
 
 /** What an event changed. */
 type ChangedThing = {
-  readonly kind: 'account' | 'booking' | 'review' | 'space' | 'closure' | 'apiKey' | 'webhook' | 'user' | 'client';
+  readonly kind:
+    | 'account'
+    | 'booking'
+    | 'review'
+    | 'space'
+    | 'closure'
+    | 'apiKey'
+    | 'calendarFeed'
+    | 'webhook'
+    | 'user'
+    | 'client';
   readonly id: string;
 };
 
@@ -88,6 +99,9 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'ApiKeyIssued':
     case 'ApiKeyRevoked':
       return { topic: 'keys', accounts: [event.data.account], of: { kind: 'apiKey', id: event.data.apiKeyId } };
+    case 'CalendarFeedAdded':
+    case 'CalendarFeedEnded':
+      return { topic: 'feeds', accounts: [event.data.account], of: { kind: 'calendarFeed', id: event.data.feedId } };
     case 'WebhookRegistered':
     case 'WebhookSecretRotated':
     case 'WebhookDisabled':

@@ -33,7 +33,8 @@ export function spaceDatesOf(closure: Dates & Pick<Closure, 'spaceIds'>): SpaceD
 export const concerns = (closure: Dates & Pick<Closure, 'spaceIds'>, { spaceId, date }: SpaceDate): boolean =>
   closure.from <= date && date <= closure.to && isOnWeekday(closure, date) && closure.spaceIds.includes(spaceId);
 
-const datesOf = (closure: Dates): PlainDate[] =>
+/** The dates of a closure, in order. */
+export const datesOf = (closure: Dates): PlainDate[] =>
   Array.from(datesBetween(closure.from, closure.to)).filter((date) => isOnWeekday(closure, date));
 
 const isOnWeekday = ({ weekdays }: Dates, date: PlainDate): boolean =>

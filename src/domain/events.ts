@@ -8,6 +8,7 @@ import type {
   Cents,
   ClosureId,
   CommunityId,
+  FeedId,
   PlainDate,
   ReviewId,
   SpaceId,
@@ -250,6 +251,33 @@ export type ApiKeyRevoked = Event<
 >;
 export type ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked;
 
+/** What a calendar feed shows of its account. */
+export type FeedContent = {
+  /** Only the times of one space of a community. Absent: of all spaces. */
+  readonly spaceId?: SpaceId;
+  /** False: only when something is busy. */
+  readonly showsNames: boolean;
+};
+/** A user may read the times of an account at an address, which is a credential. */
+export type CalendarFeedAdded = Event<
+  'CalendarFeedAdded',
+  FeedContent & {
+    readonly feedId: FeedId;
+    readonly userId: string;
+    readonly account: Account;
+    /** SHA-256 of the secret in its address, in hex. The secret itself is not stored. */
+    readonly hash: string;
+    /** The first characters of the secret, so that people can tell their feeds apart. */
+    readonly preview: string;
+  }
+>;
+/** The address was revoked, or its user left the account. */
+export type CalendarFeedEnded = Event<
+  'CalendarFeedEnded',
+  { readonly feedId: FeedId; readonly userId: string; readonly account: Account }
+>;
+export type CalendarFeedEvent = CalendarFeedAdded | CalendarFeedEnded;
+
 /** The credential that owns a webhook registration: an API key, an OAuth client acting for an account, or a user of the console. */
 export type WebhookOwner = {
   readonly credential: `apiKey:${string}` | `client:${string}` | `user:${string}`;
@@ -362,6 +390,7 @@ export type DomainEvent =
   | ClosureEvent
   | ReviewPosted
   | ApiKeyEvent
+  | CalendarFeedEvent
   | WebhookEvent
   | MembershipEvent
   | IdsReserved
@@ -393,6 +422,8 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   ReviewPosted: true,
   ApiKeyIssued: true,
   ApiKeyRevoked: true,
+  CalendarFeedAdded: true,
+  CalendarFeedEnded: true,
   WebhookRegistered: true,
   WebhookSecretRotated: true,
   WebhookDisabled: true,

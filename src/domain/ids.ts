@@ -9,6 +9,7 @@ export type ReviewId = Branded<number, 'ReviewId'>;
 export type ApiKeyId = Branded<string, 'ApiKeyId'>;
 export type WebhookId = Branded<string, 'WebhookId'>;
 export type ClosureId = Branded<string, 'ClosureId'>;
+export type FeedId = Branded<string, 'FeedId'>;
 
 /** Integer cents. */
 export type Cents = Branded<number, 'Cents'>;
@@ -25,5 +26,6 @@ export const reviewId = (value: number) => value as ReviewId;
 export const apiKeyId = (value: string) => value as ApiKeyId;
 export const webhookId = (value: string) => value as WebhookId;
 export const closureId = (value: string) => value as ClosureId;
+export const feedId = (value: string) => value as FeedId;
 export const cents = (value: number) => value as Cents;
 export const timestamp = (value: string) => value as Timestamp;

@@ -52,6 +52,8 @@ export const GAP_HOURS: NumberLimit = { min: 0, max: 4, step: 0.25 };
 export const NOTICE_HOURS: NumberLimit = { min: 0, max: 90 * 24, step: 1 };
 /** Dates to come that may have hours of their own, for each space. */
 export const MAX_SPECIAL_DATES = 400;
+/** Calendar feeds that a user may have, in all accounts together. */
+export const MAX_FEEDS = 10;
 /** Days of spaces that one closed time may have: an event is appended for each. */
 export const MAX_SPACE_DAYS = 2_000;
 /** How many days ahead bookings are taken. */

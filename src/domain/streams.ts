@@ -21,6 +21,8 @@ export const streamOf = {
   sequence: (name: string) => `sequence-${name}`,
   /** A closed time or an own event of a community, as it was asked for. */
   venue_closure: (id: string) => `venue_closure-${id}`,
+  /** The calendar feeds of a user, of all accounts: together they have a limit. */
+  venue_feeds: (userId: string) => `venue_feeds-${userId}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

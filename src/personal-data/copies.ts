@@ -115,7 +115,7 @@ function split(subject: Subject): readonly [kind: string, id: string] {
 }
 
 /** Pure index records. Their keys are hashes of secrets. */
-const INDEXES: readonly string[] = ['apiKeyIndex'];
+const INDEXES: readonly string[] = ['apiKeyIndex', 'calendarFeedIndex'];
 
 /** Fields with credentials or their hashes, which are not personal data. */
 const SECRETS = /^sealed|^hash$|Hash$|^fingerprint$/;

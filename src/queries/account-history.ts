@@ -3,6 +3,7 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { type AccountChange, accountChange, type NamedChange, type Topic } from '../domain/account-change.ts';
+import { ownerOfFeed } from '../domain/calendar-feed.ts';
 import { type Community, evolveCommunity } from '../domain/community.ts';
 import { defined } from '../domain/defined.ts';
 import type { CommunityEvent, DomainEvent, EventType, Recorded, SpaceEvent } from '../domain/events.ts';
@@ -98,6 +99,8 @@ export function createAccountHistory({ events, readModels, personalData, names }
         return event.type === 'SpaceAdded' ? event.data.name : before?.name;
       case 'webhook':
         return event.type === 'WebhookRegistered' ? event.data.url : names.webhook(of.id);
+      case 'calendarFeed':
+        return names.user(ownerOfFeed(of.id).userId);
       case 'account':
       case 'closure':
       case 'booking':

@@ -8,7 +8,8 @@ import type { QueryDeps } from './query-deps.ts';
 
 const DATE = '2026-12-24' as PlainDate;
 
-const reachingInto = declareQuery(
+/** Those of a community that reach into these dates, by their last date, with those that have ended. */
+export const reachingInto = declareQuery(
   closures,
   (owner: CommunityId, from: PlainDate, to?: PlainDate): Find<ClosureDocument> => ({
     where: { communityId: owner, to: { from }, ...defined({ from: to && { to } }) },

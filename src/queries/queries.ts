@@ -7,6 +7,7 @@ import { createBookingHistory } from './booking-history.ts';
 import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createCalendarQueries } from './calendar.ts';
+import { createCalendarFeedQueries } from './calendar-feeds.ts';
 import { createCharges } from './charges.ts';
 import { createClosureQueries } from './closures.ts';
 import { createMonthCharges } from './month-charges.ts';
@@ -31,12 +32,13 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
   const accounts = createAccountQueries(sources);
   const deps = { ...sources, names: createActorNames({ ...sources, accounts, directory }) };
   const bookings = createBookingQueries(deps);
+  const spaces = createSpaceQueries(deps);
   return {
     accounts,
     apiKeys: createApiKeyQueries(deps),
     availability: createAvailabilityQuery(deps),
     openDays: createOpenDaysQuery(deps),
-    spaces: createSpaceQueries(deps),
+    spaces,
     spaceChanges: createSpaceChanges(deps),
     bookings,
     outsideHours: createOutsideHours(deps, bookings),
@@ -44,6 +46,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     requests: createRequestQueries(deps),
     accountHistory: createAccountHistory(deps),
     bookingHistory: createBookingHistory(deps),
+    calendarFeeds: createCalendarFeedQueries(deps, spaces),
     calendar: createCalendarQueries(deps),
     charges: createCharges(deps),
     closures: createClosureQueries(deps),

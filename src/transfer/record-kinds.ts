@@ -18,6 +18,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   apiKeyIndex: {},
   apiKeyQuotas: {},
   apiKeyUses: {},
+  calendarFeedIndex: {},
   clientQuotas: {},
   clientDocuments: { ttl: 'expiresAt' },
   consoleForms: { ttl: 'expiresAt' },

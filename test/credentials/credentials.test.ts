@@ -19,7 +19,7 @@ import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import type { ReadModels } from '../../src/read-models/read-models.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
-import { hashApiKey, makeApiKey } from '../../src/secrets/api-key-format.ts';
+import { apiKeyFormat } from '../../src/secrets/credential-format.ts';
 import { eventually } from '../eventually.ts';
 
 const context = { actor: OPERATOR, correlationId: 'test' };
@@ -106,7 +106,7 @@ describe('an API key, while nothing projects', () => {
     const { authenticate } = await openProcess();
     expect(await authenticate(valid.key)).toMatchObject({ permissions: 31 });
     expect(await authenticate(revoked.key)).toBeUndefined();
-    expect(await authenticate(makeApiKey())).toBeUndefined();
+    expect(await authenticate(apiKeyFormat.make())).toBeUndefined();
   });
 
   test('counts as revoked only once that is recorded, and revoking it again records it', async () => {
@@ -151,7 +151,7 @@ test('records that were restored from an older copy are completed from the log',
   const [lost, revoked] = [await issue(), await issue()];
   await endWithoutRecord(revoked.apiKeyId);
   const keys = await documents.open(ISSUED_KEYS);
-  await keys.delete(hashApiKey(lost.key));
+  await keys.delete(apiKeyFormat.hash(lost.key));
   await addMissingRecords({ events, documents });
   const { authenticate } = await openProcess();
   expect(await authenticate(lost.key)).toMatchObject({ account, permissions: 31 });

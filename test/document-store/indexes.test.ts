@@ -69,6 +69,7 @@ test('exactly these collections have a declared query', () => {
       'accountHistory',
       'apiKeys',
       'bookings',
+      'calendarFeeds',
       'closures',
       'brands',
       'communities',

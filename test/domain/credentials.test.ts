@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { type ApiKey, evolveApiKey, issueApiKey, revokeApiKey } from '../../src/domain/api-key.ts';
+import {
+  addCalendarFeed,
+  type CalendarFeeds,
+  endCalendarFeed,
+  endFeedsOfUser,
+  evolveCalendarFeeds,
+  NO_FEEDS,
+} from '../../src/domain/calendar-feed.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import type { ApiKeyEvent, WebhookEvent, WebhookOwner } from '../../src/domain/events.ts';
-import { apiKeyId, brandId, communityId, webhookId } from '../../src/domain/ids.ts';
+import type { ApiKeyEvent, CalendarFeedEvent, WebhookEvent, WebhookOwner } from '../../src/domain/events.ts';
+import { apiKeyId, brandId, communityId, feedId, webhookId } from '../../src/domain/ids.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
 import {
   disableWebhook,
@@ -61,6 +69,51 @@ describe('an API key', () => {
 
   test('permissions have names', () => {
     expect(permissionNames(21)).toEqual(['ReadAvailability', 'WriteBookings', 'Webhooks']);
+  });
+});
+
+describe('a calendar feed', () => {
+  const given = decider<CalendarFeeds, CalendarFeedEvent>(NO_FEEDS, evolveCalendarFeeds);
+  const wanted = { userId: 'usr_a-B', account: community, showsNames: true, hash: 'h', preview: 'vbs_feed_AbCd…' };
+  const added = (number: number, account: Account = community): CalendarFeedEvent => ({
+    type: 'CalendarFeedAdded',
+    data: { ...wanted, account, feedId: feedId(`usr_a-B.${number}`) },
+  });
+  const ended = (number: number): CalendarFeedEvent => ({
+    type: 'CalendarFeedEnded',
+    data: { feedId: feedId(`usr_a-B.${number}`), userId: 'usr_a-B', account: community },
+  });
+  const ten = Array.from({ length: 10 }, (_, index) => added(index + 1));
+
+  test('is numbered, and one of at most ten that have not ended', () => {
+    given(added(1), ended(1))
+      .when((feeds) => addCalendarFeed(feeds, wanted))
+      .thenEvents({ type: 'CalendarFeedAdded', data: { ...wanted, feedId: 'usr_a-B.2' } });
+    given(...ten)
+      .when((feeds) => addCalendarFeed(feeds, wanted))
+      .thenRefused('ValidationError', /at most 10 calendar feeds/);
+    given(...ten, ended(3))
+      .when((feeds) => addCalendarFeed(feeds, wanted))
+      .thenEvents({ type: 'CalendarFeedAdded', data: { feedId: 'usr_a-B.11' } });
+  });
+
+  test('is ended by its account or the operator, and with those of the same account when its user leaves', () => {
+    const end =
+      (by?: Account, id = 'usr_a-B.1') =>
+      (feeds: CalendarFeeds) =>
+        endCalendarFeed(feeds, { feedId: id, ...(by && { by }) });
+    given(added(1)).when(end()).thenEvents(ended(1));
+    given(added(1)).when(end(community)).thenEvents(ended(1));
+    given(added(1)).when(end(brand)).thenRefused('ResourceNotFound');
+    given(added(1), ended(1)).when(end()).thenNothing();
+    given(added(1)).when(end(undefined, 'usr_a-B.2')).thenRefused('ResourceNotFound');
+    given(added(1)).when(end(undefined, 'usr_a-B')).thenRefused('ResourceNotFound');
+    given(added(1), added(2, brand), added(3))
+      .when((feeds) => endFeedsOfUser(feeds, community))
+      .thenEvents(ended(1), ended(3));
+    given(added(1), added(2, brand))
+      .when((feeds) => endFeedsOfUser(feeds, undefined))
+      .thenEvents(ended(1), { type: 'CalendarFeedEnded', data: { feedId: 'usr_a-B.2', account: brand } });
   });
 });
 

@@ -4,6 +4,7 @@ import { apiKeys } from '../../projections/api-keys.ts';
 import { availability } from '../../projections/availability.ts';
 import { bookings } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
+import { calendarFeeds } from '../../projections/calendar-feeds.ts';
 import { communities } from '../../projections/communities.ts';
 import { projections } from '../../projections/index.ts';
 import { reviews } from '../../projections/reviews.ts';
@@ -18,6 +19,7 @@ import {
   cents,
   closureId,
   communityId,
+  feedId,
   reviewId,
   spaceId,
   timestamp,
@@ -190,6 +192,29 @@ test('API keys are stored as hashes; a revoked key shows when it was revoked', (
   expect(folded(apiKeys, issued, { type: 'ApiKeyRevoked', data: id })).toMatchObject({
     abc: { revokedAt: '2026-12-01T12:00:00.000Z' },
   });
+});
+
+test('calendar feeds are stored without their hash, and leave once they have ended', () => {
+  const of = {
+    feedId: feedId('usr_1.1'),
+    userId: 'usr_1',
+    account: { kind: 'Community', id: communityId(3) },
+  } as const;
+  const data = { ...of, spaceId: spaceId(7), showsNames: false, hash: 'abc', preview: 'vbs…' };
+  const added: DomainEvent = { type: 'CalendarFeedAdded', data };
+  expect(folded(calendarFeeds, added)).toEqual({
+    'usr_1.1': {
+      feedId: 'usr_1.1',
+      userId: 'usr_1',
+      owner: { kind: 'Community', id: 3 },
+      account: 'Community:3',
+      spaceId: 7,
+      showsNames: false,
+      preview: 'vbs…',
+      addedAt: '2026-12-01T12:00:00.000Z',
+    },
+  });
+  expect(folded(calendarFeeds, added, { type: 'CalendarFeedEnded', data: of })).toEqual({});
 });
 
 test('webhooks: rotation keeps the old secret, disabling stores the reason, removal deletes the document', () => {

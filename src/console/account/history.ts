@@ -25,6 +25,7 @@ type OfferedTopic = { readonly topic: Topic; readonly label: string; readonly on
 const TOPICS: readonly OfferedTopic[] = [
   { topic: 'spaces', label: 'Spaces and fees', only: 'Community' },
   { topic: 'keys', label: 'API keys' },
+  { topic: 'feeds', label: 'Calendar feeds' },
   { topic: 'webhooks', label: 'Webhooks' },
   { topic: 'members', label: 'Members' },
   { topic: 'apps', label: 'Apps and clients' },
@@ -137,6 +138,8 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
       return html`${word('space')}${called || ` ${of.id}`}`;
     case 'apiKey':
       return html`API key${called || ` ${of.id}`}`;
+    case 'calendarFeed':
+      return html`${word('calendar feed')}${name === undefined ? ' of a user who was removed' : html` of ${named(name)}`}`;
     case 'webhook':
       return html`${word('webhook')}${called || ` ${of.id}`}`;
     case 'user':
@@ -169,6 +172,8 @@ const VERBS: { readonly [T in EventType]?: string } = {
   ClosureEnded: 'was ended',
   ApiKeyIssued: 'was created',
   ApiKeyRevoked: 'was revoked',
+  CalendarFeedAdded: 'was added',
+  CalendarFeedEnded: 'was ended',
   WebhookRegistered: 'was added',
   WebhookSecretRotated: 'got a new signing secret',
   WebhookDisabled: 'was disabled',

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { FastifyPluginAsync } from 'fastify';
+import type { FindFeed } from '../auth/calendar-feeds.ts';
+import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
+import { accountKey } from '../domain/account.ts';
+import type { Feed, FeedEntry } from '../queries/calendar-feeds.ts';
+import type { Queries } from '../queries/queries.ts';
+import { registerCompression } from '../runtime/compression.ts';
+import { createTurns } from '../runtime/turns.ts';
+import { sendTagged } from './entity-tags.ts';
+import { sendError } from './errors.ts';
+
+/** Concurrent feeds per account. Further ones wait, so that one account cannot slow down the others. */
+const AT_ONCE = 2;
+/** Bytes per write. */
+const CHUNK = 32 * 1024;
+/** The largest feed that is made in memory, and so has an entity tag: about 10,000 events. */
+const MAX_TAGGED = 4 * 1024 * 1024;
+
+type Deps = {
+  readonly findFeed: FindFeed;
+  readonly queries: Pick<Queries, 'accounts' | 'calendarFeeds' | 'spaces'>;
+  readonly publicUrl: string;
+};
+
+/**
+ * The calendar feeds of users. The address is the credential, so no header is needed, and no page of another site may read it (no CORS).
+ * Routes are logged by their pattern, so the secret is in no log.
+ */
+export const calendarFeedRoute =
+  (deps: Deps): FastifyPluginAsync =>
+  async (app) => {
+    const turns = createTurns(AT_ONCE);
+    await registerCompression(app);
+
+    app.get<{ Params: { file: string } }>('/calendar/:file', async (request, reply) => {
+      const [secret, extension] = request.params.file.split(/(?=\.ics$)/);
+      const feed = extension === undefined ? undefined : await deps.findFeed(secret ?? '');
+      if (feed === undefined) return sendError(reply, 'ResourceNotFound', NO_FEED);
+      // The connection has closed, so nothing need be read.
+      if ((await turns.take(accountKey(feed.account), reply.raw)) === undefined) return reply.hijack();
+      const chunks = chunksOf(feed, deps);
+      const hash = createHash('sha256');
+      const parts: Buffer[] = [];
+      let size = 0;
+      let next = await chunks.next();
+      while (!next.done && size < MAX_TAGGED && !reply.raw.destroyed) {
+        parts.push(next.value);
+        size += next.value.length;
+        hash.update(next.value);
+        next = await chunks.next();
+      }
+      reply.type('text/calendar; charset=utf-8');
+      if (next.done) {
+        const entityTag = `W/"${hash.digest('base64url').slice(0, 16)}"`;
+        return sendTagged(request, reply, entityTag, Buffer.concat(parts));
+      }
+      const last = next.value;
+      const body = Readable.from(
+        (async function* () {
+          yield* parts;
+          yield last;
+          yield* chunks;
+        })(),
+        { objectMode: false, highWaterMark: CHUNK },
+      );
+      body.once('close', () => void chunks.return(undefined));
+      return reply.header('cache-control', 'private, no-cache').send(body);
+    });
+  };
+
+const NO_FEED = 'There is no such calendar feed. Its address is incomplete, it was revoked, or its user has left.';
+
+/** The text of a feed in chunks, each made when it is asked for. */
+async function* chunksOf(feed: Feed, deps: Deps): AsyncGenerator<Buffer, undefined> {
+  let text = calendarBegin(await nameOf(feed, deps.queries));
+  for await (const entry of deps.queries.calendarFeeds.entries(feed)) {
+    text += eventText(feed.showsNames ? named(entry, feed, deps.publicUrl) : busy(entry));
+    if (text.length < CHUNK) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(text + CALENDAR_END);
+  return undefined;
+}
+
+/** The name of the calendar. */
+async function nameOf({ account, spaceId, showsNames }: Feed, { accounts, spaces }: Deps['queries']): Promise<string> {
+  if (!showsNames) return BUSY;
+  const space = spaceId === undefined ? undefined : await spaces.get(account, spaceId);
+  return [space?.name, await accounts.name(account)].filter((name) => name !== undefined).join(', ');
+}
+
+const BUSY = 'Busy';
+
+/** The id of an event depends on no setting, such as the host. */
+const uidOf = (id: string): string => `${id}@venue-booking`;
+
+/** What every feed shows: no name, no title, no place, no address of a page. */
+function busy(entry: FeedEntry): CalendarEvent {
+  const { start, end } = entry;
+  const times = { start, end, summary: BUSY };
+  return entry.kind === 'Booking'
+    ? {
+        ...times,
+        uid: uidOf(`booking-${entry.booking.bookingId}`),
+        changedAt: entry.booking.changedAt,
+        isTentative: entry.booking.status === 'Pending',
+      }
+    : {
+        ...times,
+        uid: uidOf(`closure-${entry.closure.closureId}-${entry.date}`),
+        changedAt: entry.closure.addedAt,
+        isTentative: false,
+      };
+}
+
+/** The same with names, titles and a link. */
+function named(entry: FeedEntry, { account }: Feed, publicUrl: string): CalendarEvent {
+  if (entry.kind === 'Closure') {
+    const { closureId, kind, title } = entry.closure;
+    const url = `${publicUrl}/console/calendar/closures/${closureId}`;
+    const closed = title === undefined ? 'Closed' : `Closed: ${title}`;
+    const summary = kind === 'OwnEvent' ? (title ?? 'Own event') : closed;
+    return { ...busy(entry), summary, location: entry.spaceNames.join(', '), url };
+  }
+  const { booking, communityName } = entry;
+  const { bookingId, spaceName, brandName, status } = booking;
+  const place = communityName === undefined ? spaceName : `${spaceName}, ${communityName}`;
+  const what = account.kind === 'Community' ? `${brandName}, ${spaceName}` : place;
+  const url = `${publicUrl}/console/bookings/${bookingId}`;
+  return {
+    ...busy(entry),
+    summary: status === 'Pending' ? `Request: ${what}` : what,
+    location: account.kind === 'Community' ? spaceName : place,
+    description: `Booking ${bookingId}: ${url}`,
+    url,
+  };
+}

@@ -1,0 +1,95 @@
+import type { Timestamp } from '../domain/ids.ts';
+
+/**
+ * Writes iCalendar (RFC 5545), a part at a time. The libraries for it build a whole calendar and write it in one go, which holds the event
+ * loop for a tenth of a second with 10,000 events.
+ */
+
+export type CalendarEvent = {
+  /** Stays the same for as long as the event exists. */
+  readonly uid: string;
+  /** Milliseconds since the epoch. */
+  readonly start: number;
+  readonly end: number;
+  readonly changedAt: Timestamp;
+  readonly isTentative: boolean;
+  readonly summary: string;
+  readonly location?: string;
+  readonly description?: string;
+  readonly url?: string;
+};
+
+/** How often calendar programs should ask, for those that follow it. */
+const REFRESH = 'PT1H';
+
+export const calendarBegin = (name: string): string =>
+  [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Venue Booking Service//Calendar feed//EN',
+    'CALSCALE:GREGORIAN',
+    // The name and the period once more for programs that do not know RFC 7986.
+    textLine('NAME', name),
+    textLine('X-WR-CALNAME', name),
+    `REFRESH-INTERVAL;VALUE=DURATION:${REFRESH}`,
+    `X-PUBLISHED-TTL:${REFRESH}`,
+    '',
+  ].join('\r\n');
+
+export const CALENDAR_END = 'END:VCALENDAR\r\n';
+
+/** An event with its times in UTC, which mean the same to every program, whichever zones it knows. */
+export function eventText(event: CalendarEvent): string {
+  const { uid, start, end, changedAt, isTentative, summary, location, description, url } = event;
+  const changed = utc(Date.parse(changedAt));
+  const lines = [
+    'BEGIN:VEVENT',
+    textLine('UID', uid),
+    // A calendar without a METHOD has the last change here (RFC 5545, 3.8.7.2). So the same content is the same text.
+    `DTSTAMP:${changed}`,
+    `LAST-MODIFIED:${changed}`,
+    `DTSTART:${utc(start)}`,
+    `DTEND:${utc(end)}`,
+    `STATUS:${isTentative ? 'TENTATIVE' : 'CONFIRMED'}`,
+    textLine('SUMMARY', summary),
+    ...(location === undefined ? [] : [textLine('LOCATION', location)]),
+    ...(description === undefined ? [] : [textLine('DESCRIPTION', description)]),
+    ...(url === undefined ? [] : [folded(`URL:${url}`)]),
+    'END:VEVENT',
+    '',
+  ];
+  return lines.join('\r\n');
+}
+
+/** `20260329T010000Z`. */
+const utc = (milliseconds: number): string =>
+  `${new Date(milliseconds).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+
+const textLine = (property: string, text: string): string => folded(`${property}:${escaped(text)}`);
+
+/** Line breaks and separators are escaped; other control characters are not allowed (RFC 5545, 3.3.11). */
+const escaped = (text: string): string =>
+  text
+    .replaceAll(/[\\;,]/g, '\\$&')
+    .replaceAll(/\r\n?|[\n\u0085\u2028\u2029]/g, '\\n')
+    .replaceAll(/(?!\t)\p{Cc}/gu, '');
+
+/** The longest line in octets, without its break. */
+const LINE_OCTETS = 75;
+
+/** Splits a long line between characters. The next line begins with a space (RFC 5545, 3.1). */
+function folded(line: string): string {
+  if (Buffer.byteLength(line) <= LINE_OCTETS) return line;
+  let text = '';
+  let octets = 0;
+  for (const character of line) {
+    const size = Buffer.byteLength(character);
+    if (octets + size > LINE_OCTETS) {
+      text += '\r\n ';
+      octets = 1;
+    }
+    text += character;
+    octets += size;
+  }
+  return text;
+}

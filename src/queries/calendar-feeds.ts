@@ -1,0 +1,172 @@
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import { type CalendarFeedDocument, calendarFeeds } from '../../projections/calendar-feeds.ts';
+import { type ClosureDocument, closures, type ReadableClosure } from '../../projections/closures.ts';
+import type { Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { endOf, startOf } from '../domain/booking-moments.ts';
+import { daysLater, FIRST_ZONE, LAST_ZONE, localDate, momentOn, wallDay } from '../domain/calendar.ts';
+import { datesOf } from '../domain/closure.ts';
+import { defined } from '../domain/defined.ts';
+import type { FeedContent } from '../domain/events.ts';
+import { brandId, type CommunityId, communityId, type PlainDate, type SpaceId, spaceId } from '../domain/ids.ts';
+import { picked } from '../domain/picked.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import { yieldEvery } from '../runtime/slices.ts';
+import { ownedBy } from './booking-pages.ts';
+import { reachingInto } from './closures.ts';
+import { currentZones } from './current-zones.ts';
+import { documentsOf } from './documents.ts';
+import type { QueryDeps } from './query-deps.ts';
+import type { createSpaceQueries } from './spaces.ts';
+
+/** How many days a feed reaches back and ahead. */
+const DAYS_BACK = 30;
+const DAYS_AHEAD = 400;
+/** Closed times whose titles are opened in one batch. */
+const OPENED_TOGETHER = 100;
+/** How long a feed holds the event loop at once, in milliseconds. */
+const SLICE_MS = 4;
+
+/** What a feed shows, and to whom. */
+export type Feed = FeedContent & { readonly account: Account };
+
+/** A time in a feed, in milliseconds since the epoch. */
+type FeedTime = { readonly start: number; readonly end: number };
+
+/** A booking that is held, or a day of a closed time or an own event. */
+export type FeedEntry = FeedTime &
+  (
+    | { readonly kind: 'Booking'; readonly booking: BookingDocument; readonly communityName: string | undefined }
+    | {
+        readonly kind: 'Closure';
+        readonly closure: ReadableClosure;
+        readonly date: PlainDate;
+        readonly spaceNames: readonly string[];
+      }
+  );
+
+const newestOf = declareQuery(
+  calendarFeeds,
+  (account: AccountKey | undefined): Find<CalendarFeedDocument> => ({
+    ...(account !== undefined && { where: { account } }),
+    sort: [
+      { field: 'account', direction: 'descending' },
+      { field: 'addedAt', direction: 'descending' },
+    ],
+  }),
+  [undefined],
+  ['Brand:1'],
+);
+
+const FROM = '2026-12-01' as PlainDate;
+const TO = '2026-12-31' as PlainDate;
+const between = declareQuery(
+  bookings,
+  (account: Account, from: PlainDate, to: PlainDate, space?: SpaceId): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), date: { from, to }, ...defined({ spaceId: space }) },
+    sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
+  }),
+  [{ kind: 'Brand', id: brandId(1) }, FROM, TO],
+  [{ kind: 'Community', id: communityId(1) }, FROM, TO],
+  [{ kind: 'Community', id: communityId(1) }, FROM, TO, spaceId(1)],
+);
+
+export function createCalendarFeedQueries(
+  deps: QueryDeps,
+  spaces: Pick<ReturnType<typeof createSpaceQueries>, 'list' | 'community'>,
+) {
+  const { readModels, personalData, clock } = deps;
+
+  async function* bookingsOf(feed: Feed): AsyncGenerator<FeedEntry> {
+    const now = clock();
+    const { inCurrentZone } = currentZones(deps);
+    const ranges = new Map<string, ReturnType<typeof datesAround>>();
+    const names = new Map<CommunityId, Promise<string | undefined>>();
+    const nameOf = async (id: CommunityId) => (await spaces.community(id))?.name;
+    // Wide enough for every zone; each booking is then compared with the dates of its own.
+    const from = daysLater(localDate(now, LAST_ZONE), -DAYS_BACK);
+    const to = daysLater(localDate(now, FIRST_ZONE), DAYS_AHEAD);
+    for await (const { document } of readModels
+      .collection(bookings)
+      .find(between(feed.account, from, to, feed.spaceId))) {
+      if (document.status === 'Cancelled') continue;
+      const booking = await inCurrentZone(document);
+      const { first, last } = ranges.getOrInsertComputed(booking.timeZone, (zone) => datesAround(now, zone));
+      if (booking.date < first || booking.date > last) continue;
+      const communityName = await names.getOrInsertComputed(booking.communityId, nameOf);
+      yield { kind: 'Booking', booking, communityName, start: startOf(booking), end: endOf(booking) };
+    }
+  }
+
+  async function* closuresOf({ account, spaceId: only }: Feed): AsyncGenerator<FeedEntry> {
+    if (account.kind !== 'Community') return;
+    const community = await spaces.community(account.id);
+    if (community === undefined) return;
+    const { timeZone } = community;
+    const { first, last } = datesAround(clock(), timeZone);
+    const names = new Map((await spaces.list(account)).map((each) => [each.spaceId, each.name]));
+    const reaching = documentsIn(
+      readModels.collection(closures).find(reachingInto(account.id, first, last)),
+      (closure) => isCurrent(closure, only),
+    );
+    for await (const page of inPages(reaching, OPENED_TOGETHER))
+      for (const closure of await personalData.openClosures(page))
+        for (const { date, spaceIds } of closedDays(closure, first, last, only)) {
+          const day = wallDay(date, timeZone);
+          const time = { start: momentOn(day, closure.start), end: momentOn(day, closure.until) };
+          const spaceNames = spaceIds.map((id) => names.get(id) ?? `Space ${id}`);
+          yield { kind: 'Closure', closure, date, spaceNames, ...time };
+        }
+  }
+
+  return {
+    /** The feeds of an account, or of all accounts, newest first. Their secrets are not stored. */
+    list: (account: Account | undefined): Promise<CalendarFeedDocument[]> =>
+      documentsOf(readModels.collection(calendarFeeds).find(newestOf(account && accountKey(account)))),
+
+    /** What a feed shows: 30 days back and 400 ahead by the clock of each space. Without times that a change of the clocks skips. */
+    async *entries(feed: Feed): AsyncGenerator<FeedEntry> {
+      const pause = yieldEvery(SLICE_MS);
+      for (const entries of [bookingsOf(feed), closuresOf(feed)])
+        for await (const entry of entries) {
+          await pause();
+          if (entry.start < entry.end) yield entry;
+        }
+    },
+  };
+}
+
+const datesAround = (now: number, zone: string): { readonly first: PlainDate; readonly last: PlainDate } => {
+  const today = localDate(now, zone);
+  return { first: daysLater(today, -DAYS_BACK), last: daysLater(today, DAYS_AHEAD) };
+};
+
+const isCurrent = ({ endedAt, spaceIds }: ClosureDocument, only: SpaceId | undefined): boolean =>
+  endedAt === undefined && (only === undefined || spaceIds.includes(only));
+
+/** The dates of a closed time or an own event between two dates, with the spaces that it closes on each. */
+function* closedDays(
+  { leftOut, from, to, ...closure }: ReadableClosure,
+  first: PlainDate,
+  last: PlainDate,
+  only: SpaceId | undefined,
+): Generator<{ readonly date: PlainDate; readonly spaceIds: readonly SpaceId[] }> {
+  const open = new Set(leftOut.map((day) => `${day.spaceId} ${day.date}`));
+  const within = {
+    from: from < first ? first : from,
+    to: to > last ? last : to,
+    ...defined(picked(closure, ['weekdays'])),
+  };
+  for (const date of datesOf(within)) {
+    const spaceIds = closure.spaceIds.filter((id) => (only === undefined || id === only) && !open.has(`${id} ${date}`));
+    if (spaceIds.length > 0) yield { date, spaceIds };
+  }
+}
+
+async function* documentsIn<D extends object>(
+  stored: AsyncIterable<Stored<D>>,
+  isWanted: (document: D) => boolean,
+): AsyncGenerator<D> {
+  for await (const { document } of stored) if (isWanted(document)) yield document;
+}
