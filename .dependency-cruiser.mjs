@@ -133,7 +133,7 @@ export const MAY_IMPORT = {
     ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
     'runtime',
   ],
-  'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain'],
+  'console/calendar': ['console/parts', 'console/requests', 'queries', 'html', 'projections', 'domain', 'runtime'],
   console: [
     ...['console/parts', 'console/sessions', 'console/live', 'console/account', 'console/find', 'console/requests'],
     ...[

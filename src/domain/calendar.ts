@@ -32,8 +32,11 @@ export const toTimestamp = (milliseconds: number): Timestamp =>
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
+/** 0 for Monday. Without `Temporal`, which takes longer than the rest of a search for open days, or of a plan of many spaces. */
+export const weekdayIndex = (date: PlainDate): number => (new Date(date).getUTCDay() + 6) % 7;
+
 export function weekdayOf(date: PlainDate): Weekday {
-  const weekday = WEEKDAYS[Temporal.PlainDate.from(date).dayOfWeek - 1];
+  const weekday = WEEKDAYS[weekdayIndex(date)];
   if (weekday === undefined) throw new Error(`${date} is on no day of the week`);
   return weekday;
 }

@@ -1,3 +1,4 @@
+import { weekdayIndex } from './calendar.ts';
 import type { DayHours } from './events.ts';
 import type { PlainDate } from './ids.ts';
 import type { Space } from './space.ts';
@@ -45,6 +46,3 @@ export function isOpenDay(
     if (start <= from) from = Math.max(from, until);
   return from < windowEnd;
 }
-
-/** 0 for Monday. Without `Temporal`, which takes longer than the rest of a search for open days. */
-const weekdayIndex = (date: PlainDate): number => (new Date(date).getUTCDay() + 6) % 7;

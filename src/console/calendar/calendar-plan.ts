@@ -3,6 +3,7 @@ import type { ReadableClosure } from '../../../projections/closures.ts';
 import type { BookingId, PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named } from '../../html/html.ts';
+import { yieldEvery } from '../../runtime/slices.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock, hours, longDate } from '../parts/formats.ts';
 import { addressOf } from '../parts/links.ts';
@@ -28,13 +29,23 @@ export type Plan = {
 };
 
 /** A plan with spaces as rows and hours across. On a phone it is a list of what is booked, by space (`calendar.css`). */
-export function planOfSpaces(plan: Plan): Html {
+export async function planOfSpaces(plan: Plan): Promise<Html> {
   const rows = rowsOf(plan.spaces, plan.date, plan.bookings, plan.closures);
   const scale = scaleOf(rows);
   const perHour = 1 / scale.step;
   const headings = hoursOf(scale).map(
     (hour) => html`<th scope="col"${spanning('col', perHour)}${isNow(plan, hour)}>${clock(hour)}</th>`,
   );
+  const nextSlice = yieldEvery(1);
+  const lines: Html[] = [];
+  for (const row of rows) {
+    await nextSlice();
+    const cells = stretchesOf(row, plan.date, scale).map((stretch) =>
+      cell(plan, row.space, stretch, spanning('col', (stretch.until - stretch.from) * perHour)),
+    );
+    lines.push(html`<tr><th scope="row">${nameOf(row.space)}</th>${cells}</tr>
+`);
+  }
   return region(
     plan,
     scale,
@@ -44,12 +55,7 @@ export function planOfSpaces(plan: Plan): Html {
     } Choose a space to see its day to scale.</p>`,
     html`<table class="plan-table">${captionOf(plan)}
 <thead><tr><th scope="col">Space</th>${headings}</tr></thead>
-<tbody>${rows.map(
-      (row) => html`<tr><th scope="row">${nameOf(row.space)}</th>${stretchesOf(row, plan.date, scale).map((stretch) =>
-        cell(plan, row.space, stretch, spanning('col', (stretch.until - stretch.from) * perHour)),
-      )}</tr>
-`,
-    )}</tbody></table>`,
+<tbody>${lines}</tbody></table>`,
   );
 }
 

@@ -133,7 +133,7 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
         spaces.length > 0 &&
         html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${dayLegend}</div>`
       }
-${isWrong ? noSuchSpace(href(date)) : schedule(plan, spaces, chosen.space, day, panel)}`,
+${isWrong ? noSuchSpace(href(date)) : await schedule(plan, spaces, chosen.space, day, panel)}`,
     };
   });
 
@@ -197,13 +197,13 @@ type DayPlan = Omit<Plan, 'spaces' | 'bookings' | 'closures'>;
  * @param only the space that alone is shown
  * @param panel the booking beside the plan
  */
-function schedule(
+async function schedule(
   plan: DayPlan,
   spaces: readonly Space[],
   only: Space | undefined,
   day: DayContent | undefined,
   panel: Html | undefined,
-): Html {
+): Promise<Html> {
   const group = day?.groups[day.current];
   if (day === undefined || group === undefined) {
     const add = buttonLink('/console/spaces/new', 'Add a space');
@@ -214,9 +214,10 @@ function schedule(
   const href = (group: number | 'all') => addressOf(path, { group: String(group) });
   const isOne = only !== undefined || spaces.length === 1;
   const shown = { ...plan, spaces: group.spaces, bookings, closures };
-  const table = isOne ? planOfSpace(shown) : planOfSpaces(shown);
+  const table = isOne ? planOfSpace(shown) : await planOfSpaces(shown);
   return html`${groupTabs(groups, current, spaces.length, href)}
 <div class="day${panel && ' with-panel'}">${panel}${table}</div>
+<p class="plan-keys muted small">Arrow keys move in the plan, Enter opens. Tab leaves it.</p>
 ${only === undefined ? groupPager(groups, current, href) : spacePager(spaces, only, path)}
 <div id="day-cancelled" data-live-region>${cancelledList(cancelled, plan.date)}</div>`;
 }
