@@ -3,7 +3,7 @@ import type { Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Account } from '../domain/account.ts';
-import { localDate } from '../domain/calendar.ts';
+import { localDate, weekdayOf } from '../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
 import { type BrandId, type CommunityId, cents, type SpaceId } from '../domain/ids.ts';
@@ -65,7 +65,8 @@ type Seed = {
 };
 
 /**
- * Creates two communities in different time zones, four spaces (one inactive), two brands, bookings in every state and reviews.
+ * Creates two communities in different time zones, four spaces (one inactive), two brands, bookings in every state and reviews, and in the
+ * first community hours by weekday, a closed day and a weekly own event.
  */
 export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communities' | 'brands'>> {
   const today = deps.clock();
@@ -83,6 +84,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     Array.fromAsync(BRANDS, (brand) => addBrand(seed, brand)),
   ]);
   await addBookings(seed, communities, brands);
+  await addHours(seed, communities);
   return {
     communities: await Promise.all(communities.map(withUser)),
     brands: await Promise.all(brands.map(withUser)),
@@ -203,6 +205,29 @@ async function addBookings(
     approve(championship, harbour),
     approve(breakfast, union),
     cancel(concert, { kind: 'Community', id: harbour.id }, 'No music after 21:00.'),
+  ]);
+}
+
+/** Shorter Sundays and dearer Saturdays on the terrace, a day on which all spaces are closed, and an own event that repeats weekly. */
+async function addHours({ commands, today }: Seed, [harbour]: readonly AddedCommunity[]): Promise<void> {
+  const terrace = harbour?.spaces[1];
+  if (!harbour || !terrace) throw new Error('The demo data lacks the terrace');
+  const day = (inDays: number) => localDate(today + inDays * DAY_MS, harbour.timeZone);
+  const usual = { windowStart: 10, windowEnd: 23 };
+  const week = [
+    ...Array.from({ length: 5 }, () => usual),
+    { ...usual, eventFee: cents(340_00) },
+    { windowStart: 10, windowEnd: 20 },
+  ];
+  const yoga = { spaceIds: [terrace.id], from: day(8), to: day(8 + 7 * 7), weekdays: [weekdayOf(day(8))] };
+  const { catalogue, closures } = commands;
+  const of = { communityId: harbour.id } as const;
+  await Promise.all([
+    catalogue.changeSpace({ spaceId: terrace.id, terms: { week } }, CONTEXT).then(done),
+    closures
+      .add({ ...of, kind: 'Closure', from: day(26), to: day(26), start: 0, until: 24, title: 'Staff outing' }, CONTEXT)
+      .then(done),
+    closures.add({ ...of, ...yoga, kind: 'OwnEvent', start: 10, until: 11, title: 'Yoga' }, CONTEXT).then(done),
   ]);
 }
 

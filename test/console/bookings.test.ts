@@ -30,7 +30,7 @@ afterAll(() => running.stop());
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
 
-let days = 20;
+let days = 30;
 /** A date without bookings. */
 function freshDate(): PlainDate {
   days += 1;

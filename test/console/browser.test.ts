@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
   const user = (kind: 'communities' | 'brands', index: 0 | 1 = 0) => running.demo[kind][index].user;
 
-  let days = 20;
+  let days = 30;
   const freshDate = (): PlainDate => {
     days += 1;
     return inDays(days);

@@ -1,6 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { communityId } from '../../src/domain/ids.ts';
+import { subjectOfUser } from '../../src/domain/personal-text.ts';
+import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { inDays } from '../in-days.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const LIST = '/console/calendar/closures';
@@ -126,3 +132,32 @@ describe('own events from a CSV file', () => {
     expect((await harbour.request(target, { method: 'POST', body: foreign })).status).toBe(403);
   });
 });
+
+test('once their author is forgotten, no file holds the titles that the console was given, typed or imported', async () => {
+  const { core } = running.service;
+  const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+  const ada = { email: 'ada@harbour.example', password: 'correct horse battery' };
+  const { id } = accepted(await core.users.add({ ...ada, accounts: [account] }, CONTEXT));
+  const browser = new Browser(running.url);
+  await browser.signIn(ada);
+  const spaces = String(running.demo.communities[0].spaces[0].id);
+  const form = await browser.open(`${LIST}/new?kind=Closure`);
+  await browser.send(form, `${LIST}/new`, { title: 'Zwetschgen typed', from: inDays(420), spaces });
+  const csv = `date,start,end,space,title\n${inDays(421)},9,11,${spaces},Zwetschgen imported\n`;
+  const file = new Blob([csv]);
+  await browser.upload(await browser.upload(await browser.open(`${LIST}/import`), /import$/, { file }), /import$/);
+  const shown = async () => textOf(await harbour.open(LIST)).match(/Zwetschgen \w+/g);
+  expect(await shown()).toEqual(['Zwetschgen typed', 'Zwetschgen imported']);
+
+  accepted(await core.commands.personalData.forget(subjectOfUser(id), CONTEXT));
+  expect(await shown()).toBe(null);
+  expect(filesWith(core.config.dataDir, 'Zwetschgen')).toEqual([]);
+});
+
+/** The files of a folder that hold a text: log, records and read models, with what they have not yet written to their main files. */
+function filesWith(folder: string, text: string): string[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  expect(files.length).toBeGreaterThan(3);
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name));
+  return paths.filter((path) => readFileSync(path, 'latin1').includes(text));
+}

@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-let days = 20;
+let days = 30;
 const freshDate = (): PlainDate => {
   days += 1;
   return inDays(days);

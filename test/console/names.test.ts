@@ -138,6 +138,8 @@ async function crawl(browser: Browser): Promise<Page[]> {
     pages.push(page);
     for (const [, escaped = ''] of page.text.matchAll(/href="(\/console[^"#]*)/g)) {
       const path = escaped.replaceAll('&amp;', '&');
+      // A file has no markup.
+      if (path.includes('.csv')) continue;
       const kind = kindOf(path);
       const known = kinds.get(kind) ?? 0;
       if (seen.has(path) || known >= OF_A_KIND) continue;
