@@ -292,6 +292,12 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await page.locator(`#b${bookingId}`).waitFor({ state: 'attached' });
     expect(await page.evaluate<Sticky>(STICKY)).toEqual(before);
     await expect.poll(() => page.locator('.lead').textContent()).toContain('101 pending');
+    // A new booking takes the place of a free hour that is in sight.
+    await page.goto(`/console/calendar/${inDays(35)}`);
+    const another = { ...command, details: { ...command.details, date: inDays(35) } };
+    const shown = page.locator(`#b${accepted(await core.commands.bookings.request(another, CONTEXT)).bookingId}`);
+    await shown.waitFor();
+    expect(await page.locator('.notices').innerText()).not.toContain('changed');
   });
 
   test.each([

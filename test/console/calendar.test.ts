@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { planOfSpace, planOfSpaces } from '../../src/console/calendar/calendar-plan.ts';
 import { brandId, cents, communityId, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -343,4 +344,16 @@ test('a month says how many of the open days of each space are booked', async ()
   const all = await community.open(`/console/calendar?month=${month}`);
   expect(all.text).toMatch(new RegExp(`space=${space}">.*?</a>\\s*<meter[^>]*></meter>${text}`));
   expect((await community.open(`/console/calendar?month=${month}&space=${space}`)).text).toContain(`<p>${text} in `);
+});
+
+test('the plan of today has a line at the minute, and marks the hour', async () => {
+  const spaces = await running.service.core.queries.spaces.list({ kind: 'Community', id: HARBOUR });
+  const day = { date: inDays(0), bookings: [], closures: [], takesEvents: true, opened: undefined };
+  const plan = { ...day, spaces: spaces.slice(0, 1), minuteNow: 10 * 60 + 30, bookingHref: () => '' };
+  const across = (await planOfSpaces(plan)).markup;
+  // Harbour Hall opens at 9.
+  expect(across).toMatch(/<svg class="overlay now"[^>]*viewBox="0 0 780 1"[^>]*><path d="M90 0v1"/);
+  expect(across).toContain('<th scope="col" aria-current="time">10:00</th>');
+  expect(planOfSpace(plan).markup).toMatch(/<svg class="overlay now"[^>]*viewBox="0 0 1 780"[^>]*><path d="M0 90h1"/);
+  expect((await planOfSpaces({ ...plan, minuteNow: undefined })).markup).not.toContain('overlay now');
 });

@@ -159,10 +159,14 @@ function effectOf(element) {
   return `fill in ${to} ${element.name} ${element.type} ${choice}`;
 }
 
-/** The visible clickable elements: what they do, and where they are. */
+/**
+ * The visible clickable elements: what they do, and where they are. Without the free hours of a plan: a booking may take their place, except
+ * under the pointer.
+ */
 function clickables() {
   const found = [];
   for (const element of document.querySelectorAll(CLICKABLE)) {
+    if (element.closest('.free')) continue;
     const box = element.getBoundingClientRect();
     const isSeen = box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
     if (isSeen && isOnTop(element)) found.push({ does: effectOf(element), box });
