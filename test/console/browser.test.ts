@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -182,10 +183,128 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await context.close();
   });
 
-  async function tabTo(page: Page, selector: string): Promise<void> {
-    for (let presses = 0; presses < 40; presses += 1) {
-      await page.keyboard.press('Tab');
-      if (await page.locator(`${selector}:focus`).count()) return;
+  test('a week of hours, Christmas in all spaces and a weekly own event are entered with the keyboard alone', async () => {
+    const cookies = await signedIn(user('communities', 1));
+    const { context, page, complaints } = await openWindow(browser, running.url, WIDE, cookies);
+    const terms = {
+      name: 'Studio',
+      windowStart: 8,
+      windowEnd: 20,
+      durationHours: 1,
+      eventFee: cents(90_00),
+      answerHours: 72,
+    };
+    const { catalogue } = running.service.core.commands;
+    const owner = { communityId: communityId(running.demo.communities[1].id) };
+    const studio = accepted(await catalogue.addSpace({ ...terms, ...owner }, CONTEXT));
+    const keys = { pressed: 0 };
+    const press = async (key: string) => {
+      keys.pressed += 1;
+      await page.keyboard.press(key);
+    };
+    const write = async (text: string) => {
+      keys.pressed += text.length;
+      await page.keyboard.type(text);
+    };
+    const to = async (selector: string, key?: 'Shift+Tab') => {
+      keys.pressed += await tabTo(page, selector, key);
+    };
+    /** From the top of a page past its menu. */
+    const intoMain = async () => {
+      await press('Tab');
+      await press('Enter');
+    };
+    const follow = async (selector: string) => {
+      await intoMain();
+      await to(selector);
+      await press('Enter');
+    };
+    const said = () => page.locator('.flash').textContent();
+
+    await page.goto('/console/spaces');
+    await follow(`a[href$="/spaces/${studio}"]`);
+    await page.waitForURL(`**/spaces/${studio}`);
+    await follow('a[href*="/hours"]');
+    await page.waitForURL('**/hours*');
+    await intoMain();
+    await to('#day0From');
+    await write('9');
+    await press('Tab');
+    await write('18');
+    await to('button[value=copy]');
+    await press('Enter');
+    await page.locator('button[value=copy]:focus').waitFor();
+    await to('#day5Fee', 'Shift+Tab');
+    await write('600');
+    await to('input[name=day6Open]');
+    await press('Space');
+    await press('Enter');
+    await expect.poll(said).toContain('Saved.');
+
+    await to('nav a[href="/console/spaces"]');
+    await press('Enter');
+    await page.waitForURL('**/spaces');
+    await follow('a[href="/console/calendar/closures"]');
+    await page.waitForURL('**/closures*');
+    await follow('a[href*="kind=Closure"]');
+    await page.waitForURL('**/new?kind=Closure*');
+    await page.locator('#title:focus').waitFor();
+    await write('Christmas');
+    await to('#from');
+    await write('24 Dec 2027');
+    await to('#to');
+    await write('26 Dec 2027');
+    await press('Enter');
+    await expect.poll(said).toContain('saved: 9 days of spaces');
+
+    await follow('a[href="/console/calendar/closures"]');
+    await page.waitForURL('**/closures*');
+    await follow('a[href*="kind=OwnEvent"]');
+    await page.waitForURL('**/new?kind=OwnEvent*');
+    await page.locator('#title:focus').waitFor();
+    await write('Choir');
+    await to('#from');
+    await write('10 Jan 2028');
+    await to('#to');
+    await write('31 Jan 2028');
+    await to('#start');
+    await write('14');
+    await press('Tab');
+    await write('16');
+    await to(`input[name=spaces][value="${studio}"]`);
+    await press('Space');
+    await press('Enter');
+    await expect.poll(said).toContain('saved: 4 days of spaces');
+    // A key a second is slow, and five minutes have three hundred.
+    expect(keys.pressed).toBeLessThan(200);
+
+    /** The hours that a brand can book on a date. */
+    const open = async (date: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${running.demo.brands[0].apiKey}` };
+      const answer = await fetch(`${running.url}/api/v1/spaces/${studio}/availability?date=${date}`, { headers });
+      const { timeSlots }: { readonly timeSlots: { readonly hour: number; readonly isAvailable: boolean }[] } =
+        JSON.parse(await answer.text());
+      return timeSlots
+        .filter(({ isAvailable }) => isAvailable)
+        .map(({ hour }) => hour)
+        .join(' ');
+    };
+    // A Tuesday, a Saturday, a Sunday, the days of Christmas, and Mondays with and without the choir.
+    expect(await open('2028-01-11')).toBe('9 10 11 12 13 14 15 16 17');
+    expect(await open('2028-01-15')).toBe('8 9 10 11 12 13 14 15 16 17 18 19');
+    expect(await open('2028-01-16')).toBe('');
+    for (const date of ['2027-12-24', '2027-12-25', '2027-12-26']) expect(await open(date), date).toBe('');
+    for (const date of ['2028-01-10', '2028-01-31']) expect(await open(date), date).toBe('9 10 11 12 13 16 17');
+    expect(await open('2028-02-07')).toBe('9 10 11 12 13 14 15 16 17');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  /** @returns how often Tab was pressed */
+  async function tabTo(page: Page, selector: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<number> {
+    for (let presses = 1; presses <= 40; presses += 1) {
+      await page.keyboard.press(key);
+      if (await page.locator(`${selector}:focus`).count()) return presses;
     }
     throw new Error(`${selector} cannot be reached by keyboard`);
   }

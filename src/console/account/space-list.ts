@@ -111,6 +111,7 @@ export function spaceList(visit: Visit, spaces: readonly Space[]): PageContent {
     lead: 'What brands can book, and on what terms.',
     actions: html`<div class="row">
 ${buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
+${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}
 ${buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
   };
   if (spaces.length === 0) {

@@ -5,7 +5,7 @@ import { CLOSURE_TITLE } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import { clock, shortened } from '../parts/formats.ts';
-import { choices, dateField, field, hiddenField, select } from '../parts/forms.ts';
+import { choices, dateField, field, hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { readRange } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
 
@@ -109,7 +109,11 @@ export function closureFields(typed: TypedClosure, spaces: readonly Space[], pro
   const titleField = field({
     ...{ name: 'title', label: 'Title', value: title, problems },
     hint: `Such as “${isClosure ? 'Christmas' : 'Choir'}”. Brands never see it.`,
-    attributes: { maxlength: CLOSURE_TITLE.max, autocomplete: 'off' },
+    attributes: {
+      ...{ maxlength: CLOSURE_TITLE.max, autocomplete: 'off' },
+      // With problems, their summary has the focus.
+      ...(!hasProblems(problems) && { autofocus: '' }),
+    },
   });
   const first = dateField({
     ...{ name: 'from', label: isClosure ? 'First day' : 'Day', hint: 'Such as 24 Dec 2026' },
