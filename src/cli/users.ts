@@ -30,7 +30,7 @@ export function userCommands(venue: Command): void {
   onUser(
     user,
     'remove',
-    'remove a user, end their sessions and disconnect their apps',
+    'remove a user, end their sessions and calendar feeds, and disconnect their apps',
     'user remove --email ada@example.com',
   ).action(({ email }, command) =>
     operateOnUser(command, email, async (users, { id }, context) => {
@@ -74,7 +74,7 @@ function addMembershipCommands(user: Command): void {
     onUser(
       user,
       'leave',
-      'stop a user acting for a community or brand, and disconnect the apps they connected to it',
+      'stop a user acting for a community or brand, end their feeds of it, and disconnect the apps they connected to it',
       'user leave --email ada@example.com --brand 2',
     ),
     'to stop acting for',

@@ -11,6 +11,7 @@ import { auditCommand } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
+import { calendarFeedCommands } from './calendar-feeds.ts';
 import { chargeCommands } from './charges.ts';
 import { clientCommands } from './clients.ts';
 import { clockCommands } from './clock.ts';
@@ -118,6 +119,7 @@ Examples:
     closureCommands,
     brandCommands,
     apiKeyCommands,
+    calendarFeedCommands,
     userCommands,
     clientCommands,
     signingKeyCommands,

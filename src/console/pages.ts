@@ -1,4 +1,5 @@
 import { apiKeyPages } from './account/api-keys.ts';
+import { calendarFeedPages } from './account/calendar-feeds.ts';
 import { communityPages } from './account/community.ts';
 import { connectionPages } from './account/connections.ts';
 import { deliveryPages } from './account/delivery-pages.ts';
@@ -40,6 +41,7 @@ const PAGES = [
   chargePages,
   historyPages,
   apiKeyPages,
+  calendarFeedPages,
   webhookPages,
   deliveryPages,
   connectionPages,

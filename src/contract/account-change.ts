@@ -100,7 +100,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { status: 'revoked' };
     case 'CalendarFeedAdded': {
       const { userId, spaceId, showsNames, preview } = event.data;
-      return { userId, spaceId, shows: showsNames ? 'names' : 'busy times', preview };
+      return { userId, spaceId, shows: showsNames ? 'names' : 'busy times', address: preview };
     }
     case 'CalendarFeedEnded':
       return { userId: event.data.userId, status: 'ended' };

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { reportEngine } from '../engines.ts';
-import { type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 import { ALL_CALLED, type ServiceForClients, serviceForClients } from './signed-in.ts';
 
 const run = promisify(execFile);
@@ -66,6 +68,7 @@ function hasPackages(what: string, ...names: readonly string[]): boolean {
   return has;
 }
 const hasOAuth = hasPackages('requests-oauthlib', 'requests_oauthlib');
+const hasCalendar = hasPackages('icalendar', 'icalendar', 'tzdata');
 const hasMcp = hasPackages('FastMCP and the strict mode of openai-agents', 'fastmcp', 'agents');
 
 beforeAll(async () => {
@@ -97,6 +100,52 @@ test.skipIf(!hasGenerator)(
       booked: expect.objectContaining({ status: 'Pending', startHour: 9 }),
       refused: [422, 'SlotUnavailable', 404, 'There is no booking 4711.'],
       listed: 1,
+    });
+  },
+);
+
+/** The days on which the clocks change, the hour that each shows twice or skips, and the offsets before and after. */
+const CLOCK_CHANGES = [
+  { zone: 'Europe/Berlin', spring: '2027-03-28', autumn: '2027-10-31', winter: '+01:00', summer: '+02:00' },
+  { zone: 'America/New_York', spring: '2027-03-14', autumn: '2027-11-07', winter: '-05:00', summer: '-04:00' },
+] as const;
+
+test.skipIf(!hasCalendar).each(CLOCK_CHANGES)(
+  'icalendar and zoneinfo read a calendar feed right across both clock changes of $zone',
+  async ({ zone, spring, autumn, winter, summer }) => {
+    const { commands, users } = service.core;
+    const community = await service.community(
+      zone,
+      'Häfen; “Ost”, 🎪 \\ und eine lange Zeile, die umbrochen werden muss',
+    );
+    const brand = await service.brand('Acme, Ltd.');
+    const spaceId = await service.space(community, { name: 'Hall', windowStart: 0, windowEnd: 23, durationHours: 4 });
+    for (const date of [spring, autumn]) {
+      const body = { spaceId, startTime: date, startHour: 0 };
+      expect((await service.post('/bookings', { key: brand.key, body })).statusCode).toBe(201);
+      const day = { communityId: community.id, from: date, to: date };
+      const whole = { ...day, kind: 'Closure', start: 0, until: 24, title: 'Clock;\\, change' } as const;
+      accepted(await commands.closures.add(whole, CONTEXT));
+    }
+    const user = { email: `${crypto.randomUUID()}@example.com`, password: 'correct horse battery' };
+    const { id: userId } = accepted(await users.add({ ...user, accounts: [community.account] }, BY_OPERATOR));
+    const feed = { userId, account: community.account, showsNames: true };
+    const { secret } = accepted(await commands.calendarFeeds.add(feed, CONTEXT));
+    const { port } = service.app.server.address() as AddressInfo;
+    const args = [here('calendar_feed.py'), `http://127.0.0.1:${port}/calendar/${secret}.ics`, zone];
+    const { stdout } = await run(join(BIN, 'python'), args, { env });
+    const next = (date: string) => `${date.slice(0, 8)}${String(Number(date.slice(8)) + 1).padStart(2, '0')}`;
+    const dayAfterAutumn = zone === 'Europe/Berlin' ? '2027-11-01' : next(autumn);
+    const closed = 'Closed: Clock;\\, change';
+    const request = 'Request: Acme, Ltd., Hall';
+    expect(JSON.parse(stdout)).toEqual({
+      name: 'Häfen; “Ost”, 🎪 \\ und eine lange Zeile, die umbrochen werden muss',
+      events: [
+        [closed, `${spring}T00:00:00${winter}`, `${next(spring)}T00:00:00${summer}`, 23],
+        [closed, `${autumn}T00:00:00${summer}`, `${dayAfterAutumn}T00:00:00${winter}`, 25],
+        [request, `${spring}T00:00:00${winter}`, `${spring}T04:00:00${summer}`, 3],
+        [request, `${autumn}T00:00:00${summer}`, `${autumn}T04:00:00${winter}`, 5],
+      ],
     });
   },
 );

@@ -343,3 +343,33 @@ test('the month and day views use the time zone of the community', async () => {
     expect((await community.open(path)).status).toBe(404);
   expect((await community.open('/console/calendar?month=2026-99')).status).toBe(422);
 });
+
+test('a calendar feed is added in the console, shows its address once, serves the calendar and ends when it is revoked', async () => {
+  const northwind = new Browser(running.url);
+  await northwind.signIn(running.demo.brands[1].user);
+  expect((await northwind.open('/console/feeds')).text).toContain('No calendar feeds yet');
+  const feedOf = (url: string) => fetch(url.replace(/^https?:\/\/[^/]+/, running.url));
+  for (const [browser, form] of [
+    [northwind, { shows: 'names' }],
+    [community, { shows: 'busy', space: '1' }],
+  ] as const) {
+    const made = await browser.send(await browser.open('/console/feeds'), '/console/feeds', form);
+    const address = secretIn(made);
+    expect(address).toMatch(/\/calendar\/vbs_feed_\w{38}\.ics$/);
+    const calendar = await feedOf(address);
+    expect(calendar.status).toBe(200);
+    expect(await calendar.text()).toContain('BEGIN:VEVENT');
+
+    const list = await browser.open('/console/feeds');
+    expect(list.text).not.toContain(address);
+    const [action = ''] = /\/console\/feeds\/[^"]+\/revoke/.exec(list.text) ?? [];
+    expect((await browser.send(list, action, {})).text).toContain('Calendar feed revoked');
+    await eventually(async () => expect((await feedOf(address)).status).toBe(404));
+    expect((await browser.open('/console/history?topic=feeds')).text).toContain('was ended');
+  }
+  const list = await community.open('/console/feeds');
+  for (const space of ['x', '99999', String(running.demo.communities[1].spaces[0]?.id)])
+    expect((await community.send(list, '/console/feeds', { shows: 'busy', space })).text).toContain(
+      'Choose one of your spaces.',
+    );
+});

@@ -1,5 +1,6 @@
 import type { DemoUser } from '../../src/demo/demo-file.ts';
 import type { Account } from '../../src/domain/account.ts';
+import { defined } from '../../src/domain/defined.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
@@ -26,7 +27,19 @@ export async function startBusyPages(): Promise<{ readonly running: Running; rea
   return { running, pages: await pagesOf(running) };
 }
 
-async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
+/** Ten feeds of each of two users of the community, one of whom has left; the brand has none. */
+async function addFeeds({ demo, service }: Running, account: Account, spaceId: number | undefined): Promise<void> {
+  const { users, commands } = service.core;
+  const known = await users.byEmail(demo.communities[0].user.email);
+  for (const userId of [known?.id ?? '', 'usr_left'])
+    for (let index = 0; index < 10; index += 1) {
+      const shown = { showsNames: index % 2 === 0, ...defined({ spaceId: index % 3 === 0 ? undefined : spaceId }) };
+      accepted(await commands.calendarFeeds.add({ userId, account, ...shown }, CONTEXT));
+    }
+}
+
+async function pagesOf(running: Running): Promise<readonly PageOf[]> {
+  const { demo, service } = running;
   const { core } = service;
   const [community] = demo.communities;
   const [brand] = demo.brands;
@@ -46,6 +59,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
   const week = { from: busyDay, to: inDays(13), start: 0, until: 24, title: 'Christmas' } as const;
   const wanted = { communityId: account.id, kind: 'Closure', ...week } as const;
   const closed = accepted(await core.commands.closures.add(wanted, CONTEXT));
+  await addFeeds(running, account, spaces[0]?.spaceId);
   const longWord = 'x'.repeat(200);
   const ofCommunity = {
     'not-found': 'nothing',
@@ -74,6 +88,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     members: 'history?topic=members',
     'history-of-space': `history?of=space:${longest}`,
     keys: 'keys',
+    feeds: 'feeds',
     webhooks: 'webhooks',
     deliveries: 'webhooks/deliveries',
     'deliveries-wrong': 'webhooks/deliveries?q=%25',
@@ -94,6 +109,7 @@ async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
     reviews: 'reviews',
     charges: 'charges',
     history: 'history',
+    feeds: 'feeds',
   };
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, who, user, path: `/console/${path}` }));

@@ -62,6 +62,8 @@ const PRINTS: { readonly [command: string]: string } = {
   'api-key issue': `${ISSUED_KEY} key`,
   'api-key list': `${ISSUED_KEY} preview issuedAt revokedAt?`,
   'api-key revoke': 'confirmation',
+  'feed list': 'id account.kind account.id userId spaceId? showsNames preview addedAt',
+  'feed revoke': 'confirmation',
   'user add': USER,
   'user join': USER,
   'user leave': USER,
@@ -170,12 +172,12 @@ describe('the JSON output of the command line', () => {
     const webhookId = await register('http://127.0.0.1:1/');
     const { deliveryId } = await failedTest(service, webhookId);
 
-    accepted(
-      await core.users.add(
-        { email: 'ada@example.com', password: 'ten or more', accounts: [brand.account] },
-        BY_OPERATOR,
-      ),
+    const password = 'ten or more';
+    const ada = accepted(
+      await core.users.add({ email: 'ada@example.com', password, accounts: [brand.account] }, BY_OPERATOR),
     );
+    const feed = { userId: ada.id, account: brand.account, showsNames: true };
+    accepted(await core.commands.calendarFeeds.add(feed, CONTEXT));
     const day = { from: inDays(60), to: inDays(60), start: 9, until: 12 };
     const wanted = { communityId: community.id, kind: 'Closure', ...day } as const;
     const { closureId } = accepted(await core.commands.closures.add(wanted, CONTEXT));
@@ -184,7 +186,7 @@ describe('the JSON output of the command line', () => {
     await core.authorizationServer.signingKeys.rotate();
     addEverywhere(service.config.dataDir);
 
-    const ada = ['--email', 'ada@example.com'];
+    const byEmail = ['--email', 'ada@example.com'];
     const harbour = ['--community', String(community.id)];
     const terms = ['--name', 'Attic', '--window', '9-22', '--duration', '4', '--fee', '200.00'];
     calls = [
@@ -213,10 +215,11 @@ describe('the JSON output of the command line', () => {
       ['brand', 'list'],
       ['api-key', 'issue', ...harbour],
       ['api-key', 'list'],
+      ['feed', 'list'],
       ['user', 'add', ...harbour, '--email', 'grace@example.com'],
-      ['user', 'join', ...harbour, ...ada],
-      ['user', 'leave', ...harbour, ...ada],
-      ['user', 'password', ...ada],
+      ['user', 'join', ...harbour, ...byEmail],
+      ['user', 'leave', ...harbour, ...byEmail],
+      ['user', 'password', ...byEmail],
       ['user', 'list'],
       ['client', 'add', ...harbour],
       ['client', 'list'],

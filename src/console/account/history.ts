@@ -2,6 +2,7 @@ import { SCOPE_DESCRIPTIONS } from '../../auth/scopes.ts';
 import { changesOf } from '../../contract/account-change.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { NamedChange, Topic } from '../../domain/account-change.ts';
+import { ownerOfFeed } from '../../domain/calendar-feed.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
@@ -138,8 +139,10 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
       return html`${word('space')}${called || ` ${of.id}`}`;
     case 'apiKey':
       return html`API key${called || ` ${of.id}`}`;
-    case 'calendarFeed':
-      return html`${word('calendar feed')}${name === undefined ? ' of a user who was removed' : html` of ${named(name)}`}`;
+    case 'calendarFeed': {
+      const owner = name === undefined ? 'a user who was removed' : named(name);
+      return html`${word('calendar feed')} ${ownerOfFeed(of.id).number} of ${owner}`;
+    }
     case 'webhook':
       return html`${word('webhook')}${called || ` ${of.id}`}`;
     case 'user':
@@ -196,6 +199,9 @@ const LABELS: Readonly<Record<string, string>> = {
   ...SPACE_LABELS,
   permissions: 'Permissions',
   preview: 'Key',
+  spaceId: 'Space',
+  shows: 'It shows',
+  address: 'Secret of its address',
   events: 'Events',
   previousSecretUntil: 'The old secret signs until',
   reason: 'Reason',

@@ -12,7 +12,7 @@ import { statusClass } from '../parts/booking-views.ts';
 import { dayAndMonth, longDate, monthName, shortened, zoneName } from '../parts/formats.ts';
 import { hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
-import { addressOf, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
+import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
@@ -49,7 +49,8 @@ export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDep
     return {
       title: `Calendar, ${monthName(month)}`,
       heading: monthName(month),
-      lead: `${zoneName(zone)}. What was declined or cancelled is not shown.`,
+      lead: html`${zoneName(zone)}. What was declined or cancelled is not shown.
+<a href="${FEEDS}">Calendar feeds</a>`,
       actions: html`<div class="row">${buttonLink(CLOSURES, 'Closed times', 'quiet')}${neighbours(
         'Month',
         monthLink('Previous', monthsLater(month, -1)),

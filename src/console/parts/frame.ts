@@ -33,6 +33,7 @@ const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
 
 const CONNECTIONS: readonly Entry[] = [
   { name: 'keys', label: 'API keys', icon: 'key' },
+  { name: 'feeds', label: 'Calendar feeds', icon: 'calendar' },
   { name: 'webhooks', label: 'Webhooks', icon: 'webhook' },
   { name: 'apps', label: 'Connected apps', icon: 'apps' },
   { name: 'clients', label: 'Service clients', icon: 'client' },

@@ -3,6 +3,9 @@ import { type Flash, icon } from '../../html/layout.ts';
 import type { Link } from './answer.ts';
 import type { Form } from './typed-form.ts';
 
+/** The page of calendar feeds, to which the calendar links, too. */
+export const FEEDS = '/console/feeds';
+
 /** The fields of a query string. */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
