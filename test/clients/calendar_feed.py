@@ -5,7 +5,7 @@ import sys
 import urllib.request
 from zoneinfo import ZoneInfo
 
-from icalendar import Calendar, vText
+from icalendar import Calendar
 
 url, zone = sys.argv[1], ZoneInfo(sys.argv[2])
 with urllib.request.urlopen(url) as answer:
@@ -18,6 +18,4 @@ for event in calendar.walk("VEVENT"):
     assert start.utcoffset().total_seconds() == 0, start
     hours = (end - start).total_seconds() / 3600
     events.append([str(event["SUMMARY"]), start.astimezone(zone).isoformat(), end.astimezone(zone).isoformat(), hours])
-# icalendar knows only the properties of RFC 5545 as texts.
-name = str(vText.from_ical(str(calendar["NAME"])))
-print(json.dumps({"name": name, "events": sorted(events)}))
+print(json.dumps(sorted(events)))

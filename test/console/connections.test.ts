@@ -338,7 +338,7 @@ test('the month and day views use the time zone of the community', async () => {
   const day = /href="(\/console\/calendar\/\d{4}-\d\d-\d\d)"><span class="visually-hidden">[^<]*, <\/span>/.exec(
     month.text,
   )?.[1];
-  expect((await community.open(day ?? '')).text).toMatch(/rowspan="\d+" class="held is-/);
+  expect((await community.open(day ?? '')).text).toMatch(/colspan="\d+" class="held is-/);
   for (const path of ['/console/calendar/2026-02-30', '/console/calendar/nothing'])
     expect((await community.open(path)).status).toBe(404);
   expect((await community.open('/console/calendar?month=2026-99')).status).toBe(422);
