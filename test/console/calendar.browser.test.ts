@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { brandId, communityId, type SpaceId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type SpaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, signInOnce, violationsOn } from './chromium.ts';
@@ -241,6 +241,22 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
       expect(box?.height).toBe(span * 48);
       expect(span).toBeLessThanOrEqual(hours);
     }
+    // Half an hour is half as high, also where nothing begins at it.
+    const { core } = running.service;
+    const terms = {
+      name: 'Half',
+      windowStart: 9,
+      windowEnd: 20,
+      durationHours: 3.5,
+      eventFee: cents(0),
+      answerHours: 72,
+    };
+    const half = accepted(await core.commands.catalogue.addSpace({ ...terms, communityId: communityId(2) }, CONTEXT));
+    const command = { brandId: brandId(1), details: { spaceId: half, date: FEW, startHour: 11 } };
+    const { bookingId } = accepted(await core.commands.bookings.request(command, CONTEXT));
+    await page.goto(`/console/calendar/${FEW}?space=${half}`);
+    expect((await page.locator(`td:has(#b${bookingId})`).boundingBox())?.height).toBe(3.5 * 48);
+    await page.goBack();
     const chosen = await page.getByRole('combobox', { name: 'Space' }).inputValue();
     await page.getByRole('navigation', { name: 'More spaces' }).getByRole('link').last().click();
     await expect

@@ -138,5 +138,7 @@ function spaceChoices({ spaces: ticked }: TypedClosure, spaces: readonly Space[]
     const value = String(spaceId);
     return { value, label: namedText(shortened(name)), checked: ticked.includes(value) };
   });
-  return choices({ name: 'spaces', label: 'Spaces', problems }, 'checkbox', [all, ...each]);
+  // The space whose hours were clicked is in sight.
+  const tickedFirst = each.toSorted((a, b) => Number(b.checked) - Number(a.checked));
+  return choices({ name: 'spaces', label: 'Spaces', problems }, 'checkbox', [all, ...tickedFirst]);
 }
