@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { subjectOf } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser, type Page } from '../browser.ts';
@@ -15,6 +16,7 @@ const NAMES = ['=HYPERLINK("x")', 'Loft, "upper"\r\nfloor', '\u{feff}+1', 'æ±äº
 let service: RunningService;
 let url: string;
 let house: { readonly id: number; readonly account: Account };
+let guestAccount: Account;
 let community: Browser;
 let brand: Browser;
 /** All bookings of the community, and of another one. */
@@ -27,6 +29,7 @@ beforeAll(async () => {
   await at.listen();
   house = await service.community('Europe/Berlin', 'House');
   const guest = await service.brand('=cmd|calc');
+  guestAccount = guest.account;
   const request = (id: number, space: number, day: number, startHour: number) =>
     service.core.commands.bookings.request(
       {
@@ -218,4 +221,12 @@ test('a file that cannot be read to its end is broken off, so that it is not tak
   expect([early.status, early.headers.get('content-disposition')]).toEqual([500, null]);
   failing(20);
   await expect(community.open('/console/bookings.csv')).rejects.toThrow('terminated');
+});
+
+test('the texts of a brand that was forgotten read as erased', async () => {
+  const [first] = ids;
+  accepted(await service.core.commands.personalData.forget(subjectOf(guestAccount), CONTEXT));
+  const { rows } = await fileOf(community, await community.open('/console/bookings?when=all'));
+  expect(new Set(rows.map(({ Message }) => Message))).toEqual(new Set(['erased']));
+  expect((await community.open(`/console/bookings/${first}`)).text).toContain('erased');
 });
