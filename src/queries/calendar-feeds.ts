@@ -26,7 +26,7 @@ const DAYS_AHEAD = 400;
 /** Closed times whose titles are opened in one batch. */
 const OPENED_TOGETHER = 100;
 /** How long a feed holds the event loop at once, in milliseconds. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 
 /** What a feed shows, and to whom. */
 export type Feed = FeedContent & { readonly account: Account };
