@@ -313,6 +313,15 @@ test('a booking is shown beside the plan of its day, and an unknown one is named
   expect(beside.text).toContain('<section class="card panel" id="booking"');
   expect(beside.text).toContain(`href="/console/calendar/${FULL}?group=2#b${id}"`);
   expect(bookingsOn(beside)).toEqual(bookingsOn(page));
+  // A request is declined there, and the day is shown again, also after the page that asks for a reason.
+  const [, waiting] = /class="held is-pending"><a id="b(\d+)"/.exec(page.text) ?? [];
+  const here = `/console/calendar/${FULL}?group=2&booking=${waiting}`;
+  const asks = await community.send(await community.open(here), /\/decline$/, { reason: '' });
+  expect(asks.status).toBe(422);
+  const declined = await community.send(asks, /\/decline$/, { reason: 'Repairs.' });
+  expect(declined.flash).toContain('Request declined');
+  expect(`${declined.url.pathname}${declined.url.search}`).toBe(here);
+  expect(bookingsOn(declined)).not.toContain(waiting);
   const theirs = await few.open(`/console/calendar/${FULL}?booking=${id}`);
   expect(theirs.status).toBe(422);
   expect(theirs.flash).toContain(`You have no booking “<bdi>${id}</bdi>”.`);

@@ -114,7 +114,7 @@ const spanning = (direction: 'col' | 'row', count: number): Html | undefined => 
   return direction === 'col' ? html` colspan="${count}"` : html` rowspan="${count}"`;
 };
 
-/** A line at the current minute, which `schedule.js` moves on. */
+/** A line at the current minute, which `plan.js` moves on. */
 function nowLine({ minuteNow }: Plan, { first, end }: Scale, direction: Direction): Html | undefined {
   const minutes = (end - first) * 60;
   const at = (minuteNow ?? -1) - first * 60;

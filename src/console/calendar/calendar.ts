@@ -104,7 +104,8 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
     const chosen = chosenOf(spaces, query);
     const { day, counts } = await dayOf(account, date, shownOf(spaces, chosen), query.text('group'));
     const typed = query.text('booking');
-    const booking = await queries.bookings.get(account, idOf(typed) ?? 0);
+    const id = idOf(typed);
+    const booking = id === undefined ? undefined : await queries.bookings.get(account, id);
     const fields = { space: chosen.space?.spaceId.toString(), group: query.text('group') };
     const href = (day: string) => addressOf(`${PATH}/${day}`, { space: fields.space });
     const dayLink = (word: string, day: string) =>
@@ -217,7 +218,7 @@ async function schedule(
   const shown = { ...plan, spaces: group.spaces, bookings, closures };
   const table = isOne ? planOfSpace(shown) : await planOfSpaces(shown);
   return html`${groupTabs(groups, current, spaces.length, href)}
-<div class="day${panel && ' with-panel'}">${panel}${table}</div>
+<div class="day-plan${panel && ' with-panel'}">${panel}${table}</div>
 <p class="plan-keys muted small">Arrow keys move in the plan, Enter opens. Tab leaves it.</p>
 ${only === undefined ? groupPager(groups, current, href) : spacePager(spaces, only, path)}
 <div id="day-cancelled" data-live-region>${cancelledList(cancelled, plan.date)}</div>`;
