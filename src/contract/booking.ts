@@ -27,11 +27,16 @@ export const DETAIL_LABELS: { readonly [field: string]: string } = {
   message: 'Message',
 } satisfies { readonly [F in keyof Required<BookingDetails>]: string };
 
-/** The details other than space, date and start, with their labels; absent ones are left out. */
+/** The names of the details other than space, date and start, which have a layout of their own. */
+export const FURTHER_DETAILS = BOOKING_DETAILS.filter(
+  (field) => field !== 'spaceId' && field !== 'date' && field !== 'startHour',
+);
+
+/** These details with their labels; absent ones are left out. */
 export const furtherDetails = (
   details: BookingDetails,
 ): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] => {
-  const { spaceId: _space, date: _date, startHour: _start, ...further } = picked(details, BOOKING_DETAILS);
+  const further = picked(details, FURTHER_DETAILS);
   return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 };
 

@@ -1,7 +1,9 @@
 import { type IncomingMessage, request } from 'node:http';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { DETAIL_LABELS } from '../../src/contract/booking.ts';
 import type { Account } from '../../src/domain/account.ts';
+import { BOOKING_DETAILS } from '../../src/domain/booking-details.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';
@@ -115,6 +117,9 @@ test('a spreadsheet reads names, hours and amounts as they are, and runs none of
   expect(new Set(rows.map(({ Space }) => Space))).toEqual(
     new Set([`'=HYPERLINK("x")`, 'Loft, "upper" floor', `'\u{feff}+1`, '東京；カフェ']),
   );
+  // A new detail of bookings gets a column, too.
+  const labels = BOOKING_DETAILS.map((field) => DETAIL_LABELS[field]);
+  expect(Object.keys(rows[0] ?? {})).toEqual(expect.arrayContaining(labels));
   expect(rows.find(({ Booking }) => Booking === String(ids[0]))).toEqual({
     ...{ Booking: String(ids[0]), Date: '2026-12-10', Start: '09:00', End: '10:00', 'Time zone': 'Europe/Berlin' },
     ...{ Space: `'=HYPERLINK("x")`, Brand: "'=cmd|calc", Status: 'Cancelled', 'Event fee': '19.99' },

@@ -1,7 +1,6 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
-import { DETAIL_LABELS } from '../../contract/booking.ts';
+import { DETAIL_LABELS, FURTHER_DETAILS } from '../../contract/booking.ts';
 import type { Account } from '../../domain/account.ts';
-import { PERSONAL_DETAILS } from '../../domain/booking-details.ts';
 import { localDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
@@ -122,7 +121,7 @@ ${downloadLink(addressOf(CSV_PATH, fieldsOf(filter)))}`;
         { label: 'Service fee', cell: ({ serviceFee }) => formatAmount(serviceFee) },
         { label: 'Total', cell: ({ totalPrice }) => formatAmount(totalPrice) },
         { label: 'Currency', cell: ({ currency }) => currency },
-        ...PERSONAL_DETAILS.map((field) => ({
+        ...FURTHER_DETAILS.map((field) => ({
           label: DETAIL_LABELS[field] ?? field,
           cell: (booking: ReadableBooking) => booking[field],
         })),
