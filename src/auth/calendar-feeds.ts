@@ -12,7 +12,7 @@ export type FindFeed = (secret: string) => Promise<IssuedFeed | undefined>;
  */
 export const createFeedSearch =
   (deps: {
-    readonly credentials: Pick<Credentials, 'issuedFeed' | 'isEnded'>;
+    readonly credentials: Pick<Credentials, 'issuedFeed' | 'isEnded' | 'end'>;
     readonly users: Pick<Users, 'get'>;
   }): FindFeed =>
   async (secret) => {
@@ -20,5 +20,8 @@ export const createFeedSearch =
     const feed = await deps.credentials.issuedFeed(feedSecretFormat.hash(secret));
     if (feed === undefined || (await deps.credentials.isEnded(feed.feedId))) return undefined;
     const user = await deps.users.get(feed.userId);
-    return user !== undefined && belongsTo(user, feed.account) ? feed : undefined;
+    if (user !== undefined && belongsTo(user, feed.account)) return feed;
+    // For good: an earlier release may have removed the user, who may come back.
+    await deps.credentials.end(feed.feedId, 'CalendarFeedEnded');
+    return undefined;
   };

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { accepted } from '../accepted.ts';
-import { BY_OPERATOR } from '../auth/change-log.ts';
+import { BY_OPERATOR, openUsers } from '../auth/change-log.ts';
 import { eventually } from '../eventually.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -266,6 +266,15 @@ describe('the address of a feed', () => {
     // The same user again, in the same account: the former address stays dead.
     accepted(await users.addAccount(left.userId, community.account, BY_OPERATOR));
     await eventually(async () => expect(await statuses(left.url)).toEqual([404, 404]));
+    // An earlier release removes a user without ending any feed.
+    const back = await feed();
+    const { users: earlier } = await openUsers(service.core.documents, service.core.clock);
+    accepted(await earlier.addAccount(back.userId, second.account, BY_OPERATOR));
+    accepted(await earlier.removeAccount(back.userId, community.account, BY_OPERATOR));
+    expect(await statuses(back.url)).toEqual([404, 404]);
+    accepted(await earlier.addAccount(back.userId, community.account, BY_OPERATOR));
+    await eventually(async () => expect(await statuses(back.url)).toEqual([404, 404]));
+
     const unknown = await read(`/calendar/${revoked.secret.slice(0, -1)}x.ics`);
     const ended = await read(revoked.url);
     expect([ended.statusCode, ended.body]).toEqual([404, unknown.body]);

@@ -6,6 +6,7 @@ import type { OperatedDocumentStore } from '../../src/document-store/document-st
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
+import { LogUnavailable } from '../../src/runtime/unavailable.ts';
 import { accepted } from '../accepted.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
@@ -20,15 +21,15 @@ const ada = { email, password, accounts: [brand, community] };
 describe.each(documentEngines)('events about users, on %s', (_name, createDatabase) => {
   let documents: OperatedDocumentStore;
   /** The steps that currently fail, as if the process had died there. */
-  const fails: { log: boolean; revocation: boolean; of: string | undefined } = {
-    ...{ log: false, revocation: false, of: undefined },
+  const fails: { log: boolean; feeds: boolean; revocation: boolean; of: string | undefined } = {
+    ...{ log: false, feeds: false, revocation: false, of: undefined },
   };
 
   beforeEach(async () => {
     const database: TestDatabase = await createDatabase();
     onTestFinished(() => database.remove());
     documents = await database.open();
-    Object.assign(fails, { log: false, revocation: false, of: undefined });
+    Object.assign(fails, { log: false, feeds: false, revocation: false, of: undefined });
   });
 
   async function open() {
@@ -47,6 +48,7 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
       ...actual,
       async endGrantsOf(userId: string, account: string) {
         if (fails.revocation || fails.of === userId) throw new Error('The store does not answer');
+        if (fails.feeds) throw new LogUnavailable('The event log does not answer');
         endedGrants.push(`${userId} ${account}`);
       },
       async endSessionsOf(userId: string) {
@@ -84,6 +86,18 @@ describe.each(documentEngines)('events about users, on %s', (_name, createDataba
       expect(context).toEqual(BY_OPERATOR);
     }
     expect(JSON.stringify(log.told)).not.toMatch(/ada@|example|argon|another|horse/);
+  });
+
+  test('lets a user leave while the log that feeds end in is unavailable, and finishes that later', async () => {
+    const { users, told, endedGrants } = await open();
+    const { id } = accepted(await users.add(ada, BY_OPERATOR));
+    fails.feeds = true;
+    expect(accepted(await users.removeAccount(id, brand, BY_OPERATOR)).accounts).toEqual([community]);
+    expect(told()).not.toContain('MemberRemoved Brand:1');
+    fails.feeds = false;
+    await users.finishChanges();
+    expect(endedGrants).toEqual([`${id} Brand:1`]);
+    expect(told()).toContain('MemberRemoved Brand:1');
   });
 
   test('records no event for a change that is refused or has no effect', async () => {
