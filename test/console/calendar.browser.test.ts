@@ -311,9 +311,16 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     // A new booking takes the place of a free hour that is in sight.
     await page.goto(`/console/calendar/${inDays(35)}`);
     const another = { ...command, details: { ...command.details, date: inDays(35) } };
-    const shown = page.locator(`#b${accepted(await core.commands.bookings.request(another, CONTEXT)).bookingId}`);
+    const { bookingId: next } = accepted(await core.commands.bookings.request(another, CONTEXT));
+    const shown = page.locator(`#b${next}`);
     await shown.waitFor();
     expect(await page.locator('.notices').innerText()).not.toContain('changed');
+    // A colleague's answer appears beside the plan.
+    await shown.click();
+    const panel = page.getByRole('region', { name: 'Northwind Coffee' });
+    await panel.getByText('Pending', { exact: true }).waitFor();
+    accepted(await core.commands.bookings.approve({ bookingId: next, communityId: communityId(1) }, CONTEXT));
+    await panel.getByText('Approved', { exact: true }).waitFor();
   });
 
   test.each([

@@ -12,7 +12,7 @@ import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts'
 import { recentReasons } from '../requests/inbox-reads.ts';
 
 /**
- * A booking beside the plan of its day, with the forms that answer a request.
+ * A booking beside the plan of its day, with the forms that answer a request. Last, because an answer removes them, and no link may move.
  * @param here the address of the page, to which the forms lead back
  * @param closed its address without the booking
  */
@@ -31,6 +31,7 @@ export async function bookingPanel(
   return html`<section class="card panel" id="booking" data-live-region tabindex="-1" aria-labelledby="booking-name">
 <div class="row apart top"><h2 id="booking-name">${named(booking.brandName)}</h2>
 ${buttonLink(`${closed}#b${bookingId}`, 'Close', 'quiet small')}</div>
+<p><a href="/console/bookings/${bookingId}">Open booking #${bookingId}</a></p>
 <div>${statusBadge(booking)}</div>
 ${bookingFacts(visit, booking, undefined)}
 <p>You earn <strong>${amount(booking.eventFee, currency)}</strong>
@@ -38,6 +39,5 @@ ${bookingFacts(visit, booking, undefined)}
 ${message && html`<div><p class="muted small">Message from the brand</p>${written(message)}</div>`}
 ${facts && html`<div class="stack tight">${decisionFacts(booking, facts)}</div>`}
 ${isPending && html`<div class="decision">${decisionForms(visit, booking, { fields: returnFields(here) })}</div>`}
-${reasons.length > 0 && reasonSuggestions(reasons)}
-<p><a href="/console/bookings/${bookingId}">Open booking #${bookingId}</a></p></section>`;
+${reasons.length > 0 && reasonSuggestions(reasons)}</section>`;
 }
