@@ -1,4 +1,4 @@
-import { finished, type Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 
 /** Ends a turn before its response has ended. */
 type EndTurn = () => void;
@@ -20,15 +20,13 @@ export function createTurns(limit: number): Turns {
 
   return {
     take(key, answer) {
+      if (answer.closed) return Promise.resolve(undefined);
       const { promise, resolve } = Promise.withResolvers<EndTurn | undefined>();
       const entry = { begin: () => resolve(end) };
       const queue = queues.getOrInsertComputed(key, () => new Set()).add(entry);
-      const stopWatching = finished(answer, { readable: false }, () => {
-        resolve(undefined);
-        end();
-      });
+      answer.once('close', end);
       function end(): void {
-        stopWatching();
+        resolve(undefined);
         if (!queue.delete(entry)) return;
         if (queue.size === 0) queues.delete(key);
         // Wait for the next turn of the event loop: by then, other connections that closed at the same time are marked as closed.
