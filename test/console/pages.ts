@@ -66,6 +66,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     inbox: 'inbox',
     month: 'calendar',
     day: `calendar/${busyDay}`,
+    'day-booking': `calendar/${waiting?.date}?booking=${waiting?.bookingId}`,
+    'day-space': `calendar/${busyDay}?space=${longest}`,
     closures: 'calendar/closures',
     'closure-new': 'calendar/closures/new?kind=Closure',
     'own-event-new': 'calendar/closures/new?kind=OwnEvent',
