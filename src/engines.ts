@@ -61,8 +61,8 @@ export async function openEvents(
   return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
-/** How long a command of the operator waits for a server, who sees its message and can run it again. A service waits longer. */
-export const COMMAND_STARTS_WITHIN_MS = 5_000;
+/** How long a command waits for a server: as long as an election of MongoDB takes, so that a backup survives one. Services wait longer. */
+export const COMMAND_STARTS_WITHIN_MS = 13_000;
 
 type StartOptions = {
   /** How long opening waits for a server that does not answer, in milliseconds. Default 30 s. */

@@ -65,7 +65,7 @@ test('with an unresponsive server the start fails with exit code 1 and one line 
 });
 
 test('a command fails after seconds, and not after the half minute of a start, when a server is away', {
-  timeout: 20_000,
+  timeout: 25_000,
 }, async () => {
   const settings = { DATA_DIR: temporaryDataDir(), SECRET_KEY: Buffer.alloc(32, 7).toString('base64') };
   const port = await freePort();
