@@ -257,6 +257,10 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await page.goto(`/console/calendar/${FEW}?space=${half}`);
     expect((await page.locator(`td:has(#b${bookingId})`).boundingBox())?.height).toBe(3.5 * 48);
     await page.goBack();
+    const wide = await open(`/console/calendar/${FEW}`, { index: 1 });
+    const hour = (await wide.page.locator('.plan thead th').nth(1).boundingBox())?.width ?? 0;
+    const held = (await wide.page.locator(`td:has(#b${bookingId})`).boundingBox())?.width ?? 0;
+    expect(Math.abs(held - 3.5 * hour)).toBeLessThan(3);
     const chosen = await page.getByRole('combobox', { name: 'Space' }).inputValue();
     await page.getByRole('navigation', { name: 'More spaces' }).getByRole('link').last().click();
     await expect

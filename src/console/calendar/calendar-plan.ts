@@ -54,10 +54,14 @@ export async function planOfSpaces(plan: Plan): Promise<Html> {
       plan.bookings.length === 0 ? 'Nothing is booked here on this day.' : 'What is booked, by space.'
     } Choose a space to see its day to scale.</p>`,
     html`<table class="plan-table">${captionOf(plan)}
-<thead><tr><th scope="col">Space</th>${headings}</tr></thead>
+<thead><tr><th scope="col">Space</th>${headings}</tr>${scale.step === 0.5 && ruler(scale)}</thead>
 <tbody>${lines}</tbody></table>`,
   );
 }
+
+/** A row without height that makes all columns of half hours equally wide: headings span two. */
+const ruler = ({ first, end }: Scale): Html =>
+  html`<tr class="ruler" aria-hidden="true"><td></td>${Array.from({ length: (end - first) * 2 }, () => html`<td></td>`)}</tr>`;
 
 /** The day of one space, with its hours down, to scale on every screen. */
 export function planOfSpace(plan: Plan): Html {
