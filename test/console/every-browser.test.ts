@@ -139,6 +139,7 @@ describe.each(BROWSERS.filter(({ isThere }) => isThere))('in $name', { timeout: 
 
     await open('/console/bookings/3');
     await click(tab, 'View at an earlier time: choose');
+    await waitUntil(tab, `document.querySelector('.native')`);
     await tab.evaluate(`(() => {
       const native = document.querySelector('.native');
       native.value = '2026-11-20';
