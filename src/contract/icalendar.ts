@@ -38,7 +38,7 @@ export const calendarBegin = (name: string): string =>
 
 export const CALENDAR_END = 'END:VCALENDAR\r\n';
 
-/** An event with its times in UTC, which mean the same to every program, whichever zones it knows. */
+/** An event with its times in UTC, which need no description of a time zone. */
 export function eventText(event: CalendarEvent): string {
   const { uid, start, end, changedAt, isTentative, summary, location, description, url } = event;
   const changed = utc(Date.parse(changedAt));

@@ -74,7 +74,7 @@ ${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attribute
 type DateField = Control & { readonly earliest?: PlainDate };
 
 /**
- * A field for a date. It shows the date as every page does, whichever language the browser has, and takes what people type
+ * A field for a date. It shows the date as every page does, in every language of the browser, and takes what people type
  * (docs/decisions/console.md); a button beside it opens the browser's own calendar.
  * @param field `value`: a date, or what was typed
  */
