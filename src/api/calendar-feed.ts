@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { FastifyPluginAsync } from 'fastify';
 import type { FindFeed } from '../auth/calendar-feeds.ts';
 import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
@@ -7,14 +6,13 @@ import { accountKey } from '../domain/account.ts';
 import type { Feed, FeedEntry } from '../queries/calendar-feeds.ts';
 import type { Queries } from '../queries/queries.ts';
 import { registerCompression } from '../runtime/compression.ts';
+import { CHUNK, sendChunks } from '../runtime/send-chunks.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { sendTagged } from './entity-tags.ts';
 import { sendError } from './errors.ts';
 
 /** Concurrent feeds per account. Further ones wait, so that one account cannot slow down the others. */
 const AT_ONCE = 2;
-/** Bytes per write. */
-const CHUNK = 32 * 1024;
 /** The largest feed that is made in memory, and so has an entity tag: about 10,000 events. */
 const MAX_TAGGED = 4 * 1024 * 1024;
 
@@ -56,21 +54,23 @@ export const calendarFeedRoute =
         const entityTag = `W/"${hash.digest('base64url').slice(0, 16)}"`;
         return sendTagged(request, reply, entityTag, Buffer.concat(parts));
       }
-      const last = next.value;
-      const body = Readable.from(
-        (async function* () {
-          yield* parts;
-          yield last;
-          yield* chunks;
-        })(),
-        { objectMode: false, highWaterMark: CHUNK },
+      return sendChunks(reply, inTurn([...parts, next.value], chunks), () =>
+        reply.header('cache-control', 'private, no-cache'),
       );
-      body.once('close', () => void chunks.return(undefined));
-      return reply.header('cache-control', 'private, no-cache').send(body);
     });
   };
 
 const NO_FEED = 'There is no such calendar feed. Its address is incomplete, it was revoked, or its user has left.';
+
+/** The chunks that are there, then the others. Ends those, too, if the client goes away before they are asked for. */
+async function* inTurn(parts: readonly Buffer[], chunks: AsyncGenerator<Buffer, undefined>): AsyncGenerator<Buffer> {
+  try {
+    yield* parts;
+    yield* chunks;
+  } finally {
+    await chunks.return(undefined);
+  }
+}
 
 /** The text of a feed in chunks, each made when it is asked for. */
 async function* chunksOf(feed: Feed, deps: Deps): AsyncGenerator<Buffer, undefined> {
