@@ -231,6 +231,14 @@ export type ReviewPosted = Event<
   }
 >;
 
+/** What is stored of an API key, or of the secret in the address of a calendar feed. It cannot be made from this again. */
+type StoredSecret = {
+  /** SHA-256 in hex. */
+  readonly hash: string;
+  /** The first characters, so that people can tell theirs apart. */
+  readonly preview: string;
+};
+
 export type ApiKeyIssued = Event<
   'ApiKeyIssued',
   {
@@ -239,11 +247,7 @@ export type ApiKeyIssued = Event<
     /** Sum of permission flags. */
     readonly permissions: number;
     readonly label: string;
-    /** SHA-256 of the key in hex. The key itself is not stored. */
-    readonly hash: string;
-    /** The first characters, so that people can tell their keys apart. */
-    readonly preview: string;
-  }
+  } & StoredSecret
 >;
 export type ApiKeyRevoked = Event<
   'ApiKeyRevoked',
@@ -261,15 +265,12 @@ export type FeedContent = {
 /** A user may read the times of an account at an address, which is a credential. */
 export type CalendarFeedAdded = Event<
   'CalendarFeedAdded',
-  FeedContent & {
-    readonly feedId: FeedId;
-    readonly userId: string;
-    readonly account: Account;
-    /** SHA-256 of the secret in its address, in hex. The secret itself is not stored. */
-    readonly hash: string;
-    /** The first characters of the secret, so that people can tell their feeds apart. */
-    readonly preview: string;
-  }
+  FeedContent &
+    StoredSecret & {
+      readonly feedId: FeedId;
+      readonly userId: string;
+      readonly account: Account;
+    }
 >;
 /** The address was revoked, or its user left the account. */
 export type CalendarFeedEnded = Event<
