@@ -1,0 +1,1 @@
+export type { Compose, MailKind, Message, NewMail } from './new-mail.ts';
