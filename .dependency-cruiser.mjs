@@ -68,6 +68,8 @@ export const MAY_IMPORT = {
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
+  // Which mail is sent, to whom, and what it says.
+  mail: ['html', 'domain'],
   // Exports a store in a form that is the same on every engine, and fills another one from it.
   transfer: [
     ...['audit', 'commands', 'credentials', 'personal-data', 'store-identity', 'domain'],
@@ -181,7 +183,7 @@ export const MAY_IMPORT = {
 const PURE = ['domain', 'projections'];
 
 /** Folders whose rule is that of their subfolders, too. */
-export const WHOLE = ['webhooks'];
+export const WHOLE = ['webhooks', 'mail'];
 
 const places = Object.keys(MAY_IMPORT);
 

@@ -1,0 +1,161 @@
+import { escapeText, type Html, html, raw } from '../../html/html.ts';
+
+/** What a mail says. All texts are plain; `namedText` keeps the direction of a name in a sentence. */
+export type MailText = {
+  readonly subject: string;
+  /** Paragraphs above the facts. */
+  readonly intro: readonly string[];
+  /** Labels with their values, which may have several lines. */
+  readonly facts?: readonly (readonly [label: string, value: string])[];
+  /** The one thing to do, as a button. */
+  readonly action?: MailLink;
+  /** Why the reader gets it, in small letters. */
+  readonly footer?: string;
+  /** Follows the footer: where the reader turns such mail off. */
+  readonly footerLink?: MailLink;
+};
+
+type MailLink = { readonly text: string; readonly url: string };
+
+/** The longest subject in characters. The header of a mail is one line, and mail programs show less. */
+const MAX_SUBJECT = 200;
+
+/**
+ * Lays out a mail as text and as HTML without images, scripts or anything remote. The HTML has its styles in its elements, since some mail
+ * programs drop a style sheet; those that read one get the colours of a dark page.
+ */
+export function renderMail(mail: MailText): { readonly subject: string; readonly text: string; readonly html: string } {
+  const subject = subjectLine(mail.subject);
+  return { subject, text: plainText(mail), html: document(mail, subject) };
+}
+
+/** One line, even if a name in it has line breaks or other control characters. */
+function subjectLine(subject: string): string {
+  const line = oneLine(withoutIsolates(subject));
+  const characters = Array.from(line);
+  return characters.length <= MAX_SUBJECT ? line : `${characters.slice(0, MAX_SUBJECT - 1).join('')}…`;
+}
+
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+
+/** Without the marks of `namedText`, which some programs show as boxes. */
+const withoutIsolates = (text: string): string => text.replaceAll(/[\u2066-\u2069]/g, '');
+
+const lines = (text: string): readonly string[] => text.split(/\r\n?|[\n\u0085\u2028\u2029]/);
+
+/** Paragraphs are not wrapped: the mail program knows the width of its window. */
+function plainText({ intro, facts = [], action, footer, footerLink }: MailText): string {
+  const blocks = [
+    ...intro.map(oneLine),
+    facts.map(([label, value]) => factLine(label, value)).join('\n'),
+    action === undefined ? '' : `${action.text}:\n${action.url}`,
+    footer === undefined && footerLink === undefined ? '' : `-- \n${footer ?? ''}`.trimEnd(),
+    footerLink === undefined ? '' : `${footerLink.text}: ${footerLink.url}`,
+  ];
+  return `${withoutIsolates(blocks.filter((block) => block !== '').join('\n\n'))}\n`;
+}
+
+/** The lines of a longer value are indented, so that none of them looks like another fact. */
+function factLine(label: string, value: string): string {
+  const [first = '', ...others] = lines(value);
+  return others.length === 0
+    ? `${label}: ${first}`
+    : [`${label}:`, ...[first, ...others].map((line) => `    ${line}`)].join('\n');
+}
+
+/** An attribute with the style of an element. */
+const style = (...declarations: readonly string[]): Html => raw(` style="${escapeText(declarations.join(';'))}"`);
+
+const FONT =
+  "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,sans-serif";
+/** A long word without a space is broken rather than wider than the screen. */
+const BREAKS = 'overflow-wrap:anywhere;word-break:break-word';
+
+const BODY = style('margin:0', 'padding:0', 'background:#f6f3ec', 'color:#1d2320', '-webkit-text-size-adjust:100%');
+const SHEET = style(
+  FONT,
+  BREAKS,
+  'font-size:16px',
+  'line-height:1.5',
+  'max-width:600px',
+  'margin:0 auto',
+  'padding:16px',
+);
+const CARD = style(
+  'background:#fffdf8',
+  'color:#1d2320',
+  'border:1px solid #dcd6c8',
+  'border-radius:10px',
+  'padding:20px',
+);
+const SERVICE = style('margin:0 0 12px', 'font-size:14px', 'font-weight:600', 'color:#17594d');
+const HEADING = style('margin:0 0 16px', 'font-size:20px', 'line-height:1.3', 'font-weight:650', 'color:#1d2320');
+const PARAGRAPH = style('margin:0 0 16px');
+const TABLE = style(
+  'width:100%',
+  'table-layout:fixed',
+  'border-collapse:collapse',
+  'margin:0 0 20px',
+  'font-size:15px',
+);
+const CELL = ['text-align:start', 'vertical-align:top', 'padding:8px 0', 'border-top:1px solid #dcd6c8', BREAKS];
+const LABEL = style(...CELL, 'width:34%', 'padding-inline-end:12px', 'font-weight:400', 'color:#5a615b');
+const VALUE = style(...CELL, 'white-space:pre-line');
+const BUTTON = style(
+  ...['display:inline-block', 'padding:12px 20px', 'border-radius:6px', 'background:#17594d', 'color:#ffffff'],
+  ...['font-weight:600', 'text-decoration:none'],
+);
+const FOOT = style('margin:16px 4px 0', 'font-size:13px', 'color:#5a615b');
+const LINK = style('color:#17594d');
+
+/** The colours for a dark page. Only a style sheet can choose them, and it must overrule the styles of the elements. */
+const DARK = raw(`<style>
+:root { color-scheme: light dark; supported-color-schemes: light dark; }
+@media (prefers-color-scheme: dark) {
+  body { background: #131614 !important; color: #ecebe3 !important; }
+  .card { background: #1b1f1d !important; color: #ecebe3 !important; border-color: #343a36 !important; }
+  h1 { color: #ecebe3 !important; }
+  th { color: #a7aea8 !important; }
+  th, td { border-color: #343a36 !important; }
+  .service, .foot a { color: #84d0bc !important; }
+  .foot { color: #a7aea8 !important; }
+  .button { background: #84d0bc !important; color: #08221c !important; }
+}
+</style>`);
+
+function document({ intro, facts = [], action, footer, footerLink }: MailText, subject: string): string {
+  return html`${raw('<!doctype html>')}
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>${subject}</title>
+${DARK}
+</head>
+<body${BODY}>
+<div${SHEET}>
+<p class="service"${SERVICE}>Venue Booking</p>
+<div class="card"${CARD}>
+<h1${HEADING} dir="auto">${subject}</h1>
+${intro.map((text) => html`<p${PARAGRAPH}>${text}</p>\n`)}${facts.length > 0 && factTable(facts)}${
+  action && html`<p${style('margin:0')}><a class="button"${BUTTON} href="${action.url}">${action.text}</a></p>`
+}
+</div>
+${
+  (footer ?? footerLink) !== undefined &&
+  html`<p class="foot"${FOOT}>${footer} ${
+    footerLink && html`<a${LINK} href="${footerLink.url}">${footerLink.text}</a>`
+  }</p>`
+}
+</div>
+</body>
+</html>
+`.markup;
+}
+
+const factTable = (facts: NonNullable<MailText['facts']>): Html =>
+  html`<table${TABLE}>${facts.map(
+    ([label, value]) => html`<tr><th scope="row"${LABEL}>${label}</th><td${VALUE} dir="auto">${value}</td></tr>\n`,
+  )}</table>\n`;
