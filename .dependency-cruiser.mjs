@@ -68,8 +68,8 @@ export const MAY_IMPORT = {
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
-  // Which mail is sent, to whom, and what it says.
-  mail: ['html', 'domain'],
+  // Which mail is sent, to whom, and what it says. It consumes the log and tries again as deliveries do.
+  mail: [...['webhooks', 'html', 'read-models', 'domain', 'event-store', 'document-store', 'leases', 'runtime']],
   // Exports a store in a form that is the same on every engine, and fills another one from it.
   transfer: [
     ...['audit', 'commands', 'credentials', 'personal-data', 'store-identity', 'domain'],
@@ -103,12 +103,13 @@ export const MAY_IMPORT = {
     ...['api', 'audit', 'auth', 'read-models', 'leases', 'document-store', 'domain', 'runtime'],
     'transfer/last-backup.ts',
     'webhooks/webhooks.ts',
+    'mail/mail.ts',
   ],
   // The pages for people: what they share, who is signed in, how open pages are told of changes, a folder for each part, and
   // `console/` puts them together.
   'console/parts': [
     ...['commands', 'queries', 'auth', 'html', 'projections', 'domain', 'runtime'],
-    ...['webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
+    ...['webhooks/webhooks.ts', 'mail/mail.ts', 'authorization-server/authorization-server.ts'],
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
@@ -127,7 +128,7 @@ export const MAY_IMPORT = {
   ],
   'console/account': [
     ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
-    'webhooks/webhooks.ts',
+    ...['webhooks/webhooks.ts', 'mail/mail.ts'],
   ],
   'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],
@@ -172,6 +173,7 @@ export const MAY_IMPORT = {
     ...['contract', 'contract/schemas', 'auth', 'audit', 'projections', 'domain', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
+    'mail/mail.ts',
     // A backup notes them, a restore prints them.
     'webhooks/fan-out/positions.ts',
     'webhooks/inspect/lost-deliveries.ts',

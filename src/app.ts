@@ -41,6 +41,7 @@ import { isEmbedded } from './engines.ts';
 import { askLog } from './event-store/outage.ts';
 import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
 import { createRole, type RunningRole } from './leases/role.ts';
+import { inboxPages } from './mail/inbox-pages.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { startMonitoringServer } from './monitoring/monitoring-server.ts';
 import { createReadings } from './monitoring/readings.ts';
@@ -169,6 +170,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   );
   const { publicUrl } = config;
   await app.register(calendarFeedRoute({ findFeed: createFeedSearch(core), queries, publicUrl }));
+  const { inbox } = core.mail;
+  if (inbox !== undefined) inboxPages(app, inbox);
   await app.register(sealKeyRoute({ publishedKey: core.audit.publishedKey }));
   await app.register(authorizationServer.routes);
   const { accessTokens, resources } = authorizationServer;
@@ -196,6 +199,7 @@ const readinessOf = (core: Core, stopping: () => boolean): CheckReadiness =>
     ...(isEmbedded(core.config) && { disk: () => diskWarning(core.config.dataDir) }),
     clock: core.clockWatch.problem,
     failedEvents: core.webhooks.countFailedEvents,
+    mail: core.mail.warning,
     stopping,
   });
 
@@ -242,7 +246,7 @@ export async function startService(
 ): Promise<Service> {
   const monitoring = await openMonitoring(config, logger);
   const core = await openCore(config, logger, { ...options, ...defined({ metrics: monitoring?.metrics }) });
-  const { projector, webhooks } = core;
+  const { projector, webhooks, mail } = core;
   const { roles } = config;
   const follower = createLogFollower(core);
   if (roles.has('projector')) {
@@ -259,9 +263,11 @@ export async function startService(
   // After that, reads of unfinished read models fail, and /readyz shows the reason.
   await projector.readModels.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
+  await mail.prepare();
   const { readable } = projector.readModels;
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable }) : undefined;
   if (roles.has('webhooks')) await webhooks.start();
+  if (roles.has('mail')) mail.start();
   const scheduler = createRole({ ...core, name: 'scheduler', run: async () => startScheduled(core) });
   // Only after the demo data is loaded: it has requests that would already have expired.
   if (roles.has('scheduler')) scheduler.start();
@@ -279,7 +285,7 @@ export async function startService(
     fenced: fenced.promise,
     async stop(drainMs = 0) {
       isStopping = true;
-      await Promise.all([closeApp(app, drainMs), webhooks.stop(), scheduler.stop()]);
+      await Promise.all([closeApp(app, drainMs), webhooks.stop(), mail.stop(), scheduler.stop()]);
       // The projector stops last, so that the changes of open requests and other roles become visible.
       await Promise.all([projector.stop(), follower.stop()]);
       await core.close();

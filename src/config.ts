@@ -6,10 +6,11 @@ import { OPERATOR } from './domain/account.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { ConfigError } from './runtime/config-error.ts';
+import { isLoopbackHost } from './runtime/loopback.ts';
 import { FOLDER_OWNER_ONLY, writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 
-const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
+const ROLES = ['api', 'projector', 'webhooks', 'scheduler', 'mail'] as const;
 type Role = (typeof ROLES)[number];
 
 /** The service's settings; docs/operations/settings.md lists them. */
@@ -30,7 +31,12 @@ export type Config = {
   readonly eventStorePrefix: string | undefined;
   /** Unset: the embedded document store in `dataDir`. */
   readonly mongoUrl: string | undefined;
+  /** Without `mail` if no mail is configured. */
   readonly roles: ReadonlySet<Role>;
+  /** The mail server, and the sender of every mail. Undefined: no mail is sent. */
+  readonly smtp: { readonly url: string; readonly from: MailAddress } | undefined;
+  /** Whether mails are kept and shown at `/mail` instead. */
+  readonly mailInbox: boolean;
   readonly serviceFeePercent: number;
   /** ISO 4217. */
   readonly currency: string;
@@ -77,6 +83,8 @@ export type Config = {
   readonly retireAfterMs: number;
 };
 
+type MailAddress = { readonly name: string; readonly address: string };
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_DATA_DIR = './data';
@@ -85,6 +93,9 @@ const SECRET_KEY_FILE = 'secret.key';
 const EVENTSTORE_PROTOCOLS = ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:'];
 const MAX_PORT = 65_535;
 const PORT_RULE = `a port, 1 to ${MAX_PORT}`;
+
+/** RFC 5321, 4.5.3.1.3. */
+const MAX_ADDRESS = 254;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -103,21 +114,29 @@ export function readConfig(env: Environment): Config {
   const eventStoreUrl = url(secret(value, 'EVENTSTORE_URL'), EVENTSTORE_PROTOCOLS);
   const mongoUrl = url(secret(value, 'MONGODB_URL'), ['mongodb:', 'mongodb+srv:']);
   const embedded = eventStoreUrl === undefined && mongoUrl === undefined;
-  const runs = roles(value('ROLES'));
+  const host = value('HOST') ?? '127.0.0.1';
+  const publicUrl = origin(value('PUBLIC_URL') ?? `http://localhost:${port}`);
+  const demo = flag(value, 'DEMO') ?? embedded;
+  const mail = mailSettings(value, {
+    isLocal: isLoopbackHost(host) && isLoopbackHost(new URL(publicUrl).hostname),
+    demo,
+  });
+  const runs = roles(value('ROLES'), mail.smtp !== undefined || mail.mailInbox);
   const percentage = (text: string) => upTo(decimal(text), 100);
 
   return {
     port,
-    host: value('HOST') ?? '127.0.0.1',
+    host,
     metricsPort: metricsPort(value, runs.has('api') ? port : undefined),
     metricsHost: value('METRICS_HOST') ?? '127.0.0.1',
-    publicUrl: origin(value('PUBLIC_URL') ?? `http://localhost:${port}`),
+    publicUrl,
     trustProxy: proxies(value('TRUST_PROXY')),
     dataDir,
     eventStoreUrl,
     eventStorePrefix: eventStorePrefix(value, eventStoreUrl),
     mongoUrl,
     roles: runs,
+    ...mail,
     serviceFeePercent: read(value, 'SERVICE_FEE_PERCENT', 'a percentage, 0 to 100', percentage) ?? 15,
     currency:
       read(value, 'CURRENCY', 'an ISO 4217 code such as USD', oneOf(Intl.supportedValuesOf('currency'))) ?? 'USD',
@@ -132,7 +151,7 @@ export function readConfig(env: Environment): Config {
     spacesPerCommunity: quota(value, 'SPACES_PER_COMMUNITY') ?? 200,
     consoleWritesPerMinute: quota(value, 'CONSOLE_WRITES_PER_MINUTE') ?? 120,
     testDeliveryIntervalMs: duration(value, 'TEST_DELIVERY_INTERVAL', 'PT1H') ?? 1_000,
-    demo: flag(value, 'DEMO') ?? embedded,
+    demo,
     logLevel: read(value, 'LOG_LEVEL', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)) ?? 'info',
     logReads: flag(value, 'LOG_READS') ?? false,
     clockShift: read(value, 'CLOCK_SHIFT', 'an ISO 8601 duration such as PT36H or -P2D', milliseconds) ?? 0,
@@ -279,21 +298,65 @@ function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
-function roles(text: string | undefined): ReadonlySet<Role> {
-  if (text === undefined) return new Set(ROLES);
-  const named = text.split(',').map((role) => role.trim());
+/** @param hasMail whether mail is configured: without, no process may have the role `mail` */
+function roles(text: string | undefined, hasMail: boolean): ReadonlySet<Role> {
+  const named = text?.split(',').map((role) => role.trim()) ?? ROLES;
   const wrong = named.find((role) => !(ROLES as readonly string[]).includes(role));
   if (wrong !== undefined) throw new ConfigError('ROLES', `unknown role "${wrong}"; roles are ${ROLES.join(', ')}`);
-  return new Set(named as Role[]);
+  const runs = new Set(named as Role[]);
+  if (!hasMail) runs.delete('mail');
+  if (runs.size === 0) throw new ConfigError('ROLES', 'the role mail requires SMTP_URL or MAIL_INBOX');
+  return runs;
 }
 
+/** @param local.isLocal whether only this machine reaches the service */
+function mailSettings(
+  value: Value,
+  { isLocal, demo }: { readonly isLocal: boolean; readonly demo: boolean },
+): Pick<Config, 'smtp' | 'mailInbox'> {
+  const given = secret(value, 'SMTP_URL');
+  const from = mailFrom(value);
+  const smtpUrl = url(given, ['smtp:', 'smtps:']);
+  if (smtpUrl !== undefined && !(URL.canParse(smtpUrl) && new URL(smtpUrl).hostname !== ''))
+    throw new ConfigError(given.name, 'must name a host, as in smtps://user:password@mail.example:465');
+  if (smtpUrl !== undefined && from === undefined)
+    throw new ConfigError('MAIL_FROM', 'is required with SMTP_URL: the address that mails come from');
+  const wantsInbox = flag(value, 'MAIL_INBOX');
+  if (wantsInbox === true && smtpUrl !== undefined)
+    throw new ConfigError('MAIL_INBOX', 'keeps mails instead of sending them: set only one of it and SMTP_URL');
+  if (wantsInbox === true && !isLocal)
+    throw new ConfigError(
+      'MAIL_INBOX',
+      'shows all mails to every visitor, so HOST and PUBLIC_URL must be loopback addresses',
+    );
+  return {
+    smtp: smtpUrl === undefined || from === undefined ? undefined : { url: smtpUrl, from },
+    mailInbox: wantsInbox ?? (demo && isLocal && smtpUrl === undefined),
+  };
+}
+
+/** `Name <address>`, or an address. */
+const mailFrom = (value: Value): MailAddress | undefined =>
+  read(value, 'MAIL_FROM', 'an address such as bookings@example.com or Bookings <bookings@example.com>', (text) => {
+    const bracket = text.endsWith('>') ? text.lastIndexOf('<') : -1;
+    const name = text
+      .slice(0, Math.max(bracket, 0))
+      .trim()
+      .replace(/^"(.*)"$/, '$1');
+    const address = bracket === -1 ? text : text.slice(bracket + 1, -1);
+    const isUsable = /^[^\s<>"@]+@[^\s<>"@]+$/.test(address) && !/[<>"\p{Cc}]/u.test(name);
+    return isUsable && address.length <= MAX_ADDRESS ? { name, address } : undefined;
+  });
+
+/** With one of them, no file in `DATA_DIR` holds the secret key. */
+const INSTEAD_OF_KEY_FILE = ['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'] as const;
 /** Settings that a file may hold. */
-const SECRETS = ['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'] as const;
+const SECRETS = [...INSTEAD_OF_KEY_FILE, 'SMTP_URL'] as const;
 
 /** The file of the secret key; undefined if a setting holds the key, or an engine is external. */
 export function secretKeyFile(env: Environment): string | undefined {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
-  if (SECRETS.some((name) => isSet(name) || isSet(`${name}_FILE`))) return undefined;
+  if (INSTEAD_OF_KEY_FILE.some((name) => isSet(name) || isSet(`${name}_FILE`))) return undefined;
   return join(isSet('DATA_DIR') ? (env.DATA_DIR?.trim() ?? '') : DEFAULT_DATA_DIR, SECRET_KEY_FILE);
 }
 

@@ -9,11 +9,13 @@ import { type AuthorizationServer, createAuthorizationServer } from './authoriza
 import { createRevocation } from './authorization-server/revocation.ts';
 import type { CalendarFeedCommands } from './commands/calendar-feeds.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
+import type { PersonalDataCommands } from './commands/personal-data.ts';
 import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
 import { accountOfKey } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
+import { userIdOf } from './domain/personal-text.ts';
 import {
   COMMAND_STARTS_WITHIN_MS,
   closeStores,
@@ -24,6 +26,7 @@ import {
 } from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
+import { createMail, type Mail } from './mail/mail.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
 import { readServiceStatus, type ServiceStatus } from './monitoring/service-status.ts';
 import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
@@ -51,8 +54,12 @@ const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long it waits until the read models show its own change. Another command may first have to release their leases. */
 const TOOL_READ_MODEL_WAIT_MS = 10_000;
 
-/** Ends calendar feeds, too, when their user leaves an account. */
-const withFeeds = (revocation: UserRevocation, feeds: Pick<CalendarFeedCommands, 'endAllOf'>): UserRevocation => ({
+/** Ends calendar feeds, too, when their user leaves an account, and mail, when the user is removed. */
+const withFeedsAndMail = (
+  revocation: UserRevocation,
+  feeds: Pick<CalendarFeedCommands, 'endAllOf'>,
+  mail: Pick<Mail, 'endAllOf'>,
+): UserRevocation => ({
   endSessionsOf: revocation.endSessionsOf,
   async endGrantsOf(userId, account, context) {
     await revocation.endGrantsOf(userId, account, context);
@@ -61,6 +68,17 @@ const withFeeds = (revocation: UserRevocation, feeds: Pick<CalendarFeedCommands,
   async endAllOfUser(userId, context) {
     await revocation.endAllOfUser(userId, context);
     await feeds.endAllOf(userId, undefined, context);
+    await mail.endAllOf(userId);
+  },
+});
+
+/** Forgetting also ends the mail of a user, and erases what mails in the inbox quote. */
+const withMail = (personalData: PersonalDataCommands, mail: Pick<Mail, 'endAllOf' | 'forgetTexts'>) => ({
+  async forget(...[subject, context]: Parameters<PersonalDataCommands['forget']>) {
+    const outcome = await personalData.forget(subject, context);
+    const userId = userIdOf(subject);
+    await (userId === undefined ? mail.forgetTexts() : mail.endAllOf(userId));
+    return outcome;
   },
 });
 
@@ -167,6 +185,7 @@ export type Core = Base & {
   readonly queries: Queries;
   readonly authorizationServer: AuthorizationServer;
   readonly webhooks: Webhooks;
+  readonly mail: Mail;
   readonly apiKeyUsage: ApiKeyUsage;
   /** Pending changes that the log may not hold yet. */
   readonly changing: Changing;
@@ -210,12 +229,20 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
   const readModelWaitMs = kind === 'tool' ? TOOL_READ_MODEL_WAIT_MS : undefined;
-  const commands = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
+  const mail: Mail = await createMail({
+    ...{ events, documents, heartbeats: base.heartbeats, readModels, config, clock, logger },
+    recipients: { kinds: [], reads: [], of: async () => [] },
+    compose: async () => ({ skipped: 'Its kind is not known.' }),
+    reminders: async function* () {},
+    onOutcome: metrics.mail,
+  });
+  const served = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
+  const commands: Commands = { ...served, personalData: withMail(served.personalData, mail) };
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({
     ...{ documents, log, clock, logger },
-    revocation: withFeeds(revocation, commands.calendarFeeds),
+    revocation: withFeedsAndMail(revocation, commands.calendarFeeds, mail),
   });
 
   // What reads it.
@@ -252,13 +279,13 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   });
 
   const audit = createAudit({ ...base, ...config, settings: config, logId: identity.logId });
-  const facts = createStoreFacts({ documents, webhooks, audit });
+  const facts = createStoreFacts({ documents, webhooks, mail, audit });
 
   return {
     ...base,
     ...{ audit, metrics, facts },
     status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
-    ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
+    ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks, mail },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation],
     maintenance: createMaintenance(base),

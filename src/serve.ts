@@ -105,6 +105,7 @@ async function greet({ core: { config, users }, app, demo }: Service): Promise<v
     `  Venue Booking Service on ${publicUrl}`,
     `  API      ${publicUrl}/api/v1   (docs: ${publicUrl}/docs)`,
     `  Console  ${publicUrl}/console`,
+    ...(config.mailInbox ? [`  Mail     ${publicUrl}/mail   (kept here instead of sent)`] : []),
     ...(metrics === undefined ? [] : [`  Metrics  ${metrics}`]),
   ];
   const space = demo?.communities[0]?.spaces[0];

@@ -23,6 +23,8 @@ export type Health = {
   readonly clock?: () => string | undefined;
   /** How many events could not be turned into deliveries. */
   readonly failedEvents?: () => Promise<FailedEvents>;
+  /** A warning about mail, if any. */
+  readonly mail?: () => Promise<string | undefined>;
   /** Whether the process is stopping and should get no more requests. */
   readonly stopping?: () => boolean;
   /** How long a store may take to answer, in milliseconds. Default 2 s. */
@@ -39,6 +41,7 @@ type Readiness = {
   readonly failedEvents?: FailedEvents;
   readonly disk?: string;
   readonly clock?: string;
+  readonly mail?: string;
 };
 
 export type CheckReadiness = (onProblem: (check: string, error: unknown) => void) => Promise<Readiness>;
@@ -50,6 +53,7 @@ export function createReadinessCheck({
   disk = async () => undefined,
   clock = () => undefined,
   failedEvents,
+  mail = async () => undefined,
   stopping = () => false,
   answersWithinMs = ANSWERS_WITHIN_MS,
 }: Health): CheckReadiness {
@@ -69,6 +73,7 @@ export function createReadinessCheck({
     const reachable = eventStore === 'ok' && documentStore === 'ok';
     const status = reachable ? await check('readModels', () => readModels(MAX_LAG + 1)) : undefined;
     const failed = reachable && failedEvents !== undefined ? await check('failedEvents', failedEvents) : undefined;
+    const mailWarning = reachable ? await check('mail', mail) : undefined;
     const unreadable = status?.problems.some(({ readable }) => !readable);
     const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
     // The process has just started or resumed, and its read models have not caught up yet.
@@ -81,6 +86,8 @@ export function createReadinessCheck({
       ...defined({ disk: await disk().catch(() => undefined) }),
       // A warning: a wrong reference clock must not make every process unready.
       ...defined({ clock: clock() }),
+      // A warning: a mail server that is away must not make the service unready.
+      ...defined({ mail: mailWarning }),
     };
   };
 }
@@ -99,7 +106,7 @@ export const healthRoutes =
     });
   };
 
-function bodyOf({ status, stores, readModels, failedEvents, disk, clock }: Readiness): object {
+function bodyOf({ status, stores, readModels, failedEvents, disk, clock, mail }: Readiness): object {
   if (stores === undefined) return { status };
   const { parked, retrying } = failedEvents ?? { parked: 0, retrying: 0 };
   const problems = readModels?.problems ?? [];
@@ -107,7 +114,7 @@ function bodyOf({ status, stores, readModels, failedEvents, disk, clock }: Readi
     status,
     ...stores,
     eventsBehind: readModels?.lag ?? null,
-    ...defined({ disk, clock }),
+    ...defined({ disk, clock, mail }),
     ...(problems.length > 0 && {
       readModels: Object.fromEntries(problems.map((problem) => [problem.readModel, describe(problem)])),
     }),

@@ -269,7 +269,7 @@ export const belongsTo = (user: User, account: Account) =>
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
 
 // Deliberately lenient: something before and after a single @. Only the mail server knows whether an address exists.
-const isAddress = (email: string) => hasLength(email, EMAIL) && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
+export const isAddress = (email: string) => hasLength(email, EMAIL) && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
 
 const wrongPassword = (password: string) => wrongText('The password', password, PASSWORD);
 

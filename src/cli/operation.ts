@@ -20,6 +20,7 @@ export type OperatorCore = Pick<
   | 'queries'
   | 'users'
   | 'webhooks'
+  | 'mail'
   | 'authorizationServer'
   | 'maintenance'
   | 'status'
@@ -31,6 +32,7 @@ export type OperatorCore = Pick<
 type Finding =
   | 'ClockNotBelieved'
   | 'LogNotAsSealed'
+  | 'MailNotSent'
   | 'NewerRelease'
   | 'NotKeptElsewhere'
   | 'NotProved'

@@ -20,6 +20,7 @@ import { communityCommands } from './communities.ts';
 import { exportCommands } from './export.ts';
 import { dayCommand } from './history.ts';
 import { importCommands } from './import.ts';
+import { mailCommands } from './mail.ts';
 import { CommandFailed, type Problem } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { personalDataCommands } from './personal-data.ts';
@@ -130,6 +131,7 @@ Examples:
     chargeCommands,
     reviewCommands,
     webhookCommands,
+    mailCommands,
     parkedCommands,
     readModelCommands,
     personalDataCommands,

@@ -4,6 +4,7 @@ import { communityPages } from './account/community.ts';
 import { connectionPages } from './account/connections.ts';
 import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
+import { mailPages } from './account/mail.ts';
 import { hoursPages } from './account/space-hours.ts';
 import { spacePages } from './account/spaces.ts';
 import { webhookPages } from './account/webhooks.ts';
@@ -45,6 +46,7 @@ const PAGES = [
   webhookPages,
   deliveryPages,
   connectionPages,
+  mailPages,
 ];
 
 export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {

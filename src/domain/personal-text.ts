@@ -7,6 +7,9 @@ export type Subject = `brand:${number}` | `community:${number}` | `user:${string
 /** `brand 7`. */
 export const subjectInWords = (subject: Subject): string => subject.replace(':', ' ');
 
+/** The id of the user, if the subject is one. */
+export const userIdOf = (subject: Subject): string | undefined => /^user:(.+)$/.exec(subject)?.[1];
+
 /** A text that only the key of its subject opens. Domain and projections pass it on unopened. */
 export type SealedText = { readonly subject: Subject; readonly sealed: string };
 

@@ -43,6 +43,7 @@ const ICONS = [
   'leave',
   'resend',
   'close',
+  'mail',
 ] as const;
 export type IconName = (typeof ICONS)[number];
 

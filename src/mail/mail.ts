@@ -1,1 +1,237 @@
+import type { BaseLogger } from 'pino';
+import type { OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { AccountKey } from '../domain/account.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { OperatedEventStore } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../leases/heartbeats.ts';
+import { createRole, type RunningRole } from '../leases/role.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import { inRounds } from '../runtime/rounds.ts';
+import type { FanOut } from '../webhooks/fan-out/consume-kinds.ts';
+import { openFailedEvents } from '../webhooks/fan-out/failed-events.ts';
+import { prepareMailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
+import { openInbox } from './inbox.ts';
+import { MailQueue } from './mail-queue.ts';
+import { isTooOld, type MailRecord, type MailState, messageIdOf } from './mail-record.ts';
+import { CONNECTIONS, createMailer, type Mailer } from './mailer.ts';
+import type { Compose, NewMail } from './new-mail.ts';
+import type { pauseAfter, SendResult } from './outcome.ts';
+import type { MailSender } from './sender.ts';
+import { openServerState } from './server-state.ts';
+import type { MailAddress, SmtpOptions } from './smtp-sender.ts';
+
+export type { Recipients } from './fan-out.ts';
+export type { KeptMail, MailInbox } from './inbox.ts';
+export type { MailAttempt, MailRecord, MailState } from './mail-record.ts';
 export type { Compose, MailKind, Message, NewMail } from './new-mail.ts';
+
+export type MailDeps = {
+  readonly events: OperatedEventStore;
+  readonly documents: OperatedDocumentStore;
+  readonly heartbeats: Heartbeats<{ readonly roles?: readonly string[] }>;
+  readonly readModels: Pick<ReadModels, 'waitFor'>;
+  readonly config: {
+    /** Where mails are sent. Undefined: they are kept in the inbox, or there are none. */
+    readonly smtp: { readonly url: string; readonly from: MailAddress } | undefined;
+    readonly mailInbox: boolean;
+  };
+  readonly compose: Compose;
+  readonly recipients: Recipients;
+  /** The mails that are due because of the time, at any moment. Those that were made before are made again. */
+  readonly reminders: (now: number) => AsyncIterable<NewMail>;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+  /** Called with what came of each attempt. */
+  readonly onOutcome?: ((outcome: string) => void) | undefined;
+  readonly tuning?: Tuning;
+};
+
+/** Timing of mails; the defaults suit production. */
+type Tuning = {
+  readonly pollIntervalMs?: number;
+  readonly readModelWaitMs?: number;
+  readonly reminderIntervalMs?: number;
+  readonly timeouts?: SmtpOptions['timeouts'];
+  readonly pauseAfter?: typeof pauseAfter;
+};
+
+export type Mail = Awaited<ReturnType<typeof createMail>>;
+
+/** How often to look for reminders that have become due. */
+const REMINDER_INTERVAL_MS = 60_000;
+/** An outage of the mail server is shown to operators after so long: many end by themselves. */
+const OUTAGE_SHOWN_AFTER_MS = 5 * 60_000;
+/** How long a test mail may take. */
+const TEST_WITHIN_MS = 60_000;
+/** The host in `Message-ID` of mails that are kept in the inbox. */
+const INBOX_HOST = 'localhost';
+
+/**
+ * Mail to users (docs/decisions/mail.md): from the log, through records, to a mail server or to the inbox of a first start.
+ */
+export async function createMail(deps: MailDeps) {
+  const { events, documents, heartbeats, recipients, clock, logger, config, tuning = {} } = deps;
+  const { smtp, mailInbox } = config;
+  const isConfigured = smtp !== undefined || mailInbox;
+  const queue = await MailQueue.open({ documents, clock });
+  const failedEvents = await openFailedEvents({ documents, clock, into: 'mails' });
+  const server = await openServerState({ documents, clock });
+  const inbox = mailInbox ? await openInbox({ documents, clock }) : undefined;
+  const sender = inbox?.sender ?? createLazySender(smtp, tuning.timeouts);
+  const host = smtp?.from.address.split('@').at(-1) ?? INBOX_HOST;
+  let mailer: Mailer | undefined;
+  const role = createRole({ ...{ name: 'mail', documents, heartbeats, clock, logger }, run: sendMails });
+
+  async function sendMails(isActive: () => boolean): Promise<RunningRole> {
+    const { compose, onOutcome = () => {} } = deps;
+    const { pollIntervalMs, readModelWaitMs, pauseAfter } = tuning;
+    const current = createMailer({
+      ...{ queue, compose, sender, server, host, clock, logger, isActive, onOutcome, pollIntervalMs, pauseAfter },
+    });
+    const stopping = new AbortController();
+    let fanOut: FanOut | undefined;
+    let reminding: Promise<void> | undefined;
+    const stop = async () => {
+      mailer = undefined;
+      stopping.abort();
+      await Promise.all([fanOut?.close(), current.stop(), reminding]);
+    };
+    try {
+      await current.start();
+      mailer = current;
+      fanOut = await startMailFanOut({
+        ...{ events, documents, readModels: deps.readModels, recipients, queue, failedEvents, clock, logger },
+        ...{ wake: current.wake, readModelWaitMs, pollIntervalMs },
+      });
+      reminding = inRounds(tuning.reminderIntervalMs ?? REMINDER_INTERVAL_MS, stopping.signal, () =>
+        remind(stopping.signal),
+      );
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return { stop, isStuck: fanOut.isStuck };
+  }
+
+  /** Also without the setting: a service with another one may have filled the inbox. */
+  const forgetTexts = async () => (inbox ?? (await openInbox({ documents, clock }))).clear();
+
+  /** Stores the reminders that are due. */
+  async function remind(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const mail of deps.reminders(clock())) {
+        if (signal.aborted) return;
+        if (await queue.add(mail)) mailer?.wake();
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'Reminders could not be made; retrying');
+    }
+  }
+
+  return {
+    /** Whether mails are sent or kept at all. */
+    isConfigured,
+    /** The mails that were kept instead of sent. Undefined without `MAIL_INBOX`. */
+    inbox,
+
+    /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
+    async prepare(): Promise<void> {
+      if (isConfigured) await prepareMailGroups(events, recipients.kinds);
+    },
+
+    /** Takes the role once no other process has it, then fans out and sends. */
+    start(): void {
+      if (isConfigured) role.start();
+    },
+
+    /** Starts nothing new, waits for the attempts in flight, within seconds, and gives up the role. */
+    async stop(): Promise<void> {
+      await role.stop();
+      await sender.close();
+    },
+
+    /** Stores a mail to be sent; the same cause makes only one. Does nothing if mail is not configured. */
+    async enqueue(mail: NewMail): Promise<void> {
+      if (!isConfigured || isTooOld(mail.at, clock())) return;
+      if (await queue.add(mail)) mailer?.wake();
+    },
+
+    get: (mailId: string): Promise<MailRecord | undefined> => queue.get(mailId),
+    /** The last mails in a state, latest first: of all accounts, or of one. */
+    list: (state: MailState, limit: number, account?: AccountKey) => queue.list(state, limit, account),
+
+    /** Sends a mail again, with a day ahead of it. Refuses one that does not exist (`ResourceNotFound`), or is not of the account. */
+    async resend(mailId: string, account?: AccountKey): Promise<MailRecord | Refusal> {
+      const found = await queue.get(mailId);
+      const isOwn = account === undefined || found?.account === account;
+      const resent = found !== undefined && isOwn ? await queue.resend(mailId) : undefined;
+      if (resent === undefined) return refuse('ResourceNotFound', `There is no mail ${mailId}.`);
+      mailer?.wake();
+      return resent;
+    },
+
+    /** Sends one mail at once, past the queue. @returns what the server answered; undefined if mail is not configured */
+    async sendTest(to: string): Promise<SendResult | undefined> {
+      if (!isConfigured) return undefined;
+      const now = clock();
+      const text =
+        'This is a test of the mail settings of the venue booking service. It was sent with `venue mail test`.';
+      const message = { to, subject: 'Test of the venue booking service', text, html: `<p>${text}</p>` };
+      const messageId = messageIdOf(`test:${crypto.randomUUID()}`, host);
+      // With a connection of its own, which ends with the test.
+      const tester = inbox?.sender ?? createLazySender(smtp, tuning.timeouts);
+      try {
+        const outgoing = { ...message, messageId, date: new Date(now), userId: '' };
+        return await tester.send(outgoing, AbortSignal.timeout(TEST_WITHIN_MS));
+      } finally {
+        await tester.close();
+      }
+    },
+
+    /** Ends all mail to a user who is removed or forgotten, also in the files. */
+    async endAllOf(userId: string): Promise<void> {
+      await queue.deleteOf(userId);
+      await forgetTexts();
+      await documents.purge();
+    },
+
+    /** Deletes the texts that mails in the inbox quote. Mails that are still to be sent hold none. */
+    forgetTexts,
+
+    /** When the mail was stored that has waited longest. */
+    oldestPending: async (): Promise<Timestamp | undefined> => (await queue.oldest())?.createdAt,
+
+    /** What an operator should know: no process sends mail, or the server takes none. */
+    async warning(): Promise<string | undefined> {
+      if (!isConfigured) return undefined;
+      const living = await heartbeats.living();
+      if (!living.some(({ status }) => status.roles?.includes('mail')))
+        return 'no process sends mail: start one with the role mail';
+      const { parked } = await failedEvents.count();
+      if (parked > 0) return `events without mails: ${parked} parked; see venue parked list`;
+      const outage = await server.outage();
+      if (outage === undefined || Date.parse(outage.since) > clock() - OUTAGE_SHOWN_AFTER_MS) return undefined;
+      return `the mail server has taken no mail since ${outage.since}; the log says why`;
+    },
+
+    listFailedEvents: failedEvents.list,
+    countFailedEvents: failedEvents.count,
+    replayParked: failedEvents.replay,
+  };
+}
+
+/** nodemailer is loaded for the first mail, so that a start does not have to wait for it. */
+function createLazySender(smtp: MailDeps['config']['smtp'], timeouts: SmtpOptions['timeouts']): MailSender {
+  const sender = loadOnce(async () => {
+    if (smtp === undefined) throw new Error('Mail is not configured');
+    const { createSmtpSender } = await import('./smtp-sender.ts');
+    return createSmtpSender({ ...smtp, connections: CONNECTIONS, ...(timeouts !== undefined && { timeouts }) });
+  });
+  return {
+    send: async (mail, signal) => (await sender()).send(mail, signal),
+    close: async () => (await sender.loaded())?.close(),
+  };
+}

@@ -13,6 +13,8 @@ export type Metrics = {
   appendConflict(streamKind: string): void;
   /** A delivery was POSTed. */
   deliveryAttempt(outcome: string): void;
+  /** A mail was due. */
+  mail(outcome: string): void;
   signIn(outcome: string): void;
   /** A request came without a valid key or token. */
   refusedCredential(reason: string): void;
@@ -24,6 +26,7 @@ export const NO_METRICS: Metrics = {
   command() {},
   appendConflict() {},
   deliveryAttempt() {},
+  mail() {},
   signIn() {},
   refusedCredential() {},
 };

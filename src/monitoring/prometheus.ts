@@ -41,6 +41,7 @@ export function createPrometheus(build: { readonly version: string; readonly gen
   const commands = counter('venue_commands_total', 'Commands by stream and outcome.', 'stream', 'outcome');
   const conflicts = counter('venue_append_conflicts_total', 'Appends that another writer came before.', 'stream');
   const attempts = counter('venue_webhook_attempts_total', 'Webhook deliveries POSTed, by outcome.', 'outcome');
+  const mails = counter('venue_mails_total', 'Attempts to send a mail, by outcome.', 'outcome');
   const signIns = counter('venue_sign_ins_total', 'Sign-ins with a password, by outcome.', 'outcome');
   const refused = counter('venue_credentials_refused_total', 'Requests without a valid key or token.', 'reason');
   const scrapeErrors = counter('venue_scrape_errors_total', 'Values that could not be read for this page.', 'metric');
@@ -63,6 +64,7 @@ export function createPrometheus(build: { readonly version: string; readonly gen
     command: (stream, outcome) => commands.inc({ stream, outcome }),
     appendConflict: (stream) => conflicts.inc({ stream }),
     deliveryAttempt: (outcome) => attempts.inc({ outcome }),
+    mail: (outcome) => mails.inc({ outcome }),
     signIn: (outcome) => signIns.inc({ outcome }),
     refusedCredential: (reason) => refused.inc({ reason }),
 

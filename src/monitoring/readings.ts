@@ -87,6 +87,11 @@ export function createReadings(deps: {
       ofStore(facts.openBreakers),
     ),
     gauge(
+      'venue_mail_oldest_pending_seconds',
+      'Age of the oldest mail that has not been sent; 0 if there is none.',
+      ofStore(async () => ageOf(await facts.oldestPendingMail())),
+    ),
+    gauge(
       'venue_last_backup_timestamp_seconds',
       'When the last complete `venue backup` began.',
       ofStore(async () => secondsOf(await facts.lastBackup())),

@@ -19,6 +19,8 @@ export type ServiceStatus = {
   readonly openBreakers: number;
   /** When the delivery was created that has waited longest. */
   readonly oldestDelivery: Timestamp | null;
+  /** When the mail was stored that has waited longest. */
+  readonly oldestMail: Timestamp | null;
   readonly lastBackup: Timestamp | null;
   /** When the last event happened that a checkpoint covers. */
   readonly lastSeal: string | null;
@@ -56,6 +58,7 @@ export async function readServiceStatus(deps: {
     ),
     ['webhooks', ROLE_LEASES, 'webhooks'],
     ['scheduler', ROLE_LEASES, 'scheduler'],
+    ['mail', ROLE_LEASES, 'mail'],
   ];
   const holders = await Promise.all(
     leases.map(async ([role, collection, lease]) => ({ role, holder: await readHolder(documents, collection, lease) })),
@@ -73,6 +76,7 @@ export async function readServiceStatus(deps: {
     ...{ parkedEvents: parked, retryingEvents: retrying },
     openBreakers: await facts.openBreakers(),
     oldestDelivery: (await facts.oldestPendingDelivery()) ?? null,
+    oldestMail: (await facts.oldestPendingMail()) ?? null,
     lastBackup: (await facts.lastBackup()) ?? null,
     lastSeal: (await facts.lastSeal()) ?? null,
     processes,

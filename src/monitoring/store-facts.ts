@@ -1,5 +1,6 @@
 import type { Audit } from '../audit/audit.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Mail } from '../mail/mail.ts';
 import { lastBackup } from '../transfer/last-backup.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -9,10 +10,12 @@ export type StoreFacts = ReturnType<typeof createStoreFacts>;
 export const createStoreFacts = (deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
   readonly webhooks: Pick<Webhooks, 'oldestPendingDelivery' | 'countOpenBreakers'>;
+  readonly mail: Pick<Mail, 'oldestPending'>;
   readonly audit: Pick<Audit, 'sealedUpTo'>;
 }) => ({
   oldestPendingDelivery: deps.webhooks.oldestPendingDelivery,
   openBreakers: deps.webhooks.countOpenBreakers,
+  oldestPendingMail: deps.mail.oldestPending,
   lastBackup: () => lastBackup(deps.documents),
   lastSeal: deps.audit.sealedUpTo,
 });

@@ -28,6 +28,10 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   endedCredentials: {},
   formerSecretKeys: {},
   fanOutFailures: { positions: ['position'] },
+  mailFailures: { positions: ['position'] },
+  // A copy of a first start: it has addresses and texts, and is kept for a day only.
+  mailInbox: { ttl: 'expiresAt', stays: true },
+  mails: { ttl: 'expiresAt' },
   idempotencyKeys: { ttl: 'expiresAt' },
   oauthArtefacts: { ttl: 'expiresAt' },
   oauthClients: { ttl: 'expiresAt' },

@@ -159,5 +159,5 @@ export function restarted(delivery: DeliveryDocument, due: Timestamp, now: numbe
 export const isUntried = ({ state, tries }: DeliveryDocument): boolean => state === 'Pending' && tries === 0;
 
 /** Whether the due time of a delivery is plausible: at most its delay ahead, or now before the first try. */
-export const isDueTrusted = ({ due, delayMs = 0 }: DeliveryDocument, now: number): boolean =>
+export const isDueTrusted = ({ due, delayMs = 0 }: Pick<DeliveryDocument, 'due' | 'delayMs'>, now: number): boolean =>
   Date.parse(due) - now <= delayMs + CLOCK_SLACK_MS;

@@ -46,7 +46,14 @@ test('status shows each living process, the roles in which it is active, and the
     ]);
     for (const time of [lastBackup, lastSeal]) expect(Date.parse(time)).toBeGreaterThanOrEqual(before - 1);
     expect(counts).toEqual({
-      ...{ eventsBehind: 0, parkedEvents: 0, retryingEvents: 0, openBreakers: 0, oldestDelivery: null },
+      ...{
+        eventsBehind: 0,
+        parkedEvents: 0,
+        retryingEvents: 0,
+        openBreakers: 0,
+        oldestDelivery: null,
+        oldestMail: null,
+      },
     });
   });
   const { stdout } = await inProcess('status');

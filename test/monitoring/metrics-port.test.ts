@@ -103,7 +103,10 @@ test('while a store is away, its metric says so instead of missing', async () =>
     // Read after the wait for the stores.
     disk: () => new Promise((resolve) => setTimeout(resolve, 1, undefined)),
   });
-  const facts = { oldestPendingDelivery: never, openBreakers: never, lastBackup: never, lastSeal: never };
+  const facts = {
+    ...{ oldestPendingDelivery: never, openBreakers: never, oldestPendingMail: never },
+    ...{ lastBackup: never, lastSeal: never },
+  };
   const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
   const page = prometheus.exposition(createReadings({ check, facts, clock: Date.now }));
   await vi.runAllTimersAsync();

@@ -22,6 +22,7 @@ test('a start loads only the modules that it needs at once', async () => {
     'mongodb',
     '@eventstore/db-client',
     'undici',
+    'nodemailer',
     'jose',
     'yaml',
     'ajv',

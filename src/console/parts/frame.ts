@@ -37,6 +37,7 @@ const CONNECTIONS: readonly Entry[] = [
   { name: 'webhooks', label: 'Webhooks', icon: 'webhook' },
   { name: 'apps', label: 'Connected apps', icon: 'apps' },
   { name: 'clients', label: 'Service clients', icon: 'client' },
+  { name: 'mail', label: 'Mail', icon: 'mail' },
 ];
 
 /** An account's start page, with the label of a link to it. */

@@ -3,6 +3,7 @@ import type { Users } from '../../auth/users.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
+import type { Mail } from '../../mail/mail.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { type Answer, missing } from './answer.ts';
@@ -15,6 +16,7 @@ export type PageDeps = {
   readonly queries: Queries;
   readonly users: Pick<Users, 'get'>;
   readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
+  readonly mail: Pick<Mail, 'isConfigured' | 'list' | 'resend'>;
   readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
   readonly connectedApps: AuthorizationServer['connectedApps'];
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;

@@ -5,7 +5,7 @@ import type { Timestamp } from '../../domain/ids.ts';
 import type { Position, StoredEvent } from '../../event-store/event-store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
-/** An event that could not be turned into deliveries (docs/decisions/webhook-deliveries.md). */
+/** An event that could not be turned into deliveries, or into mails (docs/decisions/webhook-deliveries.md). */
 export type FailedEvent = {
   readonly eventId: string;
   readonly type: string;
@@ -39,31 +39,34 @@ const DELAYS_MS: readonly number[] = [
 /** Pause before retrying an event whose dependency is unavailable, or that needs a newer release. */
 const WAIT_MS = 5 * SECOND_MS;
 
-const failedEvents: Collection<FailedEvent> = {
-  name: 'fanOutFailures',
-  kind: 'record',
-  indexes: [{ fields: ['state', 'due'] }],
-};
+function declareFailures(name: string) {
+  const collection: Collection<FailedEvent> = { name, kind: 'record', indexes: [{ fields: ['state', 'due'] }] };
+  const inState = declareQuery(
+    collection,
+    (state: FailedEvent['state'], limit?: number): Find<FailedEvent> => ({
+      where: { state },
+      sort: [{ field: 'due' }],
+      ...(limit !== undefined && { limit }),
+    }),
+    ['Retrying'],
+    ['Retrying', 100],
+  );
+  return { collection, inState };
+}
 
-const inState = declareQuery(
-  failedEvents,
-  (state: FailedEvent['state'], limit?: number): Find<FailedEvent> => ({
-    where: { state },
-    sort: [{ field: 'due' }],
-    ...(limit !== undefined && { limit }),
-  }),
-  ['Retrying'],
-  ['Retrying', 100],
-);
+const FAILURES = { deliveries: declareFailures('fanOutFailures'), mails: declareFailures('mailFailures') };
 
 /** The records of failed events, shared by all processes. */
 export async function openFailedEvents(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
   readonly delaysMs?: readonly number[];
+  /** What the events could not be turned into. Default: deliveries. */
+  readonly into?: keyof typeof FAILURES;
 }) {
-  const { documents, clock, delaysMs = DELAYS_MS } = deps;
-  const collection = await documents.open(failedEvents);
+  const { documents, clock, delaysMs = DELAYS_MS, into = 'deliveries' } = deps;
+  const { inState } = FAILURES[into];
+  const collection = await documents.open(FAILURES[into].collection);
 
   const dueIn = (delayMs: number) => ({ due: toTimestamp(clock() + delayMs), delayMs });
 

@@ -1,0 +1,78 @@
+import type { Command } from '@commander-js/extra-typings';
+import { isAddress, normalisedEmail } from '../auth/users.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import { picked } from '../domain/picked.ts';
+import type { MailRecord, MailState } from '../mail/mail.ts';
+import { type Answer, type OperatorCore, operate } from './operation.ts';
+import { answer, onId, subcommand } from './subcommand.ts';
+
+/** Mails listed of each state. */
+const LISTED = 100;
+
+export function mailCommands(venue: Command): void {
+  const mail = venue.command('mail').description('show and repeat mails to users, and test the mail server');
+
+  subcommand(
+    mail,
+    'list',
+    `list the last ${LISTED} mails of each state, or only those that failed, with what the mail server answered`,
+    ['mail list --failed', 'mail list'],
+  )
+    .option('--failed', 'only mails that failed')
+    .action(({ failed }, command) =>
+      operate(command, async (core) => {
+        const states: readonly MailState[] = failed ? ['Failed'] : ['Pending', 'Failed', 'Skipped', 'Sent'];
+        const lists = await Promise.all(states.map((state) => core.mail.list(state, LISTED)));
+        return {
+          json: await Promise.all(lists.flat().map((each) => printed(core, each))),
+          columns: ['id', 'kind', 'to', 'state', 'tries', 'due', 'reason', 'answer'],
+        };
+      }),
+    );
+
+  onId(
+    mail,
+    'mail, from `mail list`',
+    'BookingRequested:0198f2c4-…:usr_Zb0…',
+    String,
+  )('resend', 'send a mail again, in any state; needs a running process with the mail role', async (core, id) => {
+    if (!core.mail.isConfigured) return NOT_CONFIGURED;
+    return answer(await core.mail.resend(id), async (resent) => ({ json: await printed(core, resent) }));
+  });
+
+  subcommand(
+    mail,
+    'test',
+    'send a test mail at once, and print what the mail server answered',
+    'mail test ada@example.com',
+  )
+    .argument('<address>', 'e-mail address that gets the mail')
+    .action((address, _, command) => operate(command, (core) => test(core, normalisedEmail(address))));
+}
+
+const NOT_CONFIGURED = refuse('ValidationError', 'No mail is sent: set SMTP_URL and MAIL_FROM, or MAIL_INBOX.');
+
+async function test({ mail }: OperatorCore, to: string): Promise<Answer | Refusal> {
+  if (!isAddress(to))
+    return refuse('ValidationError', 'The address is not an e-mail address of at most 254 characters.');
+  const result = await mail.sendTest(to);
+  if (result === undefined) return NOT_CONFIGURED;
+  const { outcome, response } = result;
+  const json = { sent: outcome === 'accepted', answer: response };
+  if (json.sent) return { json };
+  const details = outcome === 'refused' ? 'The mail server refused the mail' : 'The mail server takes no mail';
+  return { json, failure: { error: 'MailNotSent', details: `${details}: ${response}` } };
+}
+
+/** A mail as `--json` shows it, with the address as it is now. */
+async function printed({ users }: OperatorCore, mail: MailRecord) {
+  const user = await users.get(mail.userId);
+  return {
+    id: mail.mailId,
+    ...picked(mail, ['kind', 'userId']),
+    to: user?.email ?? null,
+    account: mail.account ?? null,
+    ...picked(mail, ['state', 'tries', 'due', 'createdAt', 'notAfter', 'reason']),
+    answer: mail.attempts.at(-1)?.response ?? null,
+  };
+}

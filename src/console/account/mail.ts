@@ -1,0 +1,91 @@
+import { type AccountKey, accountKey } from '../../domain/account.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { html, named } from '../../html/html.ts';
+import type { MailKind, MailRecord } from '../../mail/mail.ts';
+import { type Answer, done, missing } from '../parts/answer.ts';
+import { moment } from '../parts/formats.ts';
+import { actionButton } from '../parts/forms.ts';
+import { emptyState } from '../parts/frame.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
+import { dataTable } from '../parts/tables.ts';
+import type { Visit } from '../parts/visit.ts';
+
+const PATH = '/console/mail';
+/** Failed mails shown, the latest first. */
+const SHOWN = 100;
+
+const KIND_LABELS: Readonly<Record<MailKind, string>> = {
+  BookingRequested: 'New request',
+  AnswerDue: 'Request to answer soon',
+  BookingApproved: 'Booking approved',
+  BookingDeclined: 'Request declined',
+  BookingCancelled: 'Booking cancelled',
+  BookingExpired: 'Request expired',
+  ReviewPublished: 'New review',
+  EventTomorrow: 'Event tomorrow',
+  WebhookDisabled: 'Webhook disabled',
+  ApiKeyIssued: 'API key issued',
+  RoleChanged: 'Role changed',
+  PasswordChanged: 'Password changed',
+  Invitation: 'Invitation',
+  PasswordReset: 'Password reset',
+  AddressConfirmation: 'Confirmation of an address',
+};
+
+/** The mails to members of an account that the mail server did not take. */
+export function mailPages(routes: Routes, deps: PageDeps): void {
+  const { mail } = deps;
+  routes.get(PATH, (visit) => listPage(deps, visit));
+
+  routes.post(`${PATH}/:id/resend`, async ({ account, params }) => {
+    const outcome = await mail.resend(params.id ?? '', accountKey(account));
+    return isRefusal(outcome) ? missing('mail') : done(PATH, 'The mail is being sent again.');
+  });
+}
+
+async function listPage({ mail, users }: PageDeps, visit: Visit): Promise<Answer> {
+  const key: AccountKey = accountKey(visit.account);
+  const failed = await mail.list('Failed', SHOWN, key);
+  const readers = [...new Set(failed.map(({ userId }) => userId))];
+  const emails = new Map(await Promise.all(readers.map(async (id) => [id, (await users.get(id))?.email] as const)));
+  return {
+    title: 'Mail',
+    lead: html`Mails to the members of ${named(visit.accountName)} that could not be sent within the last 30 days.`,
+    main: html`<div id="failed" data-live-region>${
+      failed.length === 0 ? nothingFailed(mail.isConfigured) : failedTable(visit, failed, emails)
+    }</div>`,
+  };
+}
+
+const nothingFailed = (isConfigured: boolean) =>
+  isConfigured
+    ? emptyState('mail', 'Every mail was sent', 'A mail that the mail server refuses is listed here.')
+    : emptyState('mail', 'No mail is sent', 'The operator of this service has not set up mail.');
+
+const failedTable = (visit: Visit, failed: readonly MailRecord[], emails: ReadonlyMap<string, string | undefined>) =>
+  dataTable('Mails that were not sent', failed, [
+    { label: 'Mail', isHeader: true, cell: ({ kind }) => KIND_LABELS[kind] ?? kind },
+    {
+      label: 'To',
+      classes: 'long',
+      cell: ({ userId }) => {
+        const email = emails.get(userId);
+        return email === undefined ? 'a removed user' : named(email);
+      },
+    },
+    { label: 'Failed', cell: ({ due }) => moment(visit, due) },
+    {
+      label: 'Reason',
+      classes: 'long small',
+      cell: ({ reason = '', attempts }) => {
+        const answer = attempts.at(-1)?.response;
+        return html`<p>${reason}</p>${answer !== undefined && html`<p class="muted">${named(answer)}</p>`}`;
+      },
+    },
+    {
+      label: 'Actions',
+      isHidden: true,
+      cell: ({ mailId }) =>
+        actionButton(visit, `${PATH}/${encodeURIComponent(mailId)}/resend`, 'Send again', 'small quiet'),
+    },
+  ]);

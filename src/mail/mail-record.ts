@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { Collection } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { NewMail } from './new-mail.ts';
+import type { Outcome } from './outcome.ts';
+
+/** One attempt to send a mail. */
+export type MailAttempt = {
+  readonly at: Timestamp;
+  /** The status code of the server's reply. Absent if there was none. */
+  readonly code?: number;
+  /** The server's reply, or why there was none, without addresses. */
+  readonly response: string;
+};
+
+export type MailState = 'Pending' | 'Sent' | 'Failed' | 'Skipped';
+
+/** A mail to one user. It holds ids, never an address or a text (docs/decisions/mail.md). */
+export type MailRecord = NewMail & {
+  /** `kind:cause:userId`. */
+  readonly mailId: string;
+  readonly state: MailState;
+  /** Pending: when the next try is due. Otherwise: when it ended. */
+  readonly due: Timestamp;
+  /** Pending: the delay between its last try and `due`, in milliseconds. */
+  readonly delayMs?: number;
+  /** Tries of the schedule used since it was stored or resent. */
+  readonly tries: number;
+  /** Oldest first; the last {@link MAX_ATTEMPTS}. */
+  readonly attempts: readonly MailAttempt[];
+  /** Why it failed or was skipped. */
+  readonly reason?: string;
+  /** From then on it is not sent any more. */
+  readonly notAfter: Timestamp;
+  readonly createdAt: Timestamp;
+  readonly expiresAt: Timestamp;
+};
+
+const DAY_MS = 24 * 3_600_000;
+/** A mail older than this is not sent: what it says is no longer news. */
+export const MAX_AGE_MS = DAY_MS;
+/** How long mails are kept after they have ended. */
+export const RETENTION_MS = 30 * DAY_MS;
+/** Attempts kept with a mail. */
+const MAX_ATTEMPTS = 20;
+
+export const TOO_OLD = 'It was older than a day.';
+
+export const mailCollection: Collection<MailRecord> = {
+  name: 'mails',
+  kind: 'record',
+  ttl: 'expiresAt',
+  indexes: [
+    { fields: ['state', 'due'] },
+    { fields: ['account', 'state', 'due'] },
+    { fields: ['createdAt'], where: { state: 'Pending' } },
+    { fields: ['userId'] },
+  ],
+};
+
+/** The id of a mail, so that a cause that is handled again adds no second one. */
+export const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause' | 'userId'>): string =>
+  `${kind}:${cause}:${userId}`;
+
+/**
+ * The `Message-ID` of a mail, the same in every attempt, so that mail programs show a repeated mail once. Shows no id of a user or a booking.
+ * @param host the host of the sender's address
+ */
+export const messageIdOf = (mailId: string, host: string): string =>
+  `<${createHash('sha256').update(mailId).digest('hex').slice(0, 40)}@${host}>`;
+
+/** @param now milliseconds since the epoch, here and below */
+export function newRecord(added: NewMail, now: number): MailRecord {
+  return {
+    ...added,
+    mailId: mailIdOf(added),
+    state: 'Pending',
+    due: toTimestamp(now),
+    tries: 0,
+    attempts: [],
+    notAfter: toTimestamp(Date.parse(added.at) + MAX_AGE_MS),
+    createdAt: toTimestamp(now),
+    expiresAt: toTimestamp(now + MAX_AGE_MS + RETENTION_MS),
+  };
+}
+
+/** Whether something that happened then is too long ago to be mailed. */
+export const isTooOld = (at: Timestamp, now: number): boolean => Date.parse(at) + MAX_AGE_MS <= now;
+
+export const ended = (
+  record: MailRecord,
+  { state, reason }: { readonly state: 'Failed' | 'Skipped'; readonly reason: string },
+  now: number,
+): MailRecord => ({ ...record, ...endedAt(now), state, reason });
+
+const endedAt = (now: number) => ({ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) });
+
+/** A mail after an attempt. That it was sent always counts; a failure changes the state only of a mail that is still pending. */
+export function afterAttempt(record: MailRecord, attempt: MailAttempt, outcome: Outcome, now: number): MailRecord {
+  const attempts = [...record.attempts, attempt].slice(-MAX_ATTEMPTS);
+  const attempted = { ...record, attempts, tries: record.tries + 1 };
+  if (outcome.state === 'Sent') {
+    const { reason: _, ...sent } = attempted;
+    return { ...sent, ...endedAt(now), state: 'Sent' };
+  }
+  if (record.state !== 'Pending') return attempted;
+  if (outcome.state === 'Failed') return ended(attempted, outcome, now);
+  return { ...attempted, due: toTimestamp(now + outcome.delay), delayMs: outcome.delay };
+}
+
+/** A mail with a day and a full schedule ahead of it, from any state. */
+export function restarted(record: MailRecord, now: number): MailRecord {
+  const { reason: _, delayMs: __, ...rest } = record;
+  return {
+    ...rest,
+    state: 'Pending',
+    due: toTimestamp(now),
+    tries: 0,
+    notAfter: toTimestamp(now + MAX_AGE_MS),
+    expiresAt: toTimestamp(now + MAX_AGE_MS + RETENTION_MS),
+  };
+}

@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import type { Stored } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { faultPoint } from '../runtime/fault-point.ts';
+import { inRounds } from '../runtime/rounds.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
+import type { MailQueue } from './mail-queue.ts';
+import { type MailAttempt, type MailRecord, messageIdOf, TOO_OLD } from './mail-record.ts';
+import type { Compose, Message } from './new-mail.ts';
+import { outcomeOf, pauseAfter, type SendResult } from './outcome.ts';
+import type { MailSender } from './sender.ts';
+import type { ServerState } from './server-state.ts';
+
+type Mail = Stored<MailRecord>;
+
+/** Mails sent at the same time. Servers often allow a few connections of one client. */
+export const CONNECTIONS = 4;
+/** How often to look for retries and for mails that other processes have stored. */
+const POLL_INTERVAL_MS = 1_000;
+/** Mails read at once. */
+const PAGE = 64;
+/** How long an attempt may take, also against a server that sends a byte from time to time. */
+const ATTEMPT_WITHIN_MS = 10 * 60_000;
+/** How long a stop waits for the attempts in flight before it breaks their connections. */
+const STOP_WITHIN_MS = 3_000;
+/** How long a mail waits whose text cannot be made now. */
+const COMPOSE_AGAIN_MS = 5_000;
+/** How long to wait before an outcome that could not be stored is stored again. */
+const STORE_AGAIN_MS = 1_000;
+
+export type MailerDeps = {
+  readonly queue: MailQueue;
+  readonly compose: Compose;
+  readonly sender: MailSender;
+  readonly server: ServerState;
+  /** The host in `Message-ID`. */
+  readonly host: string;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+  /** Whether this process may start an attempt. */
+  readonly isActive: () => boolean;
+  /** Called with what came of each mail that was due. */
+  readonly onOutcome: (outcome: string) => void;
+  readonly pollIntervalMs?: number | undefined;
+  readonly pauseAfter?: typeof pauseAfter | undefined;
+};
+
+export type Mailer = ReturnType<typeof createMailer>;
+
+/**
+ * Sends due mails: load → make the text → send → record (docs/decisions/mail.md). While the server takes no mail, it is tried with one
+ * mail at a time, and less and less often. One process at a time runs it.
+ */
+export function createMailer(deps: MailerDeps) {
+  const { queue, compose, sender, server, host, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
+  const pause = deps.pauseAfter ?? pauseAfter;
+  const stopping = new AbortController();
+  /** Breaks the attempts in flight. */
+  const breaking = new AbortController();
+  const inFlight = new Map<string, Promise<void>>();
+  /** Read, and not begun. */
+  let waiting: Mail[] = [];
+  /** Whether the store may hold a due mail that was not read. */
+  let isUnread = true;
+  let isReading = false;
+  /** Attempts in a row that did not reach the server. */
+  let failures = 0;
+  /** Monotonic, in milliseconds. */
+  let pausedUntil = 0;
+  let polling: Promise<unknown> | undefined;
+
+  const mayStart = (): boolean =>
+    !stopping.signal.aborted &&
+    deps.isActive() &&
+    performance.now() >= pausedUntil &&
+    inFlight.size < (failures === 0 ? CONNECTIONS : 1);
+
+  /** Starts what may start now. Called after every change. */
+  function next(): void {
+    while (mayStart()) {
+      const mail = waiting.shift();
+      if (mail === undefined) {
+        if (isUnread && !isReading) void read();
+        return;
+      }
+      inFlight.set(mail.key, handle(mail));
+    }
+  }
+
+  async function read(): Promise<void> {
+    isReading = true;
+    isUnread = false;
+    try {
+      waiting = [...(await queue.due(PAGE, new Set(inFlight.keys())))];
+      // Those in flight are due until their outcome is stored, so the next page begins after them.
+      isUnread ||= waiting.length === PAGE;
+    } catch (error) {
+      // The next poll reads again.
+      logger.error({ err: error }, 'Looking up due mails failed; retrying');
+    } finally {
+      isReading = false;
+    }
+    if (waiting.length > 0 || isUnread) next();
+  }
+
+  async function handle(mail: Mail): Promise<void> {
+    const { mailId, kind } = mail.document;
+    try {
+      await attempt(mail);
+    } catch (error) {
+      // The mail is still due, so the next poll finds it.
+      logger.error({ err: error, mailId, kind }, 'A mail could not be handled; retrying');
+    } finally {
+      inFlight.delete(mail.key);
+      next();
+    }
+  }
+
+  async function attempt(due: Mail): Promise<void> {
+    // It may have been read long ago.
+    const mail = await queue.stillPending(due);
+    if (mail === undefined) return;
+    const { document } = mail;
+    if (document.notAfter <= toTimestamp(clock())) {
+      deps.onOutcome('expired');
+      return queue.end(mail, { state: 'Failed', reason: TOO_OLD });
+    }
+    const message = await messageOf(mail);
+    if (message === undefined) return;
+    if ('skipped' in message) {
+      deps.onOutcome('skipped');
+      return queue.end(mail, { state: 'Skipped', reason: message.skipped });
+    }
+    if (stopping.signal.aborted || !deps.isActive()) return;
+    const at = toTimestamp(clock());
+    const result = await send(document, message);
+    faultPoint('mail sent, not recorded');
+    // What the server did is unknown. The mail stays due, and the next process repeats it.
+    if (breaking.signal.aborted && result.outcome !== 'accepted') return;
+    await record(mail, { at, ...defined({ code: result.code }), response: result.response }, result);
+    await heed(result);
+  }
+
+  /** @returns undefined if the message cannot be made now */
+  async function messageOf(mail: Mail): Promise<Message | { readonly skipped: string } | undefined> {
+    try {
+      return await compose(mail.document);
+    } catch (error) {
+      if (!isUnavailable(error)) {
+        const { mailId, kind } = mail.document;
+        logger.error({ err: error, mailId, kind }, 'The text of a mail could not be made; retrying');
+        const failed: SendResult = { outcome: 'refused', isFinal: false, response: 'The text could not be made.' };
+        await record(mail, { at: toTimestamp(clock()), response: failed.response }, failed);
+      } else await queue.postpone(mail, COMPOSE_AGAIN_MS);
+      return undefined;
+    }
+  }
+
+  function send(document: MailRecord, message: Message): Promise<SendResult> {
+    const { mailId, createdAt, userId } = document;
+    const outgoing = { ...message, messageId: messageIdOf(mailId, host), date: new Date(createdAt), userId };
+    return sender.send(outgoing, AbortSignal.any([breaking.signal, AbortSignal.timeout(ATTEMPT_WITHIN_MS)]));
+  }
+
+  /** Stores the outcome, however long that takes: the mail must not be sent again. */
+  async function record(mail: Mail, attempted: MailAttempt, result: SendResult): Promise<void> {
+    const outcome = outcomeOf(mail.document, result, { now: clock(), random: Math.random() });
+    deps.onOutcome(result.outcome === 'refused' && outcome.state === 'Pending' ? 'deferred' : result.outcome);
+    for (;;) {
+      try {
+        return await queue.complete(mail, attempted, outcome);
+      } catch (error) {
+        if (breaking.signal.aborted) throw error;
+        logger.error(
+          { err: error, mailId: mail.document.mailId },
+          'The outcome of a mail could not be stored; retrying',
+        );
+        await sleep(STORE_AGAIN_MS, undefined, { signal: breaking.signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** Pauses while the server takes no mail, and notes that for other processes. */
+  async function heed(result: SendResult): Promise<void> {
+    if (result.outcome === 'unreachable') {
+      failures += 1;
+      pausedUntil = performance.now() + pause(failures);
+      const problem = result.response;
+      if (failures === 1) logger.warn({ problem, code: result.code }, 'The mail server takes no mail; retrying');
+      return server.isDown(problem);
+    }
+    if (failures === 0) return;
+    failures = 0;
+    logger.info('The mail server takes mail again');
+    await server.isUp();
+  }
+
+  async function poll(): Promise<void> {
+    isUnread = true;
+    next();
+  }
+
+  return {
+    async start(): Promise<void> {
+      await queue.correctDue();
+      if ((await server.outage()) !== undefined) failures = 1;
+      next();
+      polling = inRounds(pollIntervalMs, stopping.signal, poll);
+    },
+
+    /** Call when a mail has just been stored. */
+    wake(): void {
+      isUnread = true;
+      next();
+    },
+
+    /** Starts no further attempts, waits for those in flight, and breaks what takes too long. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      const timer = setTimeout(() => breaking.abort(), STOP_WITHIN_MS);
+      await Promise.all([polling, ...inFlight.values()]);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { delayBeforeNext } from '../webhooks/schedule.ts';
+
+/** What came of handing a mail to the server. `response` has no addresses. */
+export type SendResult = { readonly code?: number; readonly response: string } & (
+  | { readonly outcome: 'accepted' }
+  /** About this mail: its recipient or its content. `isFinal`: the server would refuse it again. */
+  | { readonly outcome: 'refused'; readonly isFinal: boolean }
+  /** About every mail: the server cannot be reached, or does not let this service send. */
+  | { readonly outcome: 'unreachable' }
+);
+
+/** The effect of an attempt on its mail. */
+export type Outcome =
+  | { readonly state: 'Sent' }
+  /** `delay`: milliseconds from now. */
+  | { readonly state: 'Pending'; readonly delay: number }
+  | { readonly state: 'Failed'; readonly reason: string };
+
+/** The last try comes so long before the mail is too old. */
+const LAST_TRY_BEFORE_MS = 60_000;
+
+/**
+ * Decides the next state of a mail: it is tried again on the schedule of deliveries (`webhooks/schedule.ts`), the last time a minute
+ * before it is too old, unless the server has refused it for good.
+ * @param mail before the try
+ * @param moment.now milliseconds since the epoch
+ * @param moment.random in [0, 1)
+ */
+export function outcomeOf(
+  { tries, notAfter }: { readonly tries: number; readonly notAfter: string },
+  result: SendResult,
+  { now, random }: { readonly now: number; readonly random: number },
+): Outcome {
+  if (result.outcome === 'accepted') return { state: 'Sent' };
+  if (result.outcome === 'refused' && result.isFinal)
+    return { state: 'Failed', reason: 'The mail server refused it for good.' };
+  const untilLast = Date.parse(notAfter) - LAST_TRY_BEFORE_MS - now;
+  if (untilLast <= 0) return { state: 'Failed', reason: 'The mail server did not take it within a day.' };
+  const planned = delayBeforeNext(tries + 1, undefined, random) ?? Number.POSITIVE_INFINITY;
+  return { state: 'Pending', delay: Math.min(planned, untilLast) };
+}
+
+/** How long nothing is sent after so many attempts in a row that did not reach the server: the early steps of the schedule. */
+const PAUSES_MS: readonly number[] = [5_000, 30_000, 120_000];
+
+/** @param failures at least 1 @returns milliseconds */
+export const pauseAfter = (failures: number): number => PAUSES_MS[Math.min(failures, PAUSES_MS.length) - 1] ?? 0;

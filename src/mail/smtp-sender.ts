@@ -1,0 +1,127 @@
+import { createTransport } from 'nodemailer';
+import type { SendResult } from './outcome.ts';
+import type { MailSender, OutgoingMail } from './sender.ts';
+
+/** `MAIL_FROM`. */
+export type MailAddress = { readonly name: string; readonly address: string };
+
+export type SmtpOptions = {
+  /** `smtp://` or `smtps://`, with the user and the password. */
+  readonly url: string;
+  readonly from: MailAddress;
+  /** Mails sent at the same time. */
+  readonly connections: number;
+  readonly timeouts?: Partial<typeof TIMEOUTS>;
+};
+
+/** How long a server may take, in milliseconds. A slow one holds nothing but its connection. */
+const TIMEOUTS = {
+  connect: 15_000,
+  greeting: 30_000,
+  /** Without a byte. Servers that examine a mail take minutes to answer the end of its data (RFC 5321, 4.5.3.2.6). */
+  silence: 5 * 60_000,
+};
+/** A connection is closed after so long without a mail. */
+const IDLE_MS = 10_000;
+/** Characters of a reply that are kept. */
+const MAX_RESPONSE = 300;
+
+/** Sends mails over SMTP. This module loads nodemailer, so it is imported when the first mail is sent. */
+export function createSmtpSender({ url, from, connections, timeouts }: SmtpOptions): MailSender {
+  const limits = { ...TIMEOUTS, ...timeouts };
+  const transport = createTransport({
+    url,
+    pool: true,
+    maxConnections: connections,
+    // A mail whose connection breaks is tried again on our schedule, not at once.
+    maxRequeues: 0,
+    idleTimeout: IDLE_MS,
+    connectionTimeout: limits.connect,
+    greetingTimeout: limits.greeting,
+    dnsTimeout: limits.connect,
+    socketTimeout: limits.silence,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+
+  return {
+    async send(mail, signal) {
+      try {
+        const { response } = await transport.sendMail({ ...contentOf(mail, from), signal });
+        return { outcome: 'accepted', ...replyOf(response, mail.to) };
+      } catch (error) {
+        return resultOf(error, mail.to);
+      }
+    },
+    close: async () => transport.close(),
+  };
+}
+
+/** Addresses are objects, so that no name can be read as an address, and nodemailer encodes what would begin another header. */
+function contentOf(mail: OutgoingMail, from: MailAddress) {
+  const { to, subject, text, html, replyTo, calendar, messageId, date } = mail;
+  return {
+    from,
+    to: { name: '', address: to },
+    envelope: { from: from.address, to: [to] },
+    ...(replyTo !== undefined && { replyTo: { name: '', address: replyTo } }),
+    subject: inOneLine(subject),
+    text,
+    html,
+    messageId,
+    date,
+    // No program answers it with a mail of its own (RFC 3834).
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    ...(calendar !== undefined && {
+      attachments: [
+        { filename: 'event.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' },
+      ],
+    }),
+  };
+}
+
+const inOneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+
+/** The commands that are about one mail. Any other failure concerns all mails. */
+const OF_ONE_MAIL: readonly unknown[] = ['RCPT TO', 'DATA'];
+/** Replies to them that ask this service to sign in, or to encrypt, first (RFC 4954, 6). */
+const NOT_SIGNED_IN: readonly unknown[] = [530, 534, 535, 538];
+
+/** The fields of the errors of nodemailer that are used here. */
+type SmtpFailure = {
+  readonly code?: unknown;
+  readonly command?: unknown;
+  readonly response?: unknown;
+  readonly responseCode?: unknown;
+  readonly message?: unknown;
+};
+
+/** What an error of nodemailer means. */
+export function resultOf(error: unknown, to: string): SendResult {
+  const { code, command, response, responseCode, message }: SmtpFailure = error instanceof Error ? error : {};
+  // The address itself cannot be put into a command, or the server says that the mail is too large: it would again.
+  if (responseCode === undefined && (code === 'EENVELOPE' || code === 'EMESSAGE'))
+    return { outcome: 'refused', isFinal: true, response: withoutAddresses(String(message), to) };
+  const said = typeof response === 'string' ? response : String(message ?? error);
+  const reply = typeof response === 'string' ? replyOf(said, to) : { response: withoutAddresses(said, to) };
+  if (typeof responseCode !== 'number' || !OF_ONE_MAIL.includes(command) || NOT_SIGNED_IN.includes(responseCode))
+    return { outcome: 'unreachable', ...reply };
+  // 421: it closes the connection, whatever it was asked. 503: it has lost track of the session.
+  if (responseCode === 421) return { outcome: 'unreachable', ...reply };
+  return { outcome: 'refused', isFinal: responseCode >= 500 && responseCode !== 503, ...reply };
+}
+
+function replyOf(reply: string, to: string): { readonly code?: number; readonly response: string } {
+  const code = Number(/^\d{3}/.exec(reply)?.[0]);
+  return { ...(Number.isInteger(code) && { code }), response: withoutAddresses(reply, to) };
+}
+
+/** Servers repeat the address, or the part before its `@`, in their replies. */
+function withoutAddresses(text: string, to: string): string {
+  const local = to.split('@', 1)[0] ?? '';
+  const hidden = inOneLine(text)
+    .replaceAll(to, '(address)')
+    .replaceAll(/[^\s<>"'()]+@[^\s<>"'()]+/g, '(address)');
+  const shown = local.length < 3 ? hidden : hidden.replaceAll(local, '(address)');
+  return shown.slice(0, MAX_RESPONSE);
+}

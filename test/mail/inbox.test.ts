@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toTimestamp } from '../../src/domain/calendar.ts';
+import { subjectOf } from '../../src/domain/personal-text.ts';
+import { INBOX_SIZE, openInbox } from '../../src/mail/inbox.ts';
+import { messageIdOf } from '../../src/mail/mail-record.ts';
+import { eventually } from '../eventually.ts';
+import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let inbox: Awaited<ReturnType<typeof openInbox>>;
+
+beforeAll(async () => {
+  service = await runService({ MAIL_INBOX: 'true' });
+  inbox = await openInbox(service.core);
+});
+afterAll(() => service.stop());
+
+const HOSTILE = '<script>alert(1)</script>';
+
+async function keep(subject: string, calendar?: string): Promise<string> {
+  const messageId = messageIdOf(`test:${subject}`, 'localhost');
+  const html = `<!doctype html><html><head></head><body><a href="http://localhost:3000/console">Open</a>${HOSTILE}</body></html>`;
+  const message = { to: 'ada@example.com', subject, text: `Text of ${subject}`, html };
+  const { signal } = new AbortController();
+  const date = new Date(service.time.now);
+  await inbox.sender.send({ ...message, ...(calendar && { calendar }), messageId, date, userId: 'usr_1' }, signal);
+  return messageId.slice(1, messageId.indexOf('@'));
+}
+
+const open = (url: string, headers: Record<string, string> = {}) =>
+  service.app.inject({ url, headers: { host: 'localhost:3000', accept: 'text/html', ...headers } });
+
+test('a mail is listed, and shown as HTML that runs and loads nothing, and as text', async () => {
+  const id = await keep(`Hello ${HOSTILE}`, 'BEGIN:VCALENDAR');
+  const list = await open('/mail');
+  expect(list.statusCode).toBe(200);
+  expect(list.body).toContain('Hello &lt;script&gt;');
+  expect(list.body).toContain(`/mail/${id}`);
+
+  const page = await open(`/mail/${id}`);
+  expect(page.body).not.toContain(HOSTILE);
+  expect(page.body).toContain(`src="/mail/${id}/html" sandbox="allow-popups allow-popups-to-escape-sandbox"`);
+  expect(page.headers['content-security-policy']).toMatch(
+    /script-src 'self'.*frame-ancestors 'none'; frame-src 'self'$/,
+  );
+
+  const content = await open(`/mail/${id}/html`);
+  expect(content.body).toContain('<base target="_blank">');
+  expect(content.headers).toMatchObject({
+    'content-security-policy': expect.stringMatching(
+      /^default-src 'none'; style-src 'unsafe-inline'; .*; sandbox allow-popups /,
+    ),
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+  });
+  expect(content.headers['content-security-policy']).not.toMatch(/script|allow-scripts|allow-same-origin/);
+
+  const file = await open(`/mail/${id}/event.ics`);
+  expect(file).toMatchObject({ body: 'BEGIN:VCALENDAR', statusCode: 200 });
+});
+
+test('a request that names another host, or came through a proxy, gets 404', async () => {
+  const id = await keep('Private');
+  for (const url of ['/mail', `/mail/${id}`, `/mail/${id}/html`]) {
+    for (const host of ['127.0.0.1:3000', '[::1]:3000', 'localhost'])
+      expect(await open(url, { host }), host).toMatchObject({ statusCode: 200 });
+    for (const host of ['venue.example.com', 'localhost.evil.example', '127.0.0.1.nip.io', '192.0.2.1:3000', ''])
+      expect(await open(url, { host }), host).toMatchObject({ statusCode: 404 });
+    for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via'])
+      expect(await open(url, { [name]: '192.0.2.1' }), name).toMatchObject({ statusCode: 404 });
+  }
+  expect((await open('/mail/nothing')).statusCode).toBe(404);
+});
+
+test('a service without an inbox has no such page', async () => {
+  const other = await runService();
+  try {
+    expect((await other.app.inject({ url: '/mail', headers: { host: 'localhost' } })).statusCode).toBe(404);
+  } finally {
+    await other.stop();
+  }
+});
+
+test('it keeps the last mails, for a day', async () => {
+  await inbox.clear();
+  for (let number = 1; number <= INBOX_SIZE + 3; number += 1) {
+    service.time.now = NOON + number;
+    await keep(`Mail ${number}`);
+  }
+  const kept = await inbox.list();
+  expect(kept).toHaveLength(INBOX_SIZE);
+  expect(kept[0]?.subject).toBe(`Mail ${INBOX_SIZE + 3}`);
+  expect(kept.at(-1)?.subject).toBe('Mail 4');
+  expect(kept[0]?.expiresAt).toBe(toTimestamp(NOON + INBOX_SIZE + 3 + 24 * 3_600_000));
+  service.time.now = NOON + 25 * 3_600_000;
+  expect(await inbox.list()).toEqual([]);
+  service.time.now = NOON;
+});
+
+test('removing a user and forgetting anyone empties it', async () => {
+  const brand = await service.brand();
+  await keep('Before forgetting');
+  await service.core.commands.personalData.forget(subjectOf(brand.account), CONTEXT);
+  expect(await inbox.list()).toEqual([]);
+  const added = await service.core.users.add(
+    { email: 'eve@example.com', password: 'ten or more', accounts: [brand.account] },
+    CONTEXT,
+  );
+  await keep('Before removing');
+  await service.core.users.remove('id' in added ? added.id : '', CONTEXT);
+  await eventually(async () => expect(await inbox.list()).toEqual([]));
+});

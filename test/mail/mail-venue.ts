@@ -1,0 +1,78 @@
+import { pino } from 'pino';
+import type { Recorded } from '../../src/domain/events.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import { startHeartbeats } from '../../src/leases/heartbeats.ts';
+import { createMail, type Mail, type MailDeps, type NewMail } from '../../src/mail/mail.ts';
+import type { NodeStatus } from '../../src/read-models/node-status.ts';
+import { openVenue } from '../webhooks/venue.ts';
+
+export const FROM = { name: 'Bookings', address: 'bookings@venue.example' };
+/** Each request is mailed to both. */
+export const READERS = ['usr_ada', 'usr_bob'] as const;
+export const addressOf = (userId: string): string => `${userId}@example.com`;
+
+const logger = pino({ level: process.env.LOG_LEVEL ?? 'silent' });
+
+/** Mail on the embedded engines, with a log, read models and a clock that can be moved. Several can share a folder. */
+export async function openMailVenue({ folder, url }: { readonly folder?: string; readonly url?: string } = {}) {
+  const venue = await openVenue(folder === undefined ? {} : { folder });
+  const stops: (() => Promise<void>)[] = [];
+
+  const recipientsOf = async ({ type, id, metadata, data }: Recorded): Promise<readonly NewMail[]> =>
+    type !== 'BookingRequested'
+      ? []
+      : READERS.map((userId) => ({
+          ...{ kind: type, cause: id, userId, account: 'Community:3' as const, at: metadata.at },
+          about: { bookingId: data.bookingId },
+        }));
+
+  return {
+    ...venue,
+
+    /** Mail as another process would have it. */
+    async open({ tuning, ...deps }: Partial<MailDeps> = {}): Promise<Mail> {
+      const status: NodeStatus = { kind: 'service', projects: false, wants: '', roles: ['mail'] };
+      const heartbeats = await startHeartbeats<NodeStatus>({ documents: venue.documents, status });
+      const mail = await createMail({
+        ...{ events: venue.events, documents: venue.documents, readModels: venue.readModels, heartbeats },
+        ...{ clock: venue.clock, logger },
+        config: { smtp: url === undefined ? undefined : { url, from: FROM }, mailInbox: false },
+        recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
+        compose: async ({ userId, about }) => ({
+          to: addressOf(userId),
+          subject: `Booking ${about.bookingId}`,
+          text: `Booking ${about.bookingId} was requested.`,
+          html: `<p>Booking ${about.bookingId} was requested.</p>`,
+        }),
+        reminders: async function* () {},
+        tuning: { pollIntervalMs: 20, pauseAfter: () => 50, ...tuning },
+        ...deps,
+      });
+      stops.push(async () => {
+        await mail.stop();
+        await heartbeats.stop();
+      });
+      return mail;
+    },
+
+    /** The same, which also sends. */
+    async send(deps: Partial<MailDeps> = {}): Promise<Mail> {
+      const mail = await this.open(deps);
+      await mail.prepare();
+      mail.start();
+      return mail;
+    },
+
+    /** A mail about a booking to Ada, which happened `ago` milliseconds ago. */
+    newMail: (bookingId: number, ago = 0): NewMail => ({
+      ...{ kind: 'BookingApproved', cause: `event-${bookingId}`, userId: READERS[0], account: 'Community:3' },
+      about: { bookingId },
+      at: timestamp(new Date(venue.clock() - ago).toISOString()),
+    }),
+
+    async close() {
+      await Promise.all(stops.map((stop) => stop()));
+      await venue.close();
+    },
+  };
+}

@@ -1,0 +1,311 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { Mail } from '../../src/mail/mail.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { accepted } from '../accepted.ts';
+import { eventually } from '../eventually.ts';
+import { requested } from '../webhooks/deliverable-events.ts';
+import { watched } from '../webhooks/watched-documents.ts';
+import { addressOf, openMailVenue, READERS } from './mail-venue.ts';
+import { type Smtp, startSmtp } from './smtp.ts';
+
+const HOUR_MS = 3_600_000;
+const ADA = addressOf(READERS[0]);
+
+let smtp: Smtp;
+let venue: Awaited<ReturnType<typeof openMailVenue>>;
+
+beforeEach(async () => {
+  smtp = await startSmtp();
+  venue = await openMailVenue({ url: smtp.url });
+});
+afterEach(async () => {
+  await venue.close();
+  await smtp.kill();
+});
+
+const request = (bookingId: number) => venue.append(requested({ bookingId }));
+const idsOf = (bookingIds: readonly number[]) => bookingIds.map((id) => venue.newMail(id));
+/** How often each mail arrived, by its subject and recipient. */
+const arrivals = () => Map.groupBy(smtp.arrived, ({ to, mail }) => `${mail.subject} to ${to}`);
+const messageIds = () => new Set(smtp.arrived.map(({ mail }) => mail.messageId));
+const inState = async (mail: Mail, state: 'Sent' | 'Pending' | 'Failed' | 'Skipped', count: number) =>
+  eventually(async () => {
+    const found = await mail.list(state, 1_000);
+    expect(found).toHaveLength(count);
+    return found;
+  });
+
+test('each reader of an event gets one mail, also if the event comes again; events before mail was set up make none', async () => {
+  await request(1);
+  const mail = await venue.send();
+  await request(2);
+  await smtp.until(2);
+  expect([...arrivals().keys()].toSorted()).toEqual(READERS.map((user) => `Booking 2 to ${addressOf(user)}`));
+  await inState(mail, 'Sent', 2);
+  await mail.stop();
+  await venue.events.moveGroup('mails-BookingRequested', { types: ['BookingRequested'], after: '' });
+  const again = await venue.send();
+  await request(3);
+  // The event before the first start is mailed now: the group has been moved in front of it.
+  await inState(again, 'Sent', 6);
+  expect(smtp.arrived).toHaveLength(6);
+});
+
+test('a mail is stored before its event is acknowledged: a process that dies in between loses and repeats nothing', async () => {
+  const mail = await venue.open();
+  await mail.prepare();
+  await request(4);
+  await dieAt('mails stored, not acknowledged');
+  await inState(mail, 'Pending', 2);
+  mail.start();
+  await inState(mail, 'Sent', 2);
+  expect(smtp.arrived).toHaveLength(2);
+});
+
+test('a process that dies between the end of the data and the record repeats that mail under the same Message-ID', async () => {
+  const mail = await venue.open();
+  await mail.enqueue(venue.newMail(5));
+  await dieAt('mail sent, not recorded');
+  await inState(mail, 'Pending', 1);
+  expect(smtp.arrived).toHaveLength(1);
+  mail.start();
+  await inState(mail, 'Sent', 1);
+  expect(smtp.arrived).toHaveLength(2);
+  expect(messageIds().size).toBe(1);
+  expect(new Set(smtp.arrived.map(({ mail: { date } }) => date?.getTime())).size).toBe(1);
+});
+
+test('a server that is killed mid-run and comes back gets each mail; only mails whose data had ended come twice', async () => {
+  const mail = await venue.send();
+  const bookings = Array.from({ length: 60 }, (_, i) => i + 1);
+  /** Mails whose data had ended when their connection was broken. */
+  const ended = new Set<string>();
+  let sinceKill = 0;
+  let kills = 0;
+  let restarted = Promise.resolve();
+  smtp.onData = async () => {
+    sinceKill += 1;
+    if (sinceKill === 15 && kills < 3) {
+      kills += 1;
+      sinceKill = 0;
+      // Those that have arrived, and that the server has not answered yet.
+      for (const { mail: each } of smtp.arrived.slice(-8)) ended.add(String(each.messageId));
+      restarted = smtp.kill().then(() => smtp.start());
+    }
+    return undefined;
+  };
+  for (const each of idsOf(bookings)) await mail.enqueue(each);
+  await inState(mail, 'Sent', bookings.length);
+  await restarted;
+  expect(kills).toBe(3);
+  expect(messageIds().size).toBe(bookings.length);
+  for (const copies of Map.groupBy(smtp.arrived, ({ mail: each }) => String(each.messageId)).values())
+    if (copies.length > 1) expect(ended).toContain(copies[0]?.mail.messageId);
+});
+
+test('a connection that closes in the middle of the data costs one more attempt', async () => {
+  const mail = await venue.send();
+  let isFirst = true;
+  smtp.onRecipient = async () => {
+    // The server takes the recipient, and is gone while the data comes.
+    if (isFirst) setTimeout(() => smtp.breakConnections(), 1);
+    isFirst = false;
+    return undefined;
+  };
+  await mail.enqueue(venue.newMail(6));
+  const [sent] = await inState(mail, 'Sent', 1);
+  expect(sent?.attempts.at(-1)?.code).toBe(250);
+  expect(messageIds().size).toBe(1);
+});
+
+test('a recipient refused for good fails at once, is shown, holds no other mail up and can be sent again', async () => {
+  const mail = await venue.send();
+  smtp.onRecipient = async (address) => (address === ADA ? { status: 550, text: `${address} is unknown` } : undefined);
+  await request(7);
+  const [failed] = await inState(mail, 'Failed', 1);
+  await inState(mail, 'Sent', 1);
+  expect(failed).toMatchObject({ userId: READERS[0], account: 'Community:3', tries: 1, attempts: [{ code: 550 }] });
+  expect(JSON.stringify(failed)).not.toContain('@');
+  expect(await mail.list('Failed', 10, 'Community:4')).toEqual([]);
+  expect(await mail.list('Failed', 10, 'Community:3')).toHaveLength(1);
+
+  smtp.onRecipient = async () => undefined;
+  const { mailId = '' } = failed ?? {};
+  expect(await mail.resend(mailId, 'Community:4')).toMatchObject({ refused: 'ResourceNotFound' });
+  accepted(await mail.resend(mailId, 'Community:3'));
+  await inState(mail, 'Sent', 2);
+});
+
+test('a recipient refused for now is tried again on the schedule of deliveries', async () => {
+  const mail = await venue.send();
+  smtp.onRecipient = async () => ({ status: 450, text: 'Greylisted' });
+  await mail.enqueue(venue.newMail(8));
+  await eventually(async () => expect((await mail.list('Pending', 1))[0]).toMatchObject({ tries: 1 }));
+  const [waiting] = await mail.list('Pending', 1);
+  const delay = Date.parse(waiting?.due ?? '') - Date.parse(waiting?.attempts[0]?.at ?? '');
+  expect(delay).toBeGreaterThan(3_900);
+  expect(delay).toBeLessThan(7_000);
+  smtp.onRecipient = async () => undefined;
+  venue.advance(7_000);
+  await inState(mail, 'Sent', 1);
+});
+
+test('a mail older than a day is not sent: neither one that waited so long, nor one of an old event or copy', async () => {
+  const mail = await venue.open();
+  await mail.prepare();
+  await mail.enqueue(venue.newMail(9, 25 * HOUR_MS));
+  await inState(mail, 'Pending', 0);
+  await mail.enqueue(venue.newMail(10, 23 * HOUR_MS));
+  await request(11);
+  venue.advance(25 * HOUR_MS);
+  await request(12);
+  mail.start();
+  const [late] = await inState(mail, 'Failed', 1);
+  expect(late).toMatchObject({ about: { bookingId: 10 }, reason: 'It was older than a day.', attempts: [] });
+  await inState(mail, 'Sent', 2);
+  expect([...new Set(smtp.arrived.map(({ mail: { subject } }) => subject))]).toEqual(['Booking 12']);
+});
+
+test('a user who turned it off, or who is gone, gets nothing, and an ended mail is in no list', async () => {
+  let isGone = false;
+  const mail = await venue.open({
+    compose: async ({ userId }) =>
+      isGone ? { skipped: 'The user was removed.' } : { to: addressOf(userId), subject: 's', text: 't', html: 'h' },
+  });
+  isGone = true;
+  await mail.enqueue(venue.newMail(13));
+  mail.start();
+  const [skipped] = await inState(mail, 'Skipped', 1);
+  expect(skipped).toMatchObject({ reason: 'The user was removed.', attempts: [] });
+  await mail.endAllOf(READERS[0]);
+  await inState(mail, 'Skipped', 0);
+  expect(smtp.arrived).toEqual([]);
+});
+
+test('a mail whose text cannot be made now waits, without counting a try', async () => {
+  let isAway = true;
+  const mail = await venue.send({
+    compose: async ({ userId }) => {
+      if (isAway) throw new Unavailable('The read models are being rebuilt');
+      return { to: addressOf(userId), subject: 's', text: 't', html: 'h' };
+    },
+  });
+  await mail.enqueue(venue.newMail(14));
+  await eventually(async () => expect((await mail.list('Pending', 1))[0]).toMatchObject({ tries: 0, delayMs: 5_000 }));
+  isAway = false;
+  venue.advance(6_000);
+  const [sent] = await inState(mail, 'Sent', 1);
+  expect(sent).toMatchObject({ tries: 1 });
+});
+
+test('an outcome that cannot be stored is stored later, and the mail is not sent again', async () => {
+  let isFull = false;
+  const documents = {
+    ...venue.documents,
+    ...watched(venue.documents, {
+      before: (method, collection) => {
+        if (isFull && method === 'update' && collection === 'mails') throw new Unavailable('The disk is full');
+      },
+    }),
+  };
+  const mail = await venue.send({ documents });
+  isFull = true;
+  await mail.enqueue(venue.newMail(15));
+  await smtp.until(1);
+  await inState(mail, 'Pending', 1);
+  isFull = false;
+  await inState(mail, 'Sent', 1);
+  expect(smtp.arrived).toHaveLength(1);
+});
+
+test('while the server is away it is tried by one mail at a time, and a stop does not wait for it', async () => {
+  await smtp.kill();
+  const mail = await venue.send({ tuning: { pauseAfter: () => 200 } });
+  for (const each of idsOf(Array.from({ length: 30 }, (_, i) => i + 20))) await mail.enqueue(each);
+  await eventually(async () => {
+    const tried = (await mail.list('Pending', 100)).filter(({ tries }) => tries > 0);
+    expect(tried.length).toBeGreaterThan(2);
+  });
+  const before = (await mail.list('Pending', 100)).reduce((sum, { tries }) => sum + tries, 0);
+  // At most the first attempts, side by side, and one for each pause.
+  expect(before).toBeLessThan(15);
+  venue.advance(10 * 60_000);
+  expect(await mail.warning()).toMatch(/^the mail server has taken no mail since /);
+  await smtp.start();
+  await inState(mail, 'Sent', 30);
+  expect(await mail.warning()).toBeUndefined();
+  expect(messageIds().size).toBe(30);
+});
+
+test('a server that never answers delays no fan-out, holds a few connections, and a stop breaks them', async () => {
+  const sockets: unknown[] = [];
+  const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const address = silent.address();
+  const url = `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  const other = await openMailVenue({ folder: venue.folder, url });
+  onTestFinished(() => other.close());
+  const mail = await other.send();
+  for (const id of [50, 51, 52, 53, 54]) await request(id);
+  await inState(mail, 'Pending', 10);
+  await eventually(() => expect(sockets.length).toBeGreaterThan(0));
+  expect(sockets.length).toBeLessThanOrEqual(4);
+  await mail.stop();
+  // What was in flight is still to be sent, by another process.
+  await inState(mail, 'Pending', 10);
+  const next = await venue.send();
+  await inState(next, 'Sent', 10);
+});
+
+test('one process sends, and another takes over when it stops', async () => {
+  const [one, two] = [await venue.send(), await venue.send()];
+  await request(60);
+  await inState(one, 'Sent', 2);
+  await one.stop();
+  await request(61);
+  await inState(two, 'Sent', 4);
+  expect(smtp.arrived).toHaveLength(4);
+});
+
+test('reminders are stored once, however often they are due', async () => {
+  const mail = await venue.send({
+    reminders: async function* () {
+      yield venue.newMail(70);
+    },
+    tuning: { reminderIntervalMs: 20 },
+  });
+  await inState(mail, 'Sent', 1);
+  await request(71);
+  await inState(mail, 'Sent', 3);
+  expect(smtp.arrived).toHaveLength(3);
+});
+
+test('without a mail server there are no groups, no records and no warning', async () => {
+  const other = await openMailVenue({ folder: venue.folder });
+  onTestFinished(() => other.close());
+  const mail = await other.send();
+  await mail.enqueue(venue.newMail(80));
+  expect(mail.isConfigured).toBe(false);
+  expect(await mail.list('Pending', 10)).toEqual([]);
+  expect(await venue.events.groupPosition('mails-BookingRequested')).toBeUndefined();
+  expect(await mail.warning()).toBeUndefined();
+  expect(await mail.sendTest('ada@example.com')).toBeUndefined();
+});
+
+/** Runs another process on the same stores until it kills itself at this step. */
+async function dieAt(step: string): Promise<void> {
+  const file = join(venue.folder, 'fault');
+  writeFileSync(file, `${step}|process`);
+  const child = fork('test/mail/mail-process.ts', [venue.folder, smtp.url], {
+    env: { ...process.env, FAULT_POINT: file },
+    stdio: 'inherit',
+  });
+  const [, signal] = await once(child, 'exit');
+  expect(signal).toBe('SIGKILL');
+}
