@@ -39,9 +39,9 @@ export type MailRecord = NewMail & {
 
 const DAY_MS = 24 * 3_600_000;
 /** A mail older than this is not sent: what it says is no longer news. */
-export const MAX_AGE_MS = DAY_MS;
+const MAX_AGE_MS = DAY_MS;
 /** How long mails are kept after they have ended. */
-export const RETENTION_MS = 30 * DAY_MS;
+const RETENTION_MS = 30 * DAY_MS;
 /** Attempts kept with a mail. */
 const MAX_ATTEMPTS = 20;
 
@@ -54,13 +54,13 @@ export const mailCollection: Collection<MailRecord> = {
   indexes: [
     { fields: ['state', 'due'] },
     { fields: ['account', 'state', 'due'] },
-    { fields: ['createdAt'], where: { state: 'Pending' } },
+    { fields: ['state', 'createdAt'] },
     { fields: ['userId'] },
   ],
 };
 
 /** The id of a mail, so that a cause that is handled again adds no second one. */
-export const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause' | 'userId'>): string =>
+const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause' | 'userId'>): string =>
   `${kind}:${cause}:${userId}`;
 
 /**

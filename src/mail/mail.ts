@@ -23,9 +23,7 @@ import type { MailSender } from './sender.ts';
 import { openServerState } from './server-state.ts';
 import type { MailAddress, SmtpOptions } from './smtp-sender.ts';
 
-export type { Recipients } from './fan-out.ts';
-export type { KeptMail, MailInbox } from './inbox.ts';
-export type { MailAttempt, MailRecord, MailState } from './mail-record.ts';
+export type { MailRecord, MailState } from './mail-record.ts';
 export type { Compose, MailKind, Message, NewMail } from './new-mail.ts';
 
 export type MailDeps = {

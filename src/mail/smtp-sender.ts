@@ -46,6 +46,9 @@ export function createSmtpSender({ url, from, connections, timeouts }: SmtpOptio
 
   return {
     async send(mail, signal) {
+      // nodemailer would send to what it can make of it.
+      if (!isAddress(mail.to))
+        return { outcome: 'refused', isFinal: true, response: 'This is not an address that a mail can be sent to.' };
       try {
         const { response } = await transport.sendMail({ ...contentOf(mail, from), signal });
         return { outcome: 'accepted', ...replyOf(response, mail.to) };
@@ -64,7 +67,7 @@ function contentOf(mail: OutgoingMail, from: MailAddress) {
     from,
     to: { name: '', address: to },
     envelope: { from: from.address, to: [to] },
-    ...(replyTo !== undefined && { replyTo: { name: '', address: replyTo } }),
+    ...(replyTo !== undefined && isAddress(replyTo) && { replyTo: { name: '', address: replyTo } }),
     subject: inOneLine(subject),
     text,
     html,
@@ -79,6 +82,9 @@ function contentOf(mail: OutgoingMail, from: MailAddress) {
     }),
   };
 }
+
+/** Nothing that could end it in a command or a header. */
+const isAddress = (text: string): boolean => /^[^\s<>"@]+@[^\s<>"@]+$/.test(text);
 
 const inOneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 
@@ -97,7 +103,7 @@ type SmtpFailure = {
 };
 
 /** What an error of nodemailer means. */
-export function resultOf(error: unknown, to: string): SendResult {
+function resultOf(error: unknown, to: string): SendResult {
   const { code, command, response, responseCode, message }: SmtpFailure = error instanceof Error ? error : {};
   // The address itself cannot be put into a command, or the server says that the mail is too large: it would again.
   if (responseCode === undefined && (code === 'EENVELOPE' || code === 'EMESSAGE'))
@@ -119,9 +125,7 @@ function replyOf(reply: string, to: string): { readonly code?: number; readonly 
 /** Servers repeat the address, or the part before its `@`, in their replies. */
 function withoutAddresses(text: string, to: string): string {
   const local = to.split('@', 1)[0] ?? '';
-  const hidden = inOneLine(text)
-    .replaceAll(to, '(address)')
-    .replaceAll(/[^\s<>"'()]+@[^\s<>"'()]+/g, '(address)');
-  const shown = local.length < 3 ? hidden : hidden.replaceAll(local, '(address)');
-  return shown.slice(0, MAX_RESPONSE);
+  const isPersonal = (word: string) => word.includes('@') || (local.length >= 3 && word.includes(local));
+  const words = inOneLine(text).slice(0, MAX_RESPONSE).split(' ');
+  return words.map((word) => (isPersonal(word) ? '(address)' : word)).join(' ');
 }

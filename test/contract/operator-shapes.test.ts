@@ -7,6 +7,7 @@ import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Caller } from '../../src/auth/caller.ts';
 import { SpaceListing } from '../../src/contract/schemas/space.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { createTools } from '../../src/mcp/tools.ts';
 import { openFailedEvents } from '../../src/webhooks/fan-out/failed-events.ts';
@@ -33,6 +34,7 @@ const DELIVERY = [
   'attempts.at? attempts.url? attempts.error.type? attempts.error.message? attempts.status? attempts.address?',
   'attempts.duration? attempts.answer? attempts.previousSecret? eventAt createdAt expiresAt reason?',
 ].join(' ');
+const MAIL = 'id kind userId to account state tries due createdAt notAfter reason? answer';
 const PAYMENT =
   'kind at localTime timeZone bookingId communityId communityName spaceId spaceName date startHour endHour amount currency eventId';
 
@@ -138,7 +140,7 @@ describe('the JSON output of the command line', () => {
   let calls: readonly (readonly string[])[];
 
   beforeAll(async () => {
-    service = await runService();
+    service = await runService({ MAIL_INBOX: 'true' });
     const { core, time } = service;
     const { bookings, webhooks } = core.commands;
     // The command line goes by the real clock. A review needs a booking of the past.
@@ -187,6 +189,9 @@ describe('the JSON output of the command line', () => {
     const file = join(service.config.dataDir, 'events.csv');
     await writeFile(file, `date,start,end,space\n${inDays(70)},9,12,${spaceId}\n2026-02-30,9,12,${spaceId}\n`);
     await core.authorizationServer.signingKeys.rotate();
+    const mail = { kind: 'BookingRequested', cause: requested.id, userId: ada.id } as const;
+    await core.mail.enqueue({ ...mail, account: 'Brand:1', about: {}, at: toTimestamp(Date.now()) });
+    const mailId = `BookingRequested:${requested.id}:${ada.id}`;
     addEverywhere(service.config.dataDir);
 
     const byEmail = ['--email', 'ada@example.com'];
@@ -243,6 +248,9 @@ describe('the JSON output of the command line', () => {
       ['webhook', 'resend', deliveryId],
       ['webhook', 'test', webhookId],
       ['webhook', 'rotate', webhookId],
+      ['mail', 'list'],
+      ['mail', 'resend', mailId],
+      ['mail', 'test', 'ada@example.com'],
       ['parked', 'list'],
       ['status'],
       ['data', '--brand', String(brand.id)],

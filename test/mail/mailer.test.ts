@@ -83,8 +83,8 @@ test('a process that dies between the end of the data and the record repeats tha
 test('a server that is killed mid-run and comes back gets each mail; only mails whose data had ended come twice', async () => {
   const mail = await venue.send();
   const bookings = Array.from({ length: 60 }, (_, i) => i + 1);
-  /** Mails whose data had ended when their connection was broken. */
-  const ended = new Set<string>();
+  /** How many mails had arrived at each kill. */
+  const killedAt: number[] = [];
   let sinceKill = 0;
   let kills = 0;
   let restarted = Promise.resolve();
@@ -93,8 +93,7 @@ test('a server that is killed mid-run and comes back gets each mail; only mails 
     if (sinceKill === 15 && kills < 3) {
       kills += 1;
       sinceKill = 0;
-      // Those that have arrived, and that the server has not answered yet.
-      for (const { mail: each } of smtp.arrived.slice(-8)) ended.add(String(each.messageId));
+      killedAt.push(smtp.arrived.length);
       restarted = smtp.kill().then(() => smtp.start());
     }
     return undefined;
@@ -104,23 +103,30 @@ test('a server that is killed mid-run and comes back gets each mail; only mails 
   await restarted;
   expect(kills).toBe(3);
   expect(messageIds().size).toBe(bookings.length);
-  for (const copies of Map.groupBy(smtp.arrived, ({ mail: each }) => String(each.messageId)).values())
-    if (copies.length > 1) expect(ended).toContain(copies[0]?.mail.messageId);
+  // Four are in flight at most, so only those that arrived just before or during a kill may have come again.
+  const ids = smtp.arrived.map(({ mail: each }) => each.messageId);
+  for (const id of messageIds()) {
+    const first = ids.indexOf(id);
+    if (ids.lastIndexOf(id) > first) expect(killedAt.some((at) => first >= at - 4 && first < at + 4)).toBe(true);
+  }
+  expect(ids.length - bookings.length).toBeLessThanOrEqual(3 * 4);
 });
 
-test('a connection that closes in the middle of the data costs one more attempt', async () => {
-  const mail = await venue.send();
-  let isFirst = true;
-  smtp.onRecipient = async () => {
-    // The server takes the recipient, and is gone while the data comes.
-    if (isFirst) setTimeout(() => smtp.breakConnections(), 1);
-    isFirst = false;
-    return undefined;
+test('a mail whose connection closes in the middle of its data arrives once, with the next attempt', async () => {
+  const text = 'A line of the text.\r\n'.repeat(100_000);
+  const mail = await venue.send({
+    compose: async ({ userId }) => ({ to: addressOf(userId), subject: 'Long', text, html: '<p>Long</p>' }),
+  });
+  let breaks = 0;
+  smtp.onFirstData = () => {
+    breaks += 1;
+    if (breaks === 1) smtp.breakConnections();
   };
   await mail.enqueue(venue.newMail(6));
   const [sent] = await inState(mail, 'Sent', 1);
-  expect(sent?.attempts.at(-1)?.code).toBe(250);
-  expect(messageIds().size).toBe(1);
+  expect(sent?.attempts.map(({ code }) => code)).toEqual([undefined, 250]);
+  expect(breaks).toBe(2);
+  expect(smtp.arrived).toHaveLength(1);
 });
 
 test('a recipient refused for good fails at once, is shown, holds no other mail up and can be sent again', async () => {
@@ -302,7 +308,7 @@ test('without a mail server there are no groups, no records and no warning', asy
 async function dieAt(step: string): Promise<void> {
   const file = join(venue.folder, 'fault');
   writeFileSync(file, `${step}|process`);
-  const child = fork('test/mail/mail-process.ts', [venue.folder, smtp.url], {
+  const child = fork(new URL('mail-process.ts', import.meta.url), [venue.folder, smtp.url], {
     env: { ...process.env, FAULT_POINT: file },
     stdio: 'inherit',
   });

@@ -6,11 +6,11 @@ import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 
 /** A mail whose data has ended, whether or not the server then accepted it. */
-export type Arrived = { readonly to: readonly string[]; readonly raw: string; readonly mail: ParsedMail };
+type Arrived = { readonly to: readonly string[]; readonly raw: string; readonly mail: ParsedMail };
 
 /** How the server answers a command, as an SMTP status; undefined: it accepts. */
-export type Verdict = (address: string) => Refusal | undefined | Promise<Refusal | undefined>;
-export type Refusal = { readonly status: number; readonly text: string };
+type Verdict = (address: string) => Refusal | undefined | Promise<Refusal | undefined>;
+type Refusal = { readonly status: number; readonly text: string };
 
 export type Smtp = Awaited<ReturnType<typeof startSmtp>>;
 
@@ -31,6 +31,8 @@ export async function startSmtp(options: SMTPServerOptions = {}) {
     /** How many connections were made. */
     connections: () => connections,
     onRecipient: (async () => undefined) as Verdict,
+    /** Runs when the first part of the data comes. */
+    onFirstData: (): void => {},
     /** Runs once the data has ended. */
     onData: (async () => undefined) as Verdict,
     /** Runs when a client connects, before the greeting. */
@@ -50,6 +52,7 @@ export async function startSmtp(options: SMTPServerOptions = {}) {
           void Promise.resolve(smtp.onRecipient(address)).then((refusal) => done(refusal && refused(refusal)));
         },
         onData(stream, { envelope }, done) {
+          stream.once('data', () => smtp.onFirstData());
           void take(
             stream,
             envelope.rcptTo.map(({ address }) => address),

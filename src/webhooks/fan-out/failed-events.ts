@@ -39,9 +39,12 @@ const DELAYS_MS: readonly number[] = [
 /** Pause before retrying an event whose dependency is unavailable, or that needs a newer release. */
 const WAIT_MS = 5 * SECOND_MS;
 
-function declareFailures(name: string) {
-  const collection: Collection<FailedEvent> = { name, kind: 'record', indexes: [{ fields: ['state', 'due'] }] };
-  const inState = declareQuery(
+const INDEXES: Collection<FailedEvent>['indexes'] = [{ fields: ['state', 'due'] }];
+const ofDeliveries: Collection<FailedEvent> = { name: 'fanOutFailures', kind: 'record', indexes: INDEXES };
+const ofMails: Collection<FailedEvent> = { name: 'mailFailures', kind: 'record', indexes: INDEXES };
+
+const declareInState = (collection: Collection<FailedEvent>) =>
+  declareQuery(
     collection,
     (state: FailedEvent['state'], limit?: number): Find<FailedEvent> => ({
       where: { state },
@@ -51,10 +54,12 @@ function declareFailures(name: string) {
     ['Retrying'],
     ['Retrying', 100],
   );
-  return { collection, inState };
-}
 
-const FAILURES = { deliveries: declareFailures('fanOutFailures'), mails: declareFailures('mailFailures') };
+/** What events could not be turned into. */
+const FAILURES = {
+  deliveries: { failedEvents: ofDeliveries, inState: declareInState(ofDeliveries) },
+  mails: { failedEvents: ofMails, inState: declareInState(ofMails) },
+};
 
 /** The records of failed events, shared by all processes. */
 export async function openFailedEvents(deps: {
@@ -65,8 +70,8 @@ export async function openFailedEvents(deps: {
   readonly into?: keyof typeof FAILURES;
 }) {
   const { documents, clock, delaysMs = DELAYS_MS, into = 'deliveries' } = deps;
-  const { inState } = FAILURES[into];
-  const collection = await documents.open(FAILURES[into].collection);
+  const { failedEvents, inState } = FAILURES[into];
+  const collection = await documents.open(failedEvents);
 
   const dueIn = (delayMs: number) => ({ due: toTimestamp(clock() + delayMs), delayMs });
 
