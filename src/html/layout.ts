@@ -26,6 +26,7 @@ const ICONS = [
   'star',
   'charge',
   'key',
+  'mail',
   'webhook',
   'apps',
   'client',
