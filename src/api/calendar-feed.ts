@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
 import type { FindFeed } from '../auth/calendar-feeds.ts';
+import { busyBooking, namedBooking, uidOf } from '../contract/calendar-event.ts';
 import { CALENDAR_END, type CalendarEvent, calendarBegin, eventText } from '../contract/icalendar.ts';
 import { accountKey } from '../domain/account.ts';
 import type { Feed, FeedEntry } from '../queries/calendar-feeds.ts';
@@ -94,47 +95,23 @@ async function nameOf({ account, spaceId, showsNames }: Feed, { accounts, spaces
 
 const BUSY = 'Busy';
 
-/** The id of an event depends on no setting, such as the host. */
-const uidOf = (id: string): string => `${id}@venue-booking`;
-
 /** What every feed shows: no name, no title, no place, no address of a page. */
 function busy(entry: FeedEntry): CalendarEvent {
-  const { start, end } = entry;
-  const times = { start, end, summary: BUSY };
-  return entry.kind === 'Booking'
-    ? {
-        ...times,
-        uid: uidOf(`booking-${entry.booking.bookingId}`),
-        changedAt: entry.booking.changedAt,
-        isTentative: entry.booking.status === 'Pending',
-      }
-    : {
-        ...times,
-        uid: uidOf(`closure-${entry.closure.closureId}-${entry.date}`),
-        changedAt: entry.closure.addedAt,
-        isTentative: false,
-      };
+  if (entry.kind === 'Booking') return busyBooking(entry.booking);
+  const { start, end, closure, date } = entry;
+  const uid = uidOf(`closure-${closure.closureId}-${date}`);
+  return { start, end, summary: BUSY, uid, changedAt: closure.addedAt, isTentative: false };
 }
 
 /** The same with names, titles and a link. */
 function named(entry: FeedEntry, { account }: Feed, publicUrl: string): CalendarEvent {
-  if (entry.kind === 'Closure') {
-    const { closureId, kind, title } = entry.closure;
-    const url = `${publicUrl}/console/calendar/closures/${closureId}`;
-    const closed = title === undefined ? 'Closed' : `Closed: ${title}`;
-    const summary = kind === 'OwnEvent' ? (title ?? 'Own event') : closed;
-    return { ...busy(entry), summary, location: entry.spaceNames.join(', '), url };
+  if (entry.kind === 'Booking') {
+    const { communityName } = entry;
+    return namedBooking(entry.booking, account, { communityName, publicUrl });
   }
-  const { booking, communityName } = entry;
-  const { bookingId, spaceName, brandName, status } = booking;
-  const place = communityName === undefined ? spaceName : `${spaceName}, ${communityName}`;
-  const what = account.kind === 'Community' ? `${brandName}, ${spaceName}` : place;
-  const url = `${publicUrl}/console/bookings/${bookingId}`;
-  return {
-    ...busy(entry),
-    summary: status === 'Pending' ? `Request: ${what}` : what,
-    location: account.kind === 'Community' ? spaceName : place,
-    description: `Booking ${bookingId}: ${url}`,
-    url,
-  };
+  const { closureId, kind, title } = entry.closure;
+  const url = `${publicUrl}/console/calendar/closures/${closureId}`;
+  const closed = title === undefined ? 'Closed' : `Closed: ${title}`;
+  const summary = kind === 'OwnEvent' ? (title ?? 'Own event') : closed;
+  return { ...busy(entry), summary, location: entry.spaceNames.join(', '), url };
 }

@@ -13,6 +13,8 @@ export type CalendarEvent = {
   readonly end: number;
   readonly changedAt: Timestamp;
   readonly isTentative: boolean;
+  /** Only in a file about this one event: a feed leaves out what was cancelled. */
+  readonly isCancelled?: boolean;
   readonly summary: string;
   readonly location?: string;
   readonly description?: string;
@@ -22,12 +24,16 @@ export type CalendarEvent = {
 /** How often calendar programs should ask, for those that follow it. */
 const REFRESH = 'PT1H';
 
+const BEGIN = [
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'PRODID:-//Venue Booking Service//Calendar feed//EN',
+  'CALSCALE:GREGORIAN',
+];
+
 export const calendarBegin = (name: string): string =>
   [
-    'BEGIN:VCALENDAR',
-    'VERSION:2.0',
-    'PRODID:-//Venue Booking Service//Calendar feed//EN',
-    'CALSCALE:GREGORIAN',
+    ...BEGIN,
     // The name and the period once more for programs that do not know RFC 7986.
     textLine('NAME', name),
     textLine('X-WR-CALNAME', name),
@@ -36,11 +42,15 @@ export const calendarBegin = (name: string): string =>
     '',
   ].join('\r\n');
 
+/** A file with one event, for a mail. A program that has the event from a feed finds it by its UID (RFC 5546, 3.2.1). */
+export const calendarFile = (event: CalendarEvent): string =>
+  [...BEGIN, 'METHOD:PUBLISH', ''].join('\r\n') + eventText(event) + CALENDAR_END;
+
 export const CALENDAR_END = 'END:VCALENDAR\r\n';
 
 /** An event with its times in UTC, which need no description of a time zone. */
 export function eventText(event: CalendarEvent): string {
-  const { uid, start, end, changedAt, isTentative, summary, location, description, url } = event;
+  const { uid, start, end, changedAt, isCancelled = false, summary, location, description, url } = event;
   const changed = utc(Date.parse(changedAt));
   const lines = [
     'BEGIN:VEVENT',
@@ -50,7 +60,9 @@ export function eventText(event: CalendarEvent): string {
     `LAST-MODIFIED:${changed}`,
     `DTSTART:${utc(start)}`,
     `DTEND:${utc(end)}`,
-    `STATUS:${isTentative ? 'TENTATIVE' : 'CONFIRMED'}`,
+    `STATUS:${statusOf(event)}`,
+    // A higher number replaces an event that a program has (RFC 5545, 3.8.7.4).
+    ...(isCancelled ? ['SEQUENCE:1'] : []),
     textLine('SUMMARY', summary),
     ...(location === undefined ? [] : [textLine('LOCATION', location)]),
     ...(description === undefined ? [] : [textLine('DESCRIPTION', description)]),
@@ -60,6 +72,11 @@ export function eventText(event: CalendarEvent): string {
   ];
   return lines.join('\r\n');
 }
+
+const statusOf = ({ isTentative, isCancelled }: CalendarEvent): string => {
+  if (isCancelled) return 'CANCELLED';
+  return isTentative ? 'TENTATIVE' : 'CONFIRMED';
+};
 
 /** `20260329T010000Z`. */
 const utc = (milliseconds: number): string =>
