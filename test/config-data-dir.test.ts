@@ -88,9 +88,11 @@ test('a secret is read from the file that a setting names, without the white spa
     SECRET_KEYS_FILE: `${key.toString('base64')},${other.toString('hex')}\n`,
     EVENTSTORE_URL_FILE: ' esdb://user:password@localhost:2113?tls=false\r\n',
     MONGODB_URL_FILE: 'mongodb://user:password@localhost/venue\n\n',
+    SMTP_URL_FILE: 'smtp://user:password@localhost\n',
   };
   const settings = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, file(name, text)]));
-  expect(readConfig(settings)).toMatchObject({
+  expect(readConfig({ ...settings, MAIL_FROM: 'a@example.com' })).toMatchObject({
+    smtp: { url: 'smtp://user:password@localhost' },
     secretKey: [key, other],
     eventStoreUrl: 'esdb://user:password@localhost:2113?tls=false',
     mongoUrl: 'mongodb://user:password@localhost/venue',
@@ -99,6 +101,7 @@ test('a secret is read from the file that a setting names, without the white spa
   const SECRET_KEY_FILE = file('key', `${key.toString('base64')}\n`);
   expect(readConfig({ SECRET_KEY_FILE }).secretKey).toEqual(key);
   expect(secretKeyFile({ SECRET_KEY_FILE })).toBeUndefined();
+  expect(secretKeyFile({ DATA_DIR: folder, SMTP_URL: 'smtp://localhost' })).toBe(join(folder, 'secret.key'));
 
   const problemOf = (env: Readonly<Record<string, string>>) => {
     expect(() => readConfig(env)).toThrow(ConfigError);

@@ -47,6 +47,13 @@ test.each([
   ['SEAL_WEBHOOK', 'https://'],
   ['SEAL_FILE_LEAVES', 'true'],
   ['SEAL_FILE_LEAVES', 'yes'],
+  ['SMTP_URL', 'https://mail.example'],
+  ['SMTP_URL', 'smtp://'],
+  ['MAIL_FROM', 'Bookings'],
+  ['MAIL_FROM', 'Bookings <bookings@example.com'],
+  ['MAIL_FROM', 'A "B" <bookings@example.com>'],
+  ['MAIL_FROM', `${'x'.repeat(250)}@example.com`],
+  ['MAIL_INBOX', 'yes'],
 ])('%s=%s is refused with a one-line message', (variable, value) => {
   const read = () => readConfig({ SECRET_KEY, [variable]: value });
   expect(read).toThrow(ConfigError);
@@ -54,7 +61,7 @@ test.each([
 });
 
 test.each([
-  ['ROLES', 'api,worker', 'unknown role "worker"; roles are api, projector, webhooks, scheduler'],
+  ['ROLES', 'api,worker', 'unknown role "worker"; roles are api, projector, webhooks, scheduler, mail'],
   ['TRUST_PROXY', '10.0.0.0/8, proxy', 'must list IP addresses or networks such as 10.0.0.0/8, got "proxy"'],
   ['DEMO', 'yes', 'must be true or false, got "yes"'],
   ['DEMO', 'constructor', 'must be true or false, got "constructor"'],
@@ -67,6 +74,43 @@ test.each([
   ['MONGODB_URL', 'user:password@host', 'must start with mongodb:// or mongodb+srv://'],
 ])('%s=%s: %s', (variable, value, problem) => {
   expect(() => readConfig({ SECRET_KEY, [variable]: value })).toThrow(`${variable}: ${problem}`);
+});
+
+test('mail needs a server and a sender, which may have a name', () => {
+  const SMTP_URL = 'smtps://user:pass%40word@mail.example:465';
+  const smtpWith = (MAIL_FROM: string) => readConfig({ SECRET_KEY, SMTP_URL, MAIL_FROM }).smtp;
+  const from = (name: string) => ({ url: SMTP_URL, from: { name, address: 'bookings@example.com' } });
+  expect(smtpWith('bookings@example.com')).toEqual(from(''));
+  expect(smtpWith('Venue Bookings <bookings@example.com>')).toEqual(from('Venue Bookings'));
+  expect(smtpWith('"Bookings, Harbour" <bookings@example.com>')).toEqual(from('Bookings, Harbour'));
+  expect(() => readConfig({ SECRET_KEY, SMTP_URL })).toThrow(/^MAIL_FROM: is required with SMTP_URL/);
+  // A URL that is refused may hold a password.
+  expect(() => readConfig({ SECRET_KEY, SMTP_URL: 'user:password@host' })).toThrow(
+    /^(?!.*password)SMTP_URL: must start/,
+  );
+});
+
+test('mails are kept on this machine only, and only if none are sent', () => {
+  const local = { SECRET_KEY, MAIL_INBOX: 'true' };
+  const sends = { SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'bookings@example.com' };
+  expect(readConfig(local).mailInbox).toBe(true);
+  expect(readConfig({ SECRET_KEY }).mailInbox).toBe(true);
+  expect(readConfig({ SECRET_KEY, ...sends }).mailInbox).toBe(false);
+  expect(readConfig({ SECRET_KEY, DEMO: 'false' }).mailInbox).toBe(false);
+  expect(readConfig({ SECRET_KEY, HOST: '0.0.0.0' }).mailInbox).toBe(false);
+  expect(readConfig({ SECRET_KEY, PUBLIC_URL: 'https://venue.example' }).mailInbox).toBe(false);
+  for (const other of [sends, { HOST: '0.0.0.0' }, { HOST: '::' }, { PUBLIC_URL: 'https://venue.example' }])
+    expect(() => readConfig({ ...local, ...other })).toThrow(/^MAIL_INBOX: /);
+});
+
+test('a process without mail has no role mail', () => {
+  const rolesOf = (settings: Record<string, string>) => [...readConfig({ SECRET_KEY, ...settings }).roles];
+  expect(rolesOf({})).toContain('mail');
+  expect(rolesOf({ DEMO: 'false' })).not.toContain('mail');
+  expect(rolesOf({ DEMO: 'false', ROLES: 'api,mail' })).toEqual(['api']);
+  expect(() => rolesOf({ DEMO: 'false', ROLES: 'mail' })).toThrow(
+    /^ROLES: the role mail requires SMTP_URL or MAIL_INBOX/,
+  );
 });
 
 test.each(['a.b', '$all', '-a', 'a b', 'ä', 'x'.repeat(65)])('EVENTSTORE_PREFIX=%s is refused', (prefix) => {

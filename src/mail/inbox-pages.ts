@@ -81,7 +81,7 @@ const mailTable = (mails: readonly KeptMail[]): Html =>
 <tbody>${mails.map(
     ({ id, subject, to, at }) => html`<tr>
 <th scope="row" data-label="Subject" class="long"><div><a href="${PATH}/${id}">${named(subject)}</a></div></th>
-<td data-label="To"><div>${named(to)}</div></td>
+<td data-label="To" class="long"><div>${named(to)}</div></td>
 <td data-label="Time"><div><time datetime="${at}">${shownTime(at)}</time></div></td></tr>`,
   )}</tbody></table></div>`;
 

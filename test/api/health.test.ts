@@ -36,6 +36,13 @@ it('reports events that could not be fanned out, and stays ready', async () => {
   expect(body.webhooks).toBe('events without deliveries: 2 parked, 1 tried again; see venue parked list');
 });
 
+it('warns that no mail is sent, and stays ready, also if that cannot be read', async () => {
+  const [status, body] = await readinessWith({}, { mail: async () => 'no process sends mail' });
+  expect([status, body.mail]).toEqual([200, 'no process sends mail']);
+  const unread = await readinessWith({}, { mail: () => Promise.reject(new Error('The store is away')) });
+  expect(unread).toEqual([200, { status: 'ready', ...stores, eventsBehind: 0 }]);
+});
+
 it('is not ready until the read models have caught up once, even if they lag by one event', async () => {
   expect(await readinessWith({ lag: 1, caughtUp: false })).toEqual([
     503,

@@ -1,7 +1,9 @@
 import type { DemoUser } from '../../src/demo/demo-file.ts';
 import type { Account } from '../../src/domain/account.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { communityId } from '../../src/domain/ids.ts';
+import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
 import { fillDeliveries } from './busy-deliveries.ts';
@@ -38,6 +40,25 @@ async function addFeeds({ demo, service }: Running, account: Account, spaceId: n
     }
 }
 
+/** Mails to two members of the community, one of whom was removed, that the mail server refused. */
+async function addFailedMails({ demo, service: { core } }: Running): Promise<void> {
+  const known = await core.users.byEmail(demo.communities[0].user.email);
+  const queue = await MailQueue.open(core);
+  const kinds = ['BookingRequested', 'AnswerDue', 'WebhookDisabled'] as const;
+  for (const [index, kind] of kinds.entries()) {
+    const userId = index === 0 ? 'usr_removed' : (known?.id ?? '');
+    const about = { ...{ kind, cause: `event-${index}`, userId, account: 'Community:1' as const }, about: {} };
+    await queue.add({ ...about, at: toTimestamp(core.clock()) });
+    const key = `${kind}:event-${index}:${userId}`;
+    const document = await queue.get(key);
+    if (document === undefined) throw new Error('The mail is not there');
+    const response = `550 5.1.1 <${'x'.repeat(40)}>: there is no such mailbox here, or it takes no mail of strangers`;
+    const outcome = { state: 'Failed', reason: 'The mail server refused it for good.' } as const;
+    const attempt = { at: toTimestamp(core.clock()), code: 550, response };
+    await queue.complete({ key, version: 1, document }, attempt, outcome);
+  }
+}
+
 async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const { demo, service } = running;
   const { core } = service;
@@ -60,6 +81,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const wanted = { communityId: account.id, kind: 'Closure', ...week } as const;
   const closed = accepted(await core.commands.closures.add(wanted, CONTEXT));
   await addFeeds(running, account, spaces[0]?.spaceId);
+  await addFailedMails(running);
   const longWord = 'x'.repeat(200);
   const ofCommunity = {
     'not-found': 'nothing',
@@ -99,6 +121,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     delivery: `webhooks/${webhookId}/deliveries/${encodeURIComponent(failed?.deliveryId ?? '')}`,
     apps: 'apps',
     clients: 'clients',
+    mail: 'mail',
   };
   const ofBrand = {
     find: 'find',
@@ -112,6 +135,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     charges: 'charges',
     history: 'history',
     feeds: 'feeds',
+    mail: 'mail',
   };
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, who, user, path: `/console/${path}` }));

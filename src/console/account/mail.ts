@@ -67,13 +67,13 @@ const failedTable = (visit: Visit, failed: readonly MailRecord[], emails: Readon
     { label: 'Mail', isHeader: true, cell: ({ kind }) => KIND_LABELS[kind] ?? kind },
     {
       label: 'To',
-      classes: 'long',
-      cell: ({ userId }) => {
+      classes: 'small long',
+      cell: ({ userId, due }) => {
         const email = emails.get(userId);
-        return email === undefined ? 'a removed user' : named(email);
+        return html`${email === undefined ? 'a removed user' : named(email)}<br><span
+class="muted">failed ${moment(visit, due)}</span>`;
       },
     },
-    { label: 'Failed', cell: ({ due }) => moment(visit, due) },
     {
       label: 'Reason',
       classes: 'long small',
@@ -84,6 +84,7 @@ const failedTable = (visit: Visit, failed: readonly MailRecord[], emails: Readon
     },
     {
       label: 'Actions',
+      classes: 'actions',
       isHidden: true,
       cell: ({ mailId }) =>
         actionButton(visit, `${PATH}/${encodeURIComponent(mailId)}/resend`, 'Send again', 'small quiet'),
