@@ -58,7 +58,7 @@ function entryOf(_: AccountHistoryDocument | undefined, event: Recorded<Changing
 /** An index of the changes of each account, so that a page of its history needs no search of the log. */
 export const accountHistory = projection<AccountHistoryDocument, Changing>({
   name: 'accountHistory',
-  version: 4,
+  version: 5,
   indexes: [
     { fields: ['account', 'position'] },
     { fields: ['account', 'topic', 'position'] },
@@ -87,8 +87,10 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     WebhookEnabled: entryOf,
     WebhookRemoved: entryOf,
     MemberAdded: entryOf,
+    MemberRoleChanged: entryOf,
     MemberRemoved: entryOf,
     PasswordChanged: entryOf,
+    EmailChanged: entryOf,
     AppConnected: entryOf,
     AppDisconnected: entryOf,
     ClientAdded: entryOf,

@@ -56,13 +56,14 @@ const TOOL_READ_MODEL_WAIT_MS = 10_000;
 
 /** Ends calendar feeds, too, when their user leaves an account, and mail, when the user is removed. */
 const withFeedsAndMail = (
-  revocation: UserRevocation,
+  revocation: Omit<UserRevocation, 'endGrantsOf'>,
   feeds: Pick<CalendarFeedCommands, 'endAllOf'>,
   mail: Pick<Mail, 'endAllOf'>,
 ): UserRevocation => ({
   endSessionsOf: revocation.endSessionsOf,
+  endAppsOf: revocation.endAppsOf,
   async endGrantsOf(userId, account, context) {
-    await revocation.endGrantsOf(userId, account, context);
+    await revocation.endAppsOf(userId, account, context);
     await feeds.endAllOf(userId, accountOfKey(account), context);
   },
   async endAllOfUser(userId, context) {

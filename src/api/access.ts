@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { type Access, refuseAccess } from '../auth/access.ts';
+import { type Access, isOutsideRole, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
@@ -59,7 +59,7 @@ export function createAuthentication({ authenticate, challenge }: Authentication
 export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);
   return (access: Access): onRequestAsyncHookHandler => {
-    // RFC 6750, 3.1. An API key cannot ask for more.
+    // RFC 6750, 3.1. An API key cannot ask for more, nor an app for more than the role of its user.
     const insufficientScope = `${deps.challenge}, scope="${scopesGranting(access.permission).join(' ')}", error="insufficient_scope"`;
     return async (request, reply) => {
       const caller = await authenticated(request, reply);
@@ -69,8 +69,8 @@ export function createAccessHook(deps: AuthenticationDeps) {
         request.caller = caller;
         return;
       }
-      if (refused.refused === 'InsufficientPermissions' && caller.credential.kind === 'client')
-        reply.header('www-authenticate', insufficientScope);
+      const isScope = caller.credential.kind === 'client' && !isOutsideRole(caller, access.permission);
+      if (refused.refused === 'InsufficientPermissions' && isScope) reply.header('www-authenticate', insufficientScope);
       return sendRefusal(reply, refused);
     };
   };

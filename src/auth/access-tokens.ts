@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose';
 import { accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
+import { isRole, ROLE_PERMISSIONS } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -14,6 +15,8 @@ import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
 
 /** The access token claim that holds the account it is bound to: `Brand:7`. */
 export const ACCOUNT_CLAIM = 'account';
+/** The claim that holds the role of the token's user in that account: `Viewer`. Without it, the token may do all that its scopes allow. */
+export const ROLE_CLAIM = 'role';
 
 /** A valid access token: signed by us, for one of our audiences, neither expired nor revoked. */
 export type VerifiedToken = {
@@ -146,16 +149,19 @@ function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
 
 function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | undefined {
   const { jti, sub, exp, aud, client_id: clientId, scope = '', [ACCOUNT_CLAIM]: accountClaim } = payload;
+  const { [ROLE_CLAIM]: role } = payload;
   if (jti === undefined || sub === undefined || exp === undefined) return undefined;
   if (typeof clientId !== 'string' || typeof scope !== 'string' || (aud !== 'api' && aud !== 'mcp')) return undefined;
   const ofUser = sub !== clientId;
   const expiresAt = exp * 1000;
   const signed: Signed = { model: ofUser ? 'AccessToken' : 'ClientCredentials', storedId: idOf(jti), expiresAt };
   const account = typeof accountClaim === 'string' ? accountOfKey(accountClaim) : undefined;
-  if (account === undefined) return signed;
+  // A role of a later release allows nothing here.
+  if (account === undefined || (role !== undefined && !isRole(role))) return signed;
   const caller: Caller = {
     account,
-    permissions: permissionsOf(scope),
+    permissions: permissionsOf(scope) & ROLE_PERMISSIONS[role ?? 'Manager'],
+    ...defined({ role }),
     credential: { kind: 'client', id: clientId, ...defined({ userId: ofUser ? sub : undefined }) },
   };
   return {

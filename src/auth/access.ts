@@ -1,16 +1,27 @@
 import type { AccountKind } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { allows, type PermissionName } from '../domain/permissions.ts';
+import { ROLE_PERMISSIONS } from '../domain/roles.ts';
 import type { Caller } from './caller.ts';
 
 /** What an operation requires of its caller, over REST and MCP alike. */
 export type Access = { readonly permission: PermissionName; readonly scope?: AccountKind };
 
+/** Whether the role of the caller's user does not have a permission, so that no scope can grant it. */
+export const isOutsideRole = ({ role }: Caller, permission: PermissionName): boolean =>
+  role !== undefined && !allows(ROLE_PERMISSIONS[role], permission);
+
 /**
  * Checks whether a caller has access. Refuses `InsufficientPermissions` before `ScopeViolation`. Authentication (401) comes
  * before, validation of the request after (docs/decisions/rest-api.md).
  */
-export function refuseAccess({ permissions, account }: Caller, { permission, scope }: Access): Refusal | undefined {
+export function refuseAccess(caller: Caller, { permission, scope }: Access): Refusal | undefined {
+  const { permissions, account, role } = caller;
+  if (isOutsideRole(caller, permission))
+    return refuse(
+      'InsufficientPermissions',
+      `This call requires the permission ${permission}, which the role ${role} does not have. A Manager of the account can change the role.`,
+    );
   if (!allows(permissions, permission))
     return refuse('InsufficientPermissions', `This call requires the permission ${permission}.`);
   if (scope !== undefined && account.kind !== scope)

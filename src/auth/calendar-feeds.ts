@@ -1,7 +1,8 @@
 import type { Credentials } from '../credentials/credentials.ts';
 import type { IssuedFeed } from '../credentials/records.ts';
 import { feedSecretFormat } from '../secrets/credential-format.ts';
-import { belongsTo, type Users } from './users.ts';
+import { belongsTo } from './memberships.ts';
+import type { Users } from './users.ts';
 
 /** Finds the calendar feed of the secret in an address; undefined if it has ended or never existed. */
 export type FindFeed = (secret: string) => Promise<IssuedFeed | undefined>;

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Account, Actor } from '../domain/account.ts';
+import type { Role } from '../domain/roles.ts';
 
 /**
  * The caller, authenticated by an API key, an OAuth access token or a console session. Code behind authentication sees only this
@@ -9,6 +10,8 @@ export type Caller = {
   readonly account: Account;
   /** Sum of permission flags. */
   readonly permissions: number;
+  /** The role of the user for whom an app acts. Permissions are within it. Absent for API keys and service clients, which belong to the account, and for tokens of releases without roles. */
+  readonly role?: Role;
   readonly credential:
     | { readonly kind: 'apiKey'; readonly id: string }
     | { readonly kind: 'client'; readonly id: string; readonly userId?: string }

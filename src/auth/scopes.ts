@@ -1,5 +1,12 @@
-import type { AccountKind } from '../domain/account.ts';
-import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
+import type { Account } from '../domain/account.ts';
+import {
+  allows,
+  Permission,
+  type PermissionName,
+  SCOPE_PERMISSIONS,
+  usablePermissions,
+} from '../domain/permissions.ts';
+import { ROLE_PERMISSIONS, type Role } from '../domain/roles.ts';
 
 /** The `aud` of an access token (docs/decisions/oauth.md). */
 export type Audience = 'api' | 'mcp';
@@ -79,21 +86,36 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Let an AI assistant find spaces, read bookings and reviews, and request and cancel bookings on your behalf',
 };
 
-/** Descriptions that differ for an account that cannot request bookings; undefined where nothing is left. */
-const WITHOUT_REQUESTS: Readonly<Record<string, string | undefined>> = {
-  'service.api.write': undefined,
+/** What a scope grants beyond reading. */
+const NEEDED: Readonly<Record<string, PermissionName>> = {
+  'service.api.write': 'WriteBookings',
+  'service.api.webhooks': 'Webhooks',
+  [MCP_SCOPE]: 'WriteBookings',
+};
+
+/** The description without that. Absent where nothing is left. */
+const WITHOUT_NEEDED: Readonly<Record<string, string>> = {
   [MCP_SCOPE]: 'Let an AI assistant find spaces, and read bookings and reviews',
 };
 
+/** An account that the user may choose, and the user's role there. */
+export type AccountChoice = { readonly account: Pick<Account, 'kind'>; readonly role: Role };
+
 /**
  * Describes to the user what the scopes let an app do, without repetition.
- * @param kinds the kinds of the accounts among which the user may still choose
+ * @param choices the accounts among which the user may still choose
  */
-export function whatScopesAllow(scopes: readonly string[], kinds: readonly AccountKind[]): readonly string[] {
+export function whatScopesAllow(scopes: readonly string[], choices: readonly AccountChoice[]): readonly string[] {
   const described = scopes.flatMap((scope) => {
     const description = SCOPE_DESCRIPTIONS[scope] ?? scope;
-    if (!Object.hasOwn(WITHOUT_REQUESTS, scope) || !kinds.includes('Community')) return description;
-    return kinds.includes('Brand') ? `${description}, if you choose a brand` : (WITHOUT_REQUESTS[scope] ?? []);
+    const needed = NEEDED[scope];
+    if (needed === undefined) return description;
+    const isAble = ({ account, role }: AccountChoice) =>
+      allows(ROLE_PERMISSIONS[role] & usablePermissions(account.kind), needed);
+    if (choices.every(isAble)) return description;
+    if (!choices.some(isAble)) return WITHOUT_NEEDED[scope] ?? [];
+    const isAboutBrands = choices.every((one) => isAble(one) === (one.account.kind === 'Brand'));
+    return `${description}, if you choose ${isAboutBrands ? 'a brand' : 'an account in which your role allows it'}`;
   });
   return [...new Set(described)];
 }

@@ -1,12 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Collection, Documents, Find, OperatedDocumentStore } from '../document-store/document-store.ts';
+import type { Collection, Documents, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import { EMAIL, hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
+import { memberRoleOf, type Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';
+import {
+  accountsIn,
+  type Membership,
+  membershipsIn,
+  roleIn,
+  type StoredMemberships,
+  storedMemberships,
+} from './memberships.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 import {
   type ChangeContext,
@@ -23,7 +33,8 @@ export type User = {
   readonly id: string;
   /** Normalised: trimmed, lower case. */
   readonly email: string;
-  readonly accounts: readonly Account[];
+  /** The accounts that the user acts for, each once, and the role there. */
+  readonly memberships: readonly Membership[];
   /** ISO 8601, UTC. */
   readonly createdAt: string;
   /** ISO 8601, UTC. Sessions started before have ended. */
@@ -34,13 +45,16 @@ export type User = {
 export type UserRevocation = {
   /** Signs the user out of every browser. Connected apps stay connected. */
   endSessionsOf(userId: string): Promise<void>;
-  /** Disconnects the apps that the user connected to the account, and ends the user's calendar feeds of it. */
+  /** Disconnects the apps that the user connected to the account. */
+  endAppsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
+  /** Also ends the user's calendar feeds of the account. */
   endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
   /** Ends the user's sessions, calendar feeds, grants, and everything issued under them. */
   endAllOfUser(userId: string, context: ChangeContext): Promise<void>;
 };
 
-type UserDocument = User &
+type UserDocument = Omit<User, 'memberships'> &
+  StoredMemberships &
   WithUnlogged & {
     readonly passwordHash: string;
     /** Set when the user is removed, until the log has the event. The record then has no personal data, and lookups skip it. */
@@ -71,6 +85,7 @@ export async function createUsers(deps: {
 }) {
   const { documents, revocation, clock } = deps;
   const users = await documents.open(USERS);
+  const members = createAccountMembers({ records: await openAccountMembers(documents), users: memberRecords(users) });
   const now = () => new Date(clock()).toISOString();
 
   const { finish, finishAll } = createRecorder({
@@ -80,6 +95,10 @@ export async function createUsers(deps: {
     isEnded: (user) => user.isRemoved === true,
     async settle({ id, isRemoved }, { type, data }, context) {
       if (type === 'PasswordChanged') await revocation.endSessionsOf(id);
+      if (type !== 'MemberAdded' && type !== 'MemberRoleChanged' && type !== 'MemberRemoved') return;
+      await members.update(data.account, id);
+      // The user allowed the apps what the former role could do.
+      if (type === 'MemberRoleChanged') await revocation.endAppsOf(id, accountKey(data.account), context);
       if (type !== 'MemberRemoved') return;
       await (isRemoved
         ? revocation.endAllOfUser(id, context)
@@ -87,42 +106,76 @@ export async function createUsers(deps: {
     },
   });
 
-  /** Changes a user and applies the consequences. Retries if another write came in between; writes nothing without changes. */
+  /**
+   * Changes a user and applies the consequences. Starts over if another write came in between; writes nothing without changes.
+   * @param mayBeLast whether an account may be left without a Manager
+   */
   async function change(
     id: string,
     next: (user: UserDocument) => Changed | Refusal,
     context: ChangeContext,
-  ): Promise<User | Refusal> {
-    let refusal: Refusal | undefined;
-    const { stored } = await users.update(id, (before) => {
-      const changed = before !== undefined && isUser(before) ? next(before) : NO_SUCH_USER;
-      refusal = isRefusal(changed) ? changed : undefined;
-      if (isRefusal(changed) || changed.changes.length === 0) return undefined;
-      return withChanges(changed.user, changed.changes, context);
-    });
-    if (stored === undefined || refusal !== undefined) return refusal ?? NO_SUCH_USER;
+    { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
+  ): Promise<UserDocument | Refusal> {
+    /** Announces that the user stops being a Manager of accounts. @returns whether each of them keeps another one */
+    async function leave({ document, version }: Stored<UserDocument>, { user }: Changed): Promise<boolean> {
+      const stays = new Set(user.accounts.map(accountKey));
+      for (const account of document.accounts) {
+        if (stays.has(accountKey(account))) continue;
+        left.add(account);
+        if (!(await members.leave(account, { userId: id, version, mayBeLast }))) return false;
+      }
+      return true;
+    }
+    /** Changes the record that was read. Undefined if it has changed since. */
+    async function attempt(): Promise<UserDocument | Refusal | undefined> {
+      const stored = await users.get(id);
+      if (stored === undefined || !isUser(stored.document)) return NO_SUCH_USER;
+      const changed = next(stored.document);
+      if (isRefusal(changed)) return changed;
+      if (changed.user === stored.document) return changed.user;
+      if (!(await leave(stored, changed))) return LAST_MANAGER;
+      const changing = withChanges(changed.user, changed.changes, context);
+      const { isChanged } = await users.update(id, (_, version) => (version === stored.version ? changing : undefined));
+      return isChanged ? changing : undefined;
+    }
+    const left = new Set<Account>();
+    let outcome = await attempt();
+    while (outcome === undefined) outcome = await attempt();
     await finish(id);
-    return withoutHash(stored.document);
+    // What an earlier attempt announced, and did not do.
+    for (const account of left) await members.update(account, id);
+    return outcome;
   }
+
+  const changeUser = async (...of: Parameters<typeof change>): Promise<User | Refusal> => {
+    const outcome = await change(...of);
+    return isRefusal(outcome) ? outcome : withoutHash(outcome);
+  };
 
   return {
     ...lookups(users),
+    membersOf: members.membersOf,
 
-    /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
+    /**
+     * Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account.
+     * @param user.role in each of the accounts. Default: Manager
+     */
     async add(
-      { email, password, accounts }: { email: string; password: string; accounts: readonly Account[] },
+      user: { email: string; password: string; accounts: readonly Account[]; role?: Role },
       context: ChangeContext,
     ): Promise<User | Refusal> {
+      const { email, password, accounts, role = 'Manager' } = user;
       const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
-      const { user, changes } = newUser(address, accounts, await hashPassword(password), now());
-      if (!(await users.insert(user.id, withChanges(user, changes, context))))
+      const memberships = unique(accounts).map((account) => ({ account, role }));
+      const added = newUser(address, memberships, await hashPassword(password), now());
+      if (!(await users.insert(added.user.id, withChanges(added.user, added.changes, context))))
         return refuse('ValidationError', `The e-mail address ${address} is already in use.`);
-      await finish(user.id);
-      return withoutHash(user);
+      await finish(added.user.id);
+      return withoutHash(added.user);
     },
 
     /** Also signs the user out of every browser. Connected apps stay connected. */
@@ -130,33 +183,58 @@ export async function createUsers(deps: {
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
       const passwordHash = await hashPassword(password);
-      return change(id, (user) => withPassword(user, passwordHash, now()), context);
+      return changeUser(id, (user) => withPassword(user, passwordHash, now()), context);
     },
 
-    addAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
-      change(id, (user) => withAccount(user, account), context),
-
-    /** Also disconnects the apps that the user connected to the account, and ends the user's feeds of it. Refuses to remove the last account. */
-    removeAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
-      change(id, (user) => withoutAccount(user, account), context),
+    /** Does nothing if the user belongs to the account already, in any role. */
+    addAccount: (id: string, account: Account, role: Role, context: ChangeContext): Promise<User | Refusal> =>
+      changeUser(id, (user) => withAccount(user, { account, role }), context),
 
     /**
-     * Also ends the user's sessions and calendar feeds, disconnects the user's apps, and erases the user from the files, if the engine supports it.
+     * Gives a member another role, and disconnects the apps that the user connected to the account. Refuses to leave the account without a
+     * Manager.
+     */
+    setRole: (id: string, account: Account, role: Role, context: ChangeContext): Promise<User | Refusal> =>
+      changeUser(id, (user) => withRole(user, { account, role }), context),
+
+    /**
+     * For the operator: the account may be left without a Manager. Also disconnects the apps that the user connected to the account, and ends
+     * the user's feeds of it. Refuses to remove the last account of the user.
+     */
+    removeAccount: (id: string, account: Account, context: ChangeContext): Promise<User | Refusal> =>
+      changeUser(id, (user) => withoutAccount(user, account), context, { mayBeLast: true }),
+
+    /**
+     * For a Manager: takes a member off the account, with the same consequences. Removes a user who belongs to no other account. Refuses to
+     * leave the account without a Manager.
+     */
+    async removeMember(id: string, account: Account, context: ChangeContext): Promise<'removed' | Refusal> {
+      const outcome = await change(
+        id,
+        (user) => (isOnlyAccount(user, account) ? withoutUser(user) : withoutAccount(user, account)),
+        context,
+      );
+      if (isRefusal(outcome)) return outcome;
+      if (!isUser(outcome)) await documents.purge();
+      return 'removed';
+    },
+
+    /**
+     * For the operator: an account may be left without a Manager. Also ends the user's sessions and calendar feeds, disconnects the user's
+     * apps, and erases the user from the files, if the engine supports it.
      * @returns false if there was no such user
      */
     async remove(id: string, context: ChangeContext): Promise<boolean> {
-      const { isChanged } = await users.update(id, (user) => {
-        if (user === undefined || !isUser(user)) return undefined;
-        const changes = user.accounts.map((account) => memberRemoved(user, account));
-        return withChanges(removed(user), changes, context);
-      });
-      await finish(id);
+      const isChanged = !isRefusal(await change(id, withoutUser, context, { mayBeLast: true }));
       await (isChanged ? documents.purge() : revocation.endAllOfUser(id, context));
       return isChanged;
     },
 
     /** Finishes interrupted changes, and appends those that are not in the log yet. */
-    finishChanges: finishAll,
+    async finishChanges(): Promise<void> {
+      await finishAll();
+      await members.finishChanges();
+    },
   };
 }
 
@@ -196,7 +274,7 @@ function lookups(users: Documents<UserDocument>) {
     async list(account?: Account): Promise<User[]> {
       const members: User[] = [];
       for await (const { document } of users.find(everyDocument()))
-        if (isUser(document) && (account === undefined || belongsTo(document, account)))
+        if (isUser(document) && (account === undefined || roleOf(document, account) !== undefined))
           members.push(withoutHash(document));
       return members.sort((a, b) => (a.email < b.email ? -1 : 1));
     },
@@ -212,35 +290,86 @@ function lookups(users: Documents<UserDocument>) {
 }
 
 const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
+const NO_MEMBER = refuse('ResourceNotFound', 'The user does not belong to this account.');
+const LAST_MANAGER = refuse(
+  'ValidationError',
+  'This is the last Manager of the account. Make another member a Manager first.',
+);
 
 const isUser = ({ isRemoved }: UserDocument): boolean => isRemoved !== true;
+
+/** The records of the users, as far as they concern accounts. */
+const memberRecords = (users: Documents<UserDocument>): MemberRecords => ({
+  async get(id) {
+    const stored = await users.get(id);
+    return stored && { id, version: stored.version, memberships: membershipsIn(stored.document) };
+  },
+  async *all() {
+    for await (const { key: id, version, document } of users.find(everyDocument()))
+      yield { id, version, memberships: membershipsIn(document) };
+  },
+  async touch(id, version) {
+    await users.update(id, (user, now) => (now === version ? user : undefined));
+  },
+});
+
+const roleOf = (user: UserDocument, account: Account): Role | undefined =>
+  roleIn({ memberships: membershipsIn(user) }, account);
+
+const isSame = (a: Account, b: Account): boolean => accountKey(a) === accountKey(b);
+
+const isOnlyAccount = (user: UserDocument, account: Account): boolean =>
+  accountsIn(user).every((one) => isSame(one, account)) && roleOf(user, account) !== undefined;
 
 /** A user after a change, with the changes for the log. Without changes, the user stays as it was. */
 type Changed = { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] };
 
-function newUser(email: string, accounts: readonly Account[], passwordHash: string, at: string): Changed {
+function newUser(email: string, memberships: readonly Membership[], passwordHash: string, at: string): Changed {
   const id = `usr_${randomBytes(12).toString('base64url')}`;
-  const user = { id, email, accounts: unique(accounts), createdAt: at, passwordChangedAt: at, passwordHash };
-  return { user, changes: user.accounts.map((account) => memberAdded(user, account)) };
+  const user = { id, email, createdAt: at, passwordChangedAt: at, passwordHash, ...storedMemberships(memberships) };
+  return { user, changes: memberships.map((membership) => memberAdded(user, membership)) };
 }
 
 const withPassword = (user: UserDocument, passwordHash: string, passwordChangedAt: string): Changed => ({
   user: { ...user, passwordHash, passwordChangedAt },
-  changes: user.accounts.map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
+  changes: accountsIn(user).map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
 });
 
-const withAccount = (user: UserDocument, account: Account): Changed =>
-  belongsTo(user, account)
+function withMemberships({ members = [], ...user }: UserDocument, memberships: readonly Membership[]): UserDocument {
+  return { ...user, ...storedMemberships(memberships, { members }) };
+}
+
+const withAccount = (user: UserDocument, membership: Membership): Changed =>
+  roleOf(user, membership.account) !== undefined
     ? { user, changes: [] }
-    : { user: { ...user, accounts: [...user.accounts, account] }, changes: [memberAdded(user, account)] };
+    : {
+        user: withMemberships(user, [...membershipsIn(user), membership]),
+        changes: [memberAdded(user, membership)],
+      };
+
+function withRole(user: UserDocument, { account, role }: Membership): Changed | Refusal {
+  const before = roleOf(user, account);
+  if (before === undefined) return NO_MEMBER;
+  if (before === role) return { user, changes: [] };
+  const memberships = membershipsIn(user).map((one) => (isSame(one.account, account) ? { account, role } : one));
+  return {
+    user: withMemberships(user, memberships),
+    changes: [{ type: 'MemberRoleChanged', data: { ...changeOf(user, account), role: memberRoleOf(role) } }],
+  };
+}
 
 function withoutAccount(user: UserDocument, account: Account): Changed | Refusal {
-  if (!belongsTo(user, account)) return { user, changes: [] };
-  const accounts = user.accounts.filter((each) => accountKey(each) !== accountKey(account));
-  return accounts.length > 0
-    ? { user: { ...user, accounts }, changes: [memberRemoved(user, account)] }
+  if (roleOf(user, account) === undefined) return { user, changes: [] };
+  const others = membershipsIn(user).filter((one) => !isSame(one.account, account));
+  return others.length > 0
+    ? { user: withMemberships(user, others), changes: [memberRemoved(user, account)] }
     : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
 }
+
+const withoutUser = (user: UserDocument): Changed => ({
+  user: removed(user),
+  changes: accountsIn(user).map((account) => memberRemoved(user, account)),
+});
 
 /** A removed user until its event is in the log: no personal data and no credentials. */
 const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocument): UserDocument => ({
@@ -251,19 +380,17 @@ const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocume
   isRemoved: true,
 });
 
-const changeOf = ({ id: userId }: User, account: Account) => ({ changeId: randomUUID(), account, userId });
-const memberAdded = (user: User, account: Account): MembershipEvent => ({
-  type: 'MemberAdded',
-  data: { ...changeOf(user, account), role: 'Member' },
+const changeOf = ({ id: userId }: Pick<User, 'id'>, account: Account) => ({
+  ...{ changeId: randomUUID(), account, userId },
 });
-const memberRemoved = (user: User, account: Account): MembershipEvent => ({
+const memberAdded = (user: Pick<User, 'id'>, { account, role }: Membership): MembershipEvent => ({
+  type: 'MemberAdded',
+  data: { ...changeOf(user, account), role: memberRoleOf(role) },
+});
+const memberRemoved = (user: Pick<User, 'id'>, account: Account): MembershipEvent => ({
   type: 'MemberRemoved',
   data: changeOf(user, account),
 });
-
-/** Whether the user belongs to the account. */
-export const belongsTo = (user: User, account: Account) =>
-  user.accounts.some((each) => accountKey(each) === accountKey(account));
 
 /** Normalises an e-mail for storage and comparison. */
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
@@ -277,6 +404,7 @@ const unique = (accounts: readonly Account[]): Account[] => [
   ...new Map(accounts.map((account) => [accountKey(account), account])).values(),
 ];
 
-const withoutHash = ({ id, email, accounts, createdAt, passwordChangedAt }: UserDocument): User => ({
-  ...{ id, email, accounts, createdAt, passwordChangedAt },
-});
+const withoutHash = (user: UserDocument): User => {
+  const { id, email, createdAt, passwordChangedAt } = user;
+  return { id, email, memberships: membershipsIn(user), createdAt, passwordChangedAt };
+};

@@ -108,7 +108,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
   onForm('consent', 'consent', async (interaction, request, reply) => {
     const user = await deps.users.get(interaction.session?.accountId ?? '');
     const chosen = formFields(request).get('account');
-    const account = user?.accounts.find((own) => accountKey(own) === chosen);
+    const account = user?.memberships.find((own) => accountKey(own.account) === chosen)?.account;
     if (user === undefined || account === undefined)
       return send(
         reply,
@@ -150,7 +150,10 @@ async function consent(
 ): Promise<Answer> {
   const user = await deps.users.get(interaction.session?.accountId ?? '');
   if (user === undefined) return expired();
-  const accounts = user.accounts.map(async (account) => ({ account, name: await deps.accountName(account) }));
+  const accounts = user.memberships.map(async ({ account, role }) => ({
+    ...{ account, role },
+    name: await deps.accountName(account),
+  }));
   const page = consentPage({
     action: form.action,
     formToken: form.formToken,

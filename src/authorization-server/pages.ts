@@ -2,6 +2,7 @@ import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
+import type { Role } from '../domain/roles.ts';
 import { escapeText, flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 import { firstAccount } from '../runtime/venue-command.ts';
@@ -79,7 +80,7 @@ export type ConsentPage = FormPage & {
   readonly user: string;
   /** The URL to sign in as another user. */
   readonly otherUser: string;
-  readonly accounts: readonly { readonly account: Account; readonly name: string }[];
+  readonly accounts: readonly { readonly account: Account; readonly role: Role; readonly name: string }[];
 };
 
 /** The consent page: whether the app may act for the user, and for which of the user's accounts. */
@@ -112,10 +113,9 @@ export const consentPage = (consent: ConsentPage): string =>
   });
 
 function whatItCanDo({ scopes, accounts }: ConsentPage): Html {
-  const kinds = accounts.map(({ account }) => account.kind);
-  const allowed = whatScopesAllow(scopes, kinds);
-  // The app only asks to request bookings, which a community cannot do.
-  if (allowed.length === 0) return html`<p>Nothing: what it asks for is for brands.</p>`;
+  const allowed = whatScopesAllow(scopes, accounts);
+  // The app only asks for what a community cannot do, or what the user's role does not allow.
+  if (allowed.length === 0) return html`<p>Nothing: what it asks for is for brands, or for other roles.</p>`;
   return html`<ul class="bullets">${allowed.map((what) => html`<li>${what}</li>`)}</ul>`;
 }
 
@@ -143,9 +143,11 @@ function accountChoice(accounts: ConsentPage['accounts']): Html {
   return html`<fieldset class="field">
     <legend>Which account may it act for?</legend>
     <div class="choices">${accounts.map(
-      ({ account, name }) =>
+      ({ account, role, name }) =>
         html`<label class="choice"><input type="radio" name="account" value="${accountKey(account)}" required>
-          <span class="what">${named(name)}<span class="hint">${account.kind}</span></span></label>`,
+          <span class="what">${named(name)}<span class="hint">${account.kind}${
+            role !== 'Manager' && html`. You are a ${role}.`
+          }</span></span></label>`,
     )}</div>
   </fieldset>`;
 }

@@ -8,7 +8,7 @@ import Provider, {
   type KoaContextWithOIDC,
   type Account as OidcAccount,
 } from 'oidc-provider';
-import { ACCOUNT_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
+import { ACCOUNT_CLAIM, ROLE_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
 import type { Resource, Resources } from '../auth/resources.ts';
 import {
   AUDIENCE_SCOPES,
@@ -192,8 +192,9 @@ async function findAccount(users: Users, sub: string, grantId?: string): Promise
   const user = await users.get(sub);
   if (user === undefined) return undefined;
   const account = grantId === undefined ? undefined : accountOfGrant(grantId);
+  const role = user.memberships.find((own) => accountKey(own.account) === account)?.role;
   // When a user leaves an account, the apps that user connected to it lose access.
-  if (account !== undefined && !user.accounts.some((own) => accountKey(own) === account)) return undefined;
+  if (account !== undefined && role === undefined) return undefined;
   const claims = {
     sub: user.id,
     // Users give no name besides their address.
@@ -204,7 +205,7 @@ async function findAccount(users: Users, sub: string, grantId?: string): Promise
     // Addresses are entered by an operator and never confirmed by mail.
     email_verified: false,
   };
-  return { accountId: user.id, claims: () => claims };
+  return { accountId: user.id, claims: () => claims, role };
 }
 
 async function loadExistingGrant(ctx: KoaContextWithOIDC) {
@@ -217,11 +218,13 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
 }
 
 function extraTokenClaims({ oidc }: KoaContextWithOIDC, token: AccessToken | ClientCredentials) {
-  const account =
-    token.kind === 'ClientCredentials'
-      ? oidc.client?.[ACCOUNT_OF_CLIENT]
-      : 'grantId' in token && token.grantId && accountOfGrant(token.grantId);
-  return account ? { [ACCOUNT_CLAIM]: account } : undefined;
+  if (token.kind === 'ClientCredentials') {
+    const account = oidc.client?.[ACCOUNT_OF_CLIENT];
+    return account ? { [ACCOUNT_CLAIM]: account } : undefined;
+  }
+  const account = 'grantId' in token && token.grantId ? accountOfGrant(token.grantId) : undefined;
+  // The role at this moment. A token without one would allow all that its scopes do.
+  return account && { [ACCOUNT_CLAIM]: account, [ROLE_CLAIM]: oidc.account?.role ?? 'None' };
 }
 
 /** oidc-provider does not store JWTs. This record makes userinfo, introspection and revocation work for them. */

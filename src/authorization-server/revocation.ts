@@ -94,7 +94,7 @@ export async function createRevocation(deps: {
         if (document.model === 'Session') await records.delete(key);
     },
     endAllOfUser: (userId: string, context: ChangeContext): Promise<void> => endAllOf('userId', userId, context),
-    async endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void> {
+    async endAppsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void> {
       for (const { document } of await recordsOf('account', account))
         if (document.userId === userId && document.grantId !== undefined) await endGrant(document.grantId, context);
     },

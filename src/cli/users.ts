@@ -66,7 +66,7 @@ function addMembershipCommands(user: Command): void {
   ).action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
     return operateFor(command, account, ({ users }, context) =>
-      withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, context), shown)),
+      withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, 'Manager', context), shown)),
     );
   });
 
@@ -106,10 +106,10 @@ async function withUser(
   return user === undefined ? refuse('ResourceNotFound', `There is no user ${email}.`) : work(user);
 }
 
-const printed = ({ id, email, accounts, createdAt, passwordChangedAt }: User) => ({
+const printed = ({ id, email, memberships, createdAt, passwordChangedAt }: User) => ({
   id,
   email,
-  accounts: accounts.map(toPublicAccount),
+  accounts: memberships.map(({ account, role }) => ({ ...toPublicAccount(account), role })),
   createdAt,
   passwordChangedAt,
 });

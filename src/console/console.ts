@@ -125,12 +125,14 @@ function limitRefusals(
 }
 
 function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
-  const get: Routes['get'] = (path, handler) =>
-    void scope.get(path, (request, reply) => handle(request, reply, handler));
-  const post: Routes['post'] = (path, handler, repeated) =>
-    void scope.post(path, (request, reply) => handle(request, reply, handler, repeated));
-  const upload: Routes['upload'] = (path, handler) =>
-    void scope.post(path, { bodyLimit: MAX_UPLOAD_BYTES }, (request, reply) => handle(request, reply, handler));
+  const get: Routes['get'] = (path, least, handler) =>
+    void scope.get(path, (request, reply) => handle(request, reply, { least, handler }));
+  const post: Routes['post'] = (path, least, handler, repeated) =>
+    void scope.post(path, (request, reply) => handle(request, reply, { least, handler, repeated }));
+  const upload: Routes['upload'] = (path, least, handler) =>
+    void scope.post(path, { bodyLimit: MAX_UPLOAD_BYTES }, (request, reply) =>
+      handle(request, reply, { least, handler }),
+    );
 
   function only<K extends AccountKind>(kind: K): Routes<AccountOf<K>> {
     const guarded =
@@ -138,9 +140,9 @@ function routesOf(scope: FastifyInstance, handle: PageHandler): ConsoleRoutes {
       async (visit) =>
         isOfKind(visit, kind) ? handler(visit) : missing('page');
     return {
-      get: (path, handler) => get(path, guarded(handler)),
-      post: (path, handler, repeated) => post(path, guarded(handler), repeated && guarded(repeated)),
-      upload: (path, handler) => upload(path, guarded(handler)),
+      get: (path, least, handler) => get(path, least, guarded(handler)),
+      post: (path, least, handler, repeated) => post(path, least, guarded(handler), repeated && guarded(repeated)),
+      upload: (path, least, handler) => upload(path, least, guarded(handler)),
     };
   }
   return { get, post, upload, community: only('Community'), brand: only('Brand') };
@@ -177,7 +179,7 @@ function registerSessionForms(
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
     const form = new Form(request.body);
-    const account = current.user.accounts.find((own) => accountKey(own) === form.text('account'));
+    const account = current.user.memberships.find((own) => accountKey(own.account) === form.text('account'))?.account;
     if (account === undefined || !(await sessions.switchAccount(current, account)))
       return rejectForm(session, request, reply, { reason: 'foreign' });
     return reply.redirect(ownPath(form.text('to')), 303);

@@ -1,7 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../domain/account.ts';
+import type { Role } from '../domain/roles.ts';
 import { UNUSABLE_TEXT } from '../domain/unicode.ts';
-import { html } from '../html/html.ts';
+import { html, named } from '../html/html.ts';
 import { problemPage, sendPage } from '../html/layout.ts';
 import {
   isUnavailable,
@@ -13,6 +14,7 @@ import {
 import type { PageContent } from './parts/answer.ts';
 import { capitalised } from './parts/formats.ts';
 import { buttonLink, startPageOf } from './parts/frame.ts';
+import type { Visit } from './parts/visit.ts';
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
@@ -23,6 +25,22 @@ export function notFound(what: string, account: Account): PageContent {
     heading: `${capitalised(what)} not found`,
     status: 404,
     main: html`<p>It does not exist, or it belongs to another account.</p><p>${buttonLink(home.href, home.label)}</p>`,
+  };
+}
+
+/**
+ * For a page or form that the user's role does not allow.
+ * @param least the least role that may do it
+ */
+export function forbiddenPage({ account, accountName, role }: Visit, least: Role, isForm: boolean): PageContent {
+  const home = startPageOf(account);
+  const who = least === 'Manager' ? 'a Manager' : 'a Manager or a Coordinator';
+  return {
+    title: 'Not allowed',
+    heading: isForm ? 'Nothing was done' : 'Your role does not allow this',
+    status: 403,
+    main: html`<p>You are a ${role} of ${named(accountName)}. Only ${who} may ${isForm ? 'do this' : 'open this page'}. A Manager can
+change your role.</p><p>${buttonLink(home.href, home.label)}</p>`,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
+import { isAtLeast, type Role } from '../domain/roles.ts';
 import { html, named } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -9,11 +10,11 @@ import { traceOf } from '../runtime/trace.ts';
 import { createTurns } from '../runtime/turns.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { sendDownload } from './download.ts';
-import { ALREADY_SUBMITTED, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
+import { ALREADY_SUBMITTED, forbiddenPage, notFound, OUTCOME_UNKNOWN, unavailablePage } from './error-pages.ts';
 import type { ConsoleLimits } from './limits.ts';
 import type { LiveFeed } from './live/live.ts';
 import type { PageRenderer } from './page-renderer.ts';
-import type { Answer, PageContent } from './parts/answer.ts';
+import { type Answer, type Forbidden, forbidden, type Missing, type PageContent } from './parts/answer.ts';
 import { listOpenedFrom } from './parts/back-link.ts';
 import { hiddenField, postForm } from './parts/forms.ts';
 import type { NamedAccount } from './parts/frame.ts';
@@ -39,6 +40,14 @@ export type PageHandlerDeps = SessionDeps & {
 
 export type PageHandler = ReturnType<typeof createPageHandler>;
 
+/** A page or form, with the least role that may open or send it. */
+type PageRoute = {
+  readonly least: Role;
+  readonly handler: Handler;
+  /** Answers a form that was sent again long after it took effect. Default: a page that says so. */
+  readonly repeated?: Handler | undefined;
+};
+
 /** Concurrent pages per account, and as many files. Further ones wait, so that one account cannot slow down the others. */
 const AT_ONCE = 2;
 
@@ -53,12 +62,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
   const turns = createTurns(AT_ONCE);
   const downloads = createTurns(AT_ONCE);
 
-  async function handle(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    handler: Handler,
-    repeated: Handler = async () => ALREADY_SUBMITTED,
-  ): Promise<FastifyReply> {
+  async function handle(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<FastifyReply> {
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
     const { account } = current.session;
@@ -74,9 +78,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
     // not update itself, because a GET of its URL may show something else.
     const live = isForm ? undefined : await feed.mark();
-    const answering = isForm
-      ? submitForm(visit, current.hash, handler, repeated)
-      : getPage(visit, handler, request.url);
+    const answering = isForm ? submitForm(visit, current.hash, route) : getPage(visit, route, request.url);
     const answer = await answering.catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
       return unavailablePage(error, request, reply);
@@ -92,16 +94,16 @@ export function createPageHandler(deps: PageHandlerDeps) {
       return sendDownload(request, reply, answer.download);
     }
     if (isTurnUsedUp()) await nextSlice();
-    const content = 'missing' in answer ? notFound(answer.missing, visit.account) : answer;
+    const content = pageOf(answer, visit, isForm);
     const left = isRefresh(request) ? [] : cookies.takeFlash(request, reply, sessions.ownersOf(current));
     const flash = [...left, ...(visit.restored ? [FORM_RESTORED] : []), ...(content.flash ?? [])];
     return renderer.render(request, reply, visit, { ...content, flash }, live);
   }
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply, current: CurrentSession): Promise<Visit> {
-    const { user, session } = current;
+    const { user, session, role } = current;
     const zone = readerZone(request.cookies[ZONE_COOKIE]);
-    const visited = await renderer.visitedAccount(session.account, zone);
+    const visited = await renderer.visitedAccount({ account: session.account, role }, zone);
     const csrf = sessions.csrfToken(current);
     const [owner, owners] = [sessions.ownerOf(csrf), sessions.ownersOf(current)];
     const takesNone = request.method === 'POST' || isRefresh(request);
@@ -126,27 +128,36 @@ export function createPageHandler(deps: PageHandlerDeps) {
   }
 
   /** A form with a token takes effect once. */
-  async function submitForm(visit: Visit, session: string, handler: Handler, repeated: Handler): Promise<Answer> {
+  async function submitForm(visit: Visit, session: string, { least, handler, repeated }: PageRoute): Promise<Answer> {
+    if (!isAtLeast(visit.role, least)) return forbidden(least);
     const token = visit.form.text('once');
     if (token === '') return handler(visit);
     const answer = await submitOnce(session, token, () => handler(visit));
     if (!('before' in answer)) return answer;
-    return answer.before === 'done' ? repeated(visit) : OUTCOME_UNKNOWN;
+    return answer.before === 'done' ? (repeated?.(visit) ?? ALREADY_SUBMITTED) : OUTCOME_UNKNOWN;
   }
 
   /** Answers with a page, or with an offer to switch if only other accounts of the user have it. */
-  async function getPage(visit: Visit, handler: Handler, url: string): Promise<Answer> {
-    const answer = await handler(visit);
+  async function getPage(visit: Visit, { least, handler }: PageRoute, url: string): Promise<Answer> {
+    const answerTo = async (one: Visit): Promise<Answer> =>
+      isAtLeast(one.role, least) ? handler(one) : forbidden(least);
+    const answer = await answerTo(visit);
     if (!('missing' in answer)) return answer;
     const elsewhere: NamedAccount[] = [];
     for (const other of await renderer.othersOf(visit)) {
-      const visited = await renderer.visitedAccount(other.account, visit.zone);
-      if ('main' in (await handler({ ...visit, ...visited }))) elsewhere.push(other);
+      const visited = await renderer.visitedAccount(other, visit.zone);
+      if ('main' in (await answerTo({ ...visit, ...visited }))) elsewhere.push(other);
     }
     return elsewhere.length === 0 ? answer : switchPage(visit, elsewhere, url);
   }
 
   return handle;
+}
+
+/** The page of an answer. */
+function pageOf(answer: PageContent | Missing | Forbidden, visit: Visit, isForm: boolean): PageContent {
+  if ('missing' in answer) return notFound(answer.missing, visit.account);
+  return 'forbidden' in answer ? forbiddenPage(visit, answer.forbidden, isForm) : answer;
 }
 
 /** Offers to switch to an account that has the page. */

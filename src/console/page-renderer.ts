@@ -10,7 +10,7 @@ import { contentOf, MOST_PENDING, type NamedAccount, pendingText, printedHead, r
 import type { PageDeps } from './parts/routes.ts';
 import type { Visit } from './parts/visit.ts';
 
-type VisitedAccount = Pick<Visit, 'account' | 'accountName' | 'accountZone'>;
+type VisitedAccount = Pick<Visit, 'account' | 'role' | 'accountName' | 'accountZone'>;
 
 export type PageRenderer = ReturnType<typeof createPageRenderer>;
 
@@ -19,18 +19,21 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const nameOf = async (account: Account): Promise<string> =>
     (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
 
-  /** The account of a visit, with its name and time zone. */
-  async function visitedAccount(account: Account, zone: string): Promise<VisitedAccount> {
+  /** The account of a visit, with its name, its time zone, and the role of its user. */
+  async function visitedAccount(
+    { account, role }: Pick<Visit, 'account' | 'role'>,
+    zone: string,
+  ): Promise<VisitedAccount> {
     const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
-    return { account, accountName: await nameOf(account), accountZone: community?.timeZone ?? zone };
+    return { account, role, accountName: await nameOf(account), accountZone: community?.timeZone ?? zone };
   }
 
   /** The user's other accounts. */
-  const othersOf = ({ user, account }: Visit): Promise<NamedAccount[]> =>
+  const othersOf = ({ user, account }: Visit): Promise<(NamedAccount & Pick<Visit, 'role'>)[]> =>
     Promise.all(
-      user.accounts
-        .filter((other) => accountKey(other) !== accountKey(account))
-        .map(async (other) => ({ account: other, name: await nameOf(other) })),
+      user.memberships
+        .filter((other) => accountKey(other.account) !== accountKey(account))
+        .map(async (other) => ({ ...other, name: await nameOf(other.account) })),
     );
 
   /** The number of pending requests. Undefined while bookings cannot be read, because pages that need none are shown all the same. */
@@ -56,7 +59,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       content: PageContent,
       live: string | undefined,
     ): Promise<FastifyReply> {
-      const { account, accountName, accountZone, now } = visit;
+      const { account, accountName, accountZone, role, now } = visit;
       const status = content.status ?? (hasProblems(content.problems ?? {}) ? 422 : 200);
       const [others, pending] = await Promise.all([othersOf(visit), pendingOf(account)]);
       const navigation = rail(visit, { others, pending, path: url });
@@ -67,7 +70,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
       return sendPage(
         reply,
         status,
-        page({ title, main, rail: navigation, ...defined({ flash: content.flash, live }) }),
+        page({ title, main, rail: navigation, role, ...defined({ flash: content.flash, live }) }),
       );
     },
   };

@@ -1,3 +1,4 @@
+import { isAtLeast } from '../domain/roles.ts';
 import { apiKeyPages } from './account/api-keys.ts';
 import { calendarFeedPages } from './account/calendar-feeds.ts';
 import { communityPages } from './account/community.ts';
@@ -51,11 +52,12 @@ const PAGES = [
 
 export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {
   // A community without spaces starts by adding one.
-  const start: Handler = async ({ account }) => {
-    const isNew = account.kind === 'Community' && (await deps.queries.spaces.list(account)).length === 0;
+  const start: Handler = async ({ account, role }) => {
+    const mayAdd = account.kind === 'Community' && isAtLeast(role, 'Manager');
+    const isNew = mayAdd && (await deps.queries.spaces.list(account)).length === 0;
     return { go: isNew ? '/console/spaces/new' : startPageOf(account).href };
   };
-  for (const path of ['/console', '/console/']) routes.get(path, start);
+  for (const path of ['/console', '/console/']) routes.get(path, 'Viewer', start);
   for (const register of PAGES) register(routes, deps);
-  routes.get('/console/*', async () => missing('page'));
+  routes.get('/console/*', 'Viewer', async () => missing('page'));
 }

@@ -6,6 +6,7 @@ import { permissionNames } from '../domain/permissions.ts';
 import type { Readable } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
+import { roleOf } from '../domain/roles.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
 import type { Changes } from './schemas/history-entry.ts';
@@ -115,7 +116,8 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'WebhookRemoved':
       return { status: 'removed' };
     case 'MemberAdded':
-      return { role: event.data.role };
+    case 'MemberRoleChanged':
+      return { role: roleOf(event.data.role) };
     case 'AppConnected':
       return { userId: event.data.userId, scopes: event.data.scopes.join(' ') };
     case 'AppDisconnected':
@@ -126,6 +128,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { personalData: 'erased' };
     case 'MemberRemoved':
     case 'PasswordChanged':
+    case 'EmailChanged':
     case 'ClientRemoved':
     case 'IdsReserved':
     case 'LogCreated':

@@ -111,8 +111,10 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       return { topic: 'webhooks', accounts: [owner.account], of: { kind: 'webhook', id: webhookId } };
     }
     case 'MemberAdded':
+    case 'MemberRoleChanged':
     case 'MemberRemoved':
     case 'PasswordChanged':
+    case 'EmailChanged':
       return { topic: 'members', accounts: [event.data.account], of: { kind: 'user', id: event.data.userId } };
     case 'AppConnected':
     case 'AppDisconnected':

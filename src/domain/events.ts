@@ -16,6 +16,7 @@ import type {
   WebhookId,
 } from './ids.ts';
 import type { PersonalText, Subject } from './personal-text.ts';
+import type { MemberRole } from './roles.ts';
 
 /** Version of the event shapes below, stored with each event. Older ones are upcast on read (`upcast.ts`). */
 export const SCHEMA = 1;
@@ -314,9 +315,6 @@ export type WebhookEnabled = Event<'WebhookEnabled', { readonly webhookId: Webho
 export type WebhookRemoved = Event<'WebhookRemoved', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
 export type WebhookEvent = WebhookRegistered | WebhookSecretRotated | WebhookDisabled | WebhookEnabled | WebhookRemoved;
 
-/** The role of a member. There is one: everything that the account may do. */
-type MemberRole = 'Member';
-
 /**
  * Shared by all events about members, their apps and an account's own clients. They record changes to records, which hold the
  * credentials; they contain no name or e-mail address (docs/decisions/accounts.md).
@@ -328,10 +326,18 @@ type MembershipChange = {
 };
 /** A user may act for the account from now on: as a new user, or as one of another account. */
 type MemberAdded = Event<'MemberAdded', MembershipChange & { readonly userId: string; readonly role: MemberRole }>;
+/** What a user may do for the account changed. */
+type MemberRoleChanged = Event<
+  'MemberRoleChanged',
+  MembershipChange & { readonly userId: string; readonly role: MemberRole }
+>;
 /** A user may not act for the account any more. A user who is removed leaves every account. */
 type MemberRemoved = Event<'MemberRemoved', MembershipChange & { readonly userId: string }>;
 /** A user's password changed. One event per account, so that the history of each is complete. */
 type PasswordChanged = Event<'PasswordChanged', MembershipChange & { readonly userId: string }>;
+
+/** A user's address changed, once the new one was confirmed. One event per account, as for a password. */
+type EmailChanged = Event<'EmailChanged', MembershipChange & { readonly userId: string }>;
 
 type ConnectedApp = MembershipChange & {
   readonly userId: string;
@@ -343,7 +349,14 @@ export type AppConnected = Event<'AppConnected', ConnectedApp & { readonly scope
 /** An app's grant ended early. */
 type AppDisconnected = Event<'AppDisconnected', ConnectedApp>;
 /** The events of one user. */
-type MemberEvent = MemberAdded | MemberRemoved | PasswordChanged | AppConnected | AppDisconnected;
+type MemberEvent =
+  | MemberAdded
+  | MemberRoleChanged
+  | MemberRemoved
+  | PasswordChanged
+  | EmailChanged
+  | AppConnected
+  | AppDisconnected;
 
 /** An OAuth client of the account's own, which acts for it without a user. */
 type ClientAdded = Event<
@@ -431,8 +444,10 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   WebhookEnabled: true,
   WebhookRemoved: true,
   MemberAdded: true,
+  MemberRoleChanged: true,
   MemberRemoved: true,
   PasswordChanged: true,
+  EmailChanged: true,
   AppConnected: true,
   AppDisconnected: true,
   ClientAdded: true,

@@ -14,6 +14,8 @@ export type Page = {
   readonly rail?: Html;
   /** The page's mark in the live feed (`LiveFeed.mark`). Pages without one do not update themselves. */
   readonly live?: string;
+  /** The role of the reader, on such pages. */
+  readonly role?: string;
 };
 
 const ICONS = [
@@ -103,7 +105,7 @@ ${body}
 }
 
 /** A complete page. The console and the authorization server share this shell. */
-export function page({ title, main, flash = [], rail, live }: Page): string {
+export function page({ title, main, flash = [], rail, live, role }: Page): string {
   const content = html`<main id="main" tabindex="-1">${flashes(flash)}${main}</main>`;
   const body =
     rail === undefined
@@ -117,7 +119,7 @@ ${live !== undefined && raw('<div class="notices" role="status" aria-atomic="fal
       (name) => html`<script src="${assetUrl(name)}" type="module"></script>
 `,
     )}`,
-    ...(live !== undefined && { attributes: html` data-live="${live}"` }),
+    ...(live !== undefined && { attributes: html` data-live="${live}"${role && html` data-role="${role}"`}` }),
   });
 }
 

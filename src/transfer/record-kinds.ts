@@ -15,6 +15,7 @@ type RecordKind = {
  * declarations.
  */
 export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
+  accountMembers: {},
   apiKeyIndex: {},
   apiKeyQuotas: {},
   apiKeyUses: {},

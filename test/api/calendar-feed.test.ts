@@ -264,15 +264,15 @@ describe('the address of a feed', () => {
       await eventually(async () => expect(await statuses(url)).toEqual([404, 404]));
 
     // The same user again, in the same account: the former address stays dead.
-    accepted(await users.addAccount(left.userId, community.account, BY_OPERATOR));
+    accepted(await users.addAccount(left.userId, community.account, 'Manager', BY_OPERATOR));
     await eventually(async () => expect(await statuses(left.url)).toEqual([404, 404]));
     // An earlier release removes a user without ending any feed.
     const back = await feed();
     const { users: earlier } = await openUsers(service.core.documents, service.core.clock);
-    accepted(await earlier.addAccount(back.userId, second.account, BY_OPERATOR));
+    accepted(await earlier.addAccount(back.userId, second.account, 'Manager', BY_OPERATOR));
     accepted(await earlier.removeAccount(back.userId, community.account, BY_OPERATOR));
     expect(await statuses(back.url)).toEqual([404, 404]);
-    accepted(await earlier.addAccount(back.userId, community.account, BY_OPERATOR));
+    accepted(await earlier.addAccount(back.userId, community.account, 'Manager', BY_OPERATOR));
     await eventually(async () => expect(await statuses(back.url)).toEqual([404, 404]));
 
     const unknown = await read(`/calendar/${revoked.secret.slice(0, -1)}x.ics`);

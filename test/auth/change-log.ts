@@ -34,5 +34,9 @@ export const NO_LOGGER = { error: () => {} };
 export async function openUsers(documents: OperatedDocumentStore, clock: () => number) {
   const log = createChangeLog();
   const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
-  return { log, revocation, users: await createUsers({ documents, revocation, log, clock, logger: NO_LOGGER }) };
+  const users = await createUsers({
+    ...{ documents, log, clock, logger: NO_LOGGER },
+    revocation: { ...revocation, endGrantsOf: revocation.endAppsOf },
+  });
+  return { log, revocation, users };
 }

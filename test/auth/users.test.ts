@@ -93,14 +93,14 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
   test('a user belongs to at least one account, and to each only once', async () => {
     const user = await added('several@example.com');
     await Promise.all([
-      users.addAccount(user.id, community, BY_OPERATOR),
-      users.addAccount(user.id, community, BY_OPERATOR),
+      users.addAccount(user.id, community, 'Manager', BY_OPERATOR),
+      users.addAccount(user.id, community, 'Manager', BY_OPERATOR),
     ]);
-    expect((await users.get(user.id))?.accounts).toEqual([brand, community]);
+    expect((await users.get(user.id))?.memberships.map(({ account }) => account)).toEqual([brand, community]);
     expect((await users.list(community)).map(({ email }) => email)).toEqual(['several@example.com']);
     await users.removeAccount(user.id, brand, BY_OPERATOR);
     expect(await users.removeAccount(user.id, community, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
-    expect((await users.get(user.id))?.accounts).toEqual([community]);
+    expect((await users.get(user.id))?.memberships).toEqual([{ account: community, role: 'Manager' }]);
   });
 
   test('removing a user frees the e-mail', async () => {

@@ -44,6 +44,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     expect(await oidc.fetchUserInfo(client, tokens.access_token, user.id)).toMatchObject({ email: user.email });
     expect(await server.accessTokens.authenticate(tokens.access_token)).toEqual({
       account: BRAND,
+      role: 'Manager',
       permissions: 1 | 2 | 4 | 8,
       credential: { kind: 'client', id: app.id, userId: user.id },
     });

@@ -14,10 +14,11 @@ const startedAt = toTimestamp(Date.parse('2026-12-01T12:00:00Z'));
 const current: CurrentSession = {
   hash: 'hash',
   session: { userId: 'ada', account, startedAt, expiresAt: toTimestamp(Date.parse('2026-12-02T12:00:00Z')) },
+  role: 'Manager',
   user: {
     id: 'ada',
     email: 'ada@example.com',
-    accounts: [account],
+    memberships: [{ account, role: 'Manager' }],
     createdAt: startedAt,
     passwordChangedAt: startedAt,
   },

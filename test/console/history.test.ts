@@ -44,7 +44,7 @@ test('can be filtered by kind of thing and by a single thing', async () => {
   const of = async (query: string) => rows((await community.open(`/console/history?${query}`)).text).map(text);
   for (const row of await of('topic=keys')) expect(row).toMatch(/API key/);
   for (const row of await of('topic=spaces')) expect(row).toMatch(/Space/);
-  expect((await of('topic=members'))[0]).toMatch(/harbour@demo\.example became a member the operator/);
+  expect((await of('topic=members'))[0]).toMatch(/harbour@demo\.example became a Manager the operator/);
   const ofHall = await of(`of=space:${hall}`);
   expect(ofHall.length).toBeGreaterThan(1);
   expect(ofHall.at(-1)).toContain('was added');
@@ -83,7 +83,7 @@ test('a brand sees its own history and none of the community’s', async () => {
   const { text: page } = await brand.open('/console/history');
   expect(page).not.toContain('harbour@demo.example');
   expect(page).not.toContain('Spaces and fees');
-  expect(rows(page).map(text).join()).toContain('northwind@demo.example became a member');
+  expect(rows(page).map(text).join()).toContain('northwind@demo.example became a Manager');
   for (const query of ['topic=spaces', `of=space:${hall}`, 'topic=keys&of=space:1'])
     expect((await brand.open(`/console/history?${query}`)).text).not.toContain('Harbour Hall');
 });

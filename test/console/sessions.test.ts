@@ -42,10 +42,7 @@ async function started() {
   const id = await sessions.start(user.id, brand);
   const current = await sessions.current(id);
   if (current === undefined) throw new Error('The session has not started');
-  const isActive = async () => [
-    (await sessions.current(id)) !== undefined,
-    await sessions.isActive(current.hash, brand),
-  ];
+  const isActive = async () => [(await sessions.current(id)) !== undefined, await sessions.isActive(current)];
   return { current, isActive };
 }
 
@@ -59,8 +56,17 @@ test.each([
   now += 1_000;
   await happens();
   // An open page checks first: no request has deleted the session yet.
-  expect(await sessions.isActive(current.hash, brand)).toBe(false);
+  expect(await sessions.isActive(current)).toBe(false);
   expect(await isActive()).toEqual([false, false]);
+});
+
+test('with another role the session goes on, and open pages connect again', async () => {
+  const { current, isActive } = await started();
+  const other = { email: 'other@example.com', password: 'correct horse battery', accounts: [brand] };
+  accepted(await users.add(other, BY_OPERATOR));
+  accepted(await users.setRole(user.id, brand, 'Viewer', BY_OPERATOR));
+  expect(await isActive()).toEqual([true, false]);
+  expect(await sessions.isActive({ ...current, role: 'Viewer' })).toBe(true);
 });
 
 test('a form made for one account does nothing for an account of the other kind with the same id', async () => {

@@ -22,7 +22,7 @@ const SPACE = 'id name windowStart windowEnd durationHours answerHours community
 const COMMUNITY = 'id name timeZone';
 const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
-const USER = 'id email accounts.kind accounts.id createdAt passwordChangedAt';
+const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt';
 const BOOKING = [
   'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? hours',
   'communityId brandId brandName message? cancelledBy? reason?',

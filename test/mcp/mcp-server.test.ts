@@ -380,7 +380,7 @@ test('malformed messages get the errors of the protocol', async () => {
 test('disconnecting an app revokes its access immediately', async () => {
   const { client, memory } = await connect(url, asBrand, new ClientMemory());
   const { connectedApps } = service.core.authorizationServer;
-  const [account] = (await service.core.users.byEmail(user.email))?.accounts ?? [];
+  const account = (await service.core.users.byEmail(user.email))?.memberships[0]?.account;
   if (account === undefined) throw new Error('No account');
   const apps = await connectedApps.grantsOf({ account });
   const ours = apps.find(({ clientId }) => clientId === memory.clientInformation()?.client_id);

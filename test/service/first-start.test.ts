@@ -147,7 +147,7 @@ test('the next start completes an interrupted first start', async () => {
   const again = await openSqliteDocumentStore({ folder: dataDir });
   const signedIn = await (await usersOf(again)).verifyPassword(user.email, user.password);
   await again.close();
-  expect(signedIn?.accounts).toEqual([{ kind: 'Community', id }]);
+  expect(signedIn?.memberships).toEqual([{ account: { kind: 'Community', id }, role: 'Manager' }]);
 });
 
 const usersOf = async (documents: OperatedDocumentStore) => (await openUsers(documents, Date.now)).users;

@@ -26,9 +26,9 @@ const CHOOSE = { permissions: { field: 'permission', text: 'Choose at least one 
 
 /** API keys: creating one with chosen permissions, which shows it once, listing and revoking them. */
 export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: PageDeps): void {
-  routes.get(PATH, listPage);
+  routes.get(PATH, 'Manager', listPage);
 
-  routes.post(PATH, async (visit) => {
+  routes.post(PATH, 'Manager', async (visit) => {
     const { account, form, context } = visit;
     const label = form.text('label');
     const permissions = maskOf(form.all('permission'), Permission) & usablePermissions(account.kind);
@@ -51,7 +51,7 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage }: 
     });
   });
 
-  routes.post(`${PATH}/:id/revoke`, async ({ account, params, context }) => {
+  routes.post(`${PATH}/:id/revoke`, 'Manager', async ({ account, params, context }) => {
     const outcome = await commands.apiKeys.revoke({ apiKeyId: params.id ?? '', by: account }, context);
     return isRefusal(outcome) ? missing('API key') : done(PATH, 'API key revoked. Requests with it are now rejected.');
   });

@@ -1,4 +1,5 @@
 import type { CalendarFeedDocument } from '../../../projections/calendar-feeds.ts';
+import { ownerOfFeed } from '../../domain/calendar-feed.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import { MAX_FEEDS } from '../../domain/limits.ts';
@@ -12,15 +13,15 @@ import { FEEDS } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import { idOf, type Problems } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
+import { may, type Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
 import { secretPage } from './secret-page.ts';
 
 /** Calendar feeds: adding one, which shows its address once, listing those of all members, and revoking them. */
 export function calendarFeedPages(routes: Routes, { commands, queries, users }: PageDeps): void {
-  routes.get(FEEDS, listPage);
+  routes.get(FEEDS, 'Viewer', listPage);
 
-  routes.post(FEEDS, async (visit) => {
+  routes.post(FEEDS, 'Viewer', async (visit) => {
     const { account, form, context, user, settings } = visit;
     const typed = form.text('space');
     const spaceId = typed === ALL || typed === '' ? undefined : idOf(typed);
@@ -43,8 +44,11 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
     });
   });
 
-  routes.post(`${FEEDS}/:id/revoke`, async ({ account, params, context }) => {
-    const outcome = await commands.calendarFeeds.revoke({ feedId: params.id ?? '', by: account }, context);
+  routes.post(`${FEEDS}/:id/revoke`, 'Viewer', async (visit) => {
+    const { account, params, context } = visit;
+    const feedId = params.id ?? '';
+    if (!isTheirs(visit, ownerOfFeed(feedId).userId)) return missing('calendar feed');
+    const outcome = await commands.calendarFeeds.revoke({ feedId, by: account }, context);
     return isRefusal(outcome)
       ? missing('calendar feed')
       : done(FEEDS, 'Calendar feed revoked. Its address no longer works.');
@@ -52,10 +56,11 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
 
   async function listPage(visit: Visit, problems: Problems = {}): Promise<Answer> {
     const { account } = visit;
-    const [feeds, spaces] = await Promise.all([
+    const [every, spaces] = await Promise.all([
       queries.calendarFeeds.list(account),
       account.kind === 'Community' ? queries.spaces.list(account) : [],
     ]);
+    const feeds = every.filter(({ userId }) => isTheirs(visit, userId));
     const owners = [...new Set(feeds.map(({ userId }) => userId))];
     const emails = new Map(await Promise.all(owners.map(async (id) => [id, (await users.get(id))?.email] as const)));
     return {
@@ -76,6 +81,9 @@ export function calendarFeedPages(routes: Routes, { commands, queries, users }: 
     };
   }
 }
+
+/** Whether a user may see and revoke a feed: a Manager those of every member, the others their own. */
+const isTheirs = (visit: Visit, userId: string): boolean => may(visit, 'Manager') || userId === visit.user.id;
 
 const ALL = 'all';
 const BUSY = 'busy';

@@ -17,13 +17,13 @@ const CHANGED = 'It was changed by someone else in the meantime, and nothing was
 
 /** The name and the time zone of a community. */
 export function communityPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  community.get(COMMUNITY_PATH, async (visit) => {
+  community.get(COMMUNITY_PATH, 'Manager', async (visit) => {
     const current = await queries.spaces.community(visit.account.id);
     if (current === undefined) return missing('page');
     return editPage(visit, current, visit.restored === undefined ? current : factsIn(visit.restored));
   });
 
-  community.post(COMMUNITY_PATH, async (visit): Promise<Answer> => {
+  community.post(COMMUNITY_PATH, 'Manager', async (visit): Promise<Answer> => {
     const { id: communityId } = visit.account;
     const [facts, seen] = [factsIn(visit.form), seenIn(visit.form)];
     const outcome = await commands.catalogue.changeCommunity({ communityId, facts, seen }, visit.context);

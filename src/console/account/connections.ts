@@ -1,6 +1,9 @@
+import { roleIn } from '../../auth/memberships.ts';
 import { whatScopesAllow } from '../../auth/scopes.ts';
+import type { Account } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { LABEL } from '../../domain/limits.ts';
+import { ROLES, type Role } from '../../domain/roles.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { bareMoment, moment, zoneName } from '../parts/formats.ts';
@@ -9,7 +12,7 @@ import { emptyState } from '../parts/frame.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
+import { may, type Visit } from '../parts/visit.ts';
 import { connectAssistant } from './connect-assistant.ts';
 import { historyOfAll } from './history.ts';
 import { secretPage } from './secret-page.ts';
@@ -21,12 +24,12 @@ type Client = Awaited<ReturnType<PageDeps['clients']['listClients']>>[number];
 export function connectionPages(routes: Routes, { connectedApps, clients, users, settings }: PageDeps): void {
   const { publicUrl } = settings;
 
-  routes.get('/console/apps', async (visit) => {
-    const apps = await connectedApps.grantsOf({ account: visit.account });
+  routes.get('/console/apps', 'Viewer', async (visit) => {
+    const apps = await grantsFor(visit);
     // An app may be allowed more than once: by several users, or again by the same one.
     const cards = await Promise.all(
       [...Map.groupBy(apps, ({ clientId }) => clientId).values()].map(async (grants) =>
-        appCard(visit, await connections(grants)),
+        appCard(visit, await connections(grants, visit.account)),
       ),
     );
     return {
@@ -44,8 +47,9 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
     };
   });
 
-  routes.post('/console/apps/:id/disconnect', async ({ params, account, context }) => {
-    const apps = await connectedApps.grantsOf({ account });
+  routes.post('/console/apps/:id/disconnect', 'Viewer', async (visit) => {
+    const { params, account, context } = visit;
+    const apps = await grantsFor(visit);
     const named = apps.find(({ grantId }) => grantId === params.id);
     if (named === undefined) return missing('connected app');
     for (const { grantId } of apps.filter(({ clientId }) => clientId === named.clientId))
@@ -53,12 +57,23 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
     return done('/console/apps', 'App disconnected. It no longer has access.');
   });
 
-  const connections = (grants: readonly Grant[]): Promise<Connection[]> =>
-    Promise.all(grants.map(async (grant) => ({ ...grant, email: (await users.get(grant.userId))?.email })));
+  /** The apps that a user may see and disconnect: a Manager those of every member, the others their own. */
+  async function grantsFor(visit: Visit): Promise<readonly Grant[]> {
+    const grants = await connectedApps.grantsOf({ account: visit.account });
+    return may(visit, 'Manager') ? grants : grants.filter(({ userId }) => userId === visit.user.id);
+  }
 
-  routes.get('/console/clients', clientsPage);
+  const connections = (grants: readonly Grant[], account: Account): Promise<Connection[]> =>
+    Promise.all(
+      grants.map(async (grant) => {
+        const user = await users.get(grant.userId);
+        return { ...grant, email: user?.email, role: user && roleIn(user, account) };
+      }),
+    );
 
-  routes.post('/console/clients', async (visit) => {
+  routes.get('/console/clients', 'Manager', clientsPage);
+
+  routes.post('/console/clients', 'Manager', async (visit) => {
     const { account, form, context } = visit;
     const name = form.text('name');
     const added = await clients.addClient({ account, name }, context);
@@ -77,7 +92,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
     });
   });
 
-  routes.post('/console/clients/:id/remove', async ({ params, account, context }) =>
+  routes.post('/console/clients/:id/remove', 'Manager', async ({ params, account, context }) =>
     (await clients.removeClient(params.id ?? '', context, account))
       ? done('/console/clients', 'Service client removed. Its tokens no longer work.')
       : missing('service client'),
@@ -117,15 +132,17 @@ ${field({
   }
 }
 
-/** An app that a user has connected, with that user's address. */
-type Connection = Grant & { readonly email: string | undefined };
+/** An app that a user has connected, with that user's address and role. */
+type Connection = Grant & { readonly email: string | undefined; readonly role: Role | undefined };
 
 /** An app, with every time that it was allowed. Disconnecting it ends all of them. */
 function appCard(visit: Visit, connections: readonly Connection[]): Html | undefined {
   const [app] = connections;
   if (app === undefined) return undefined;
   const scopes = [...new Set(connections.flatMap((one) => one.scopes))];
-  const permissions = whatScopesAllow(scopes, [visit.account.kind]);
+  // Usually one user, whose role the app has.
+  const role = ROLES.findLast((one) => connections.some((each) => each.role === one)) ?? 'Viewer';
+  const permissions = whatScopesAllow(scopes, [{ account: visit.account, role }]);
   const disconnect = confirm(visit, {
     action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`,
     open: 'Disconnect…',

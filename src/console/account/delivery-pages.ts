@@ -17,7 +17,7 @@ import { DELIVERIES, WEBHOOKS } from './webhooks.ts';
 export function deliveryPages(routes: Routes, { queries, webhooks }: PageDeps): void {
   const { withWebhook } = handlersFor(queries);
 
-  routes.get(DELIVERIES, async (visit) => {
+  routes.get(DELIVERIES, 'Manager', async (visit) => {
     const registered = await queries.webhooks.listOfAccount(visit.account);
     const { main, problems, flash } = await deliveryList({ queries, webhooks }, visit, registered, DELIVERIES);
     return {
@@ -33,6 +33,7 @@ for 30 days after it has ended.`,
 
   routes.get(
     '/console/webhooks/:id/deliveries/:delivery',
+    'Manager',
     withWebhook(async (visit, webhook) => {
       const delivery = await deliveryOf(visit, webhook);
       if (delivery === undefined) return notSent(visit, webhook);
@@ -44,6 +45,7 @@ for 30 days after it has ended.`,
 
   routes.post(
     '/console/webhooks/:id/deliveries/:delivery/resend',
+    'Manager',
     withWebhook(async (visit, webhook) => {
       const delivery = await deliveryOf(visit, webhook);
       const missed = delivery === undefined ? await bookingOf(visit, visit.form) : undefined;

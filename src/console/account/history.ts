@@ -5,6 +5,7 @@ import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { ownerOfFeed } from '../../domain/calendar-feed.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PermissionName } from '../../domain/permissions.ts';
+import { roleOf } from '../../domain/roles.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { actorText } from '../parts/actor-view.ts';
 import type { Link } from '../parts/answer.ts';
@@ -46,7 +47,7 @@ export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic })
 
 /** The changes of an account: of its spaces and fees, keys, webhooks, members and apps, with times and actors. */
 export function historyPages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, async (visit) => {
+  routes.get(PATH, 'Viewer', async (visit) => {
     const { account, accountName, query, accountZone: zone, via } = visit;
     const offered = TOPICS.filter(({ only }) => only === undefined || only === account.kind);
     const of = query.text('of') || undefined;
@@ -119,7 +120,7 @@ const changeTable = (changes: readonly NamedChange[], currency: string, zone: st
         classes: 'long line',
         cell: (change) =>
           withDetails(
-            html`<strong>${subjectText(change, true)} ${VERBS[change.event.type] ?? 'changed'}</strong>`,
+            html`<strong>${subjectText(change, true)} ${verbOf(change.event)}</strong>`,
             change,
             currency,
             zone,
@@ -183,8 +184,10 @@ const VERBS: { readonly [T in EventType]?: string } = {
   WebhookEnabled: 'was enabled',
   WebhookRemoved: 'was removed',
   MemberAdded: 'became a member',
+  MemberRoleChanged: 'got another role',
   MemberRemoved: 'is no longer a member',
   PasswordChanged: 'got a new password',
+  EmailChanged: 'changed their address',
   AppConnected: 'was connected',
   AppDisconnected: 'was disconnected',
   ClientAdded: 'was created',
@@ -194,6 +197,13 @@ const VERBS: { readonly [T in EventType]?: string } = {
   BrandAdded: 'was created',
   SubjectForgotten: 'had its personal texts erased',
 } satisfies { readonly [T in AccountEvent]: string };
+
+/** What happened to the subject. For a member, with the role. */
+function verbOf(event: NamedChange['event']): string {
+  if (event.type === 'MemberAdded') return `became a ${roleOf(event.data.role)}`;
+  if (event.type === 'MemberRoleChanged') return `is a ${roleOf(event.data.role)} now`;
+  return VERBS[event.type] ?? 'changed';
+}
 
 const LABELS: Readonly<Record<string, string>> = {
   ...SPACE_LABELS,

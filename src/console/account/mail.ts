@@ -35,9 +35,9 @@ const KIND_LABELS: Readonly<Record<MailKind, string>> = {
 /** The mails to members of an account that the mail server did not take. */
 export function mailPages(routes: Routes, deps: PageDeps): void {
   const { mail } = deps;
-  routes.get(PATH, (visit) => listPage(deps, visit));
+  routes.get(PATH, 'Manager', (visit) => listPage(deps, visit));
 
-  routes.post(`${PATH}/:id/resend`, async ({ account, params }) => {
+  routes.post(`${PATH}/:id/resend`, 'Manager', async ({ account, params }) => {
     const outcome = await mail.resend(params.id ?? '', accountKey(account));
     return isRefusal(outcome) ? missing('mail') : done(PATH, 'The mail is being sent again.');
   });

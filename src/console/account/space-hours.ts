@@ -74,6 +74,7 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
 
   community.get(
     `${PATH}/:id/hours`,
+    'Manager',
     withSpace((visit, space) => {
       const { restored } = visit;
       if (restored === undefined) return hoursPage(visit, space, typedOf(space, todayIn(visit, space)));
@@ -83,6 +84,7 @@ export function hoursPages({ community }: ConsoleRoutes, { commands, queries }: 
 
   community.post(
     `${PATH}/:id/hours`,
+    'Manager',
     withSpace(async (visit, space) => {
       const { form } = visit;
       const typed = typedIn(form);

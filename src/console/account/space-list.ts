@@ -14,7 +14,7 @@ import { actionButton, confirm, field, hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { Settings, Visit } from '../parts/visit.ts';
+import { may, type Settings, type Visit } from '../parts/visit.ts';
 
 export const PATH = '/console/spaces';
 
@@ -106,17 +106,20 @@ const MAX_CARDS = 8;
 
 /** A community's spaces with their terms. */
 export function spaceList(visit: Visit, spaces: readonly Space[]): PageContent {
+  const isManager = may(visit, 'Manager');
   const page = {
     title: 'Spaces',
     lead: 'What brands can book, and on what terms.',
     actions: html`<div class="row">
-${buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
+${isManager && buttonLink(`${PATH}/community`, 'Name and time zone', 'quiet')}
 ${buttonLink('/console/calendar/closures', 'Closed times', 'quiet')}
-${buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
+${isManager && buttonLink(`${PATH}/new`, html`${icon('plus')} Add a space`)}</div>`,
   };
   if (spaces.length === 0) {
-    const add = buttonLink(`${PATH}/new`, 'Add your first space');
-    const text = 'Set its opening hours, event length and fee, and brands can find it right away.';
+    const add = isManager && buttonLink(`${PATH}/new`, 'Add your first space');
+    const text = isManager
+      ? 'Set its opening hours, event length and fee, and brands can find it right away.'
+      : 'A Manager can add one.';
     return { ...page, main: emptyState('space', 'No spaces yet', text, add) };
   }
   if (spaces.length <= MAX_CARDS)
@@ -189,6 +192,11 @@ function spaceTable(spaces: readonly Space[], { currency, serviceFeePercent }: S
   return html`${zoneNote(zone)}${table}`;
 }
 
+const cardActions = (visit: Visit, space: Space): Html =>
+  html`<div class="row">
+${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}
+${openOrClose(visit, space)}</div>`;
+
 function card(visit: Visit, space: Space): Html {
   const { currency, serviceFeePercent } = visit.settings;
   const terms = shownTerms(space, currency);
@@ -199,7 +207,5 @@ ${openBadge(space)}</div>
 <dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
 <dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
 <dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd></dl>
-<div class="row">
-${buttonLink(`${PATH}/${space.spaceId}`, html`Edit<span class="visually-hidden"> ${named(space.name)}</span>`, 'quiet small')}
-${openOrClose(visit, space)}</div></li>`;
+${may(visit, 'Manager') && cardActions(visit, space)}</li>`;
 }

@@ -4,19 +4,19 @@ import { cents } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
-import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
+import { AMOUNT_RULE, formatAmount, parseAmount, priceOf } from '../../domain/pricing.ts';
 import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
-import { momentIn } from '../parts/formats.ts';
+import { amount, momentIn } from '../parts/formats.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import type { Form, Problems } from '../parts/typed-form.ts';
-import type { Settings, Visit } from '../parts/visit.ts';
+import { may, type Settings, type Visit } from '../parts/visit.ts';
 import { historyOf } from './history.ts';
 import {
   hoursPath,
@@ -41,9 +41,9 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
   const { catalogue } = commands;
   const { withSpace } = handlersFor(queries);
 
-  community.get(PATH, async (visit) => spaceList(visit, await queries.spaces.list(visit.account)));
+  community.get(PATH, 'Viewer', async (visit) => spaceList(visit, await queries.spaces.list(visit.account)));
 
-  community.get(`${PATH}/new`, async (visit) => {
+  community.get(`${PATH}/new`, 'Manager', async (visit) => {
     const isFirst = (await queries.spaces.count(visit.account)) === 0;
     const typed = visit.restored ? typedIn(visit.restored) : typedOf(undefined);
     return newPage(visit, typed, {}, isFirst);
@@ -51,6 +51,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
 
   community.post(
     `${PATH}/new`,
+    'Manager',
     async (visit) => {
       const typed = typedIn(visit.form);
       const terms = termsOf(typed);
@@ -63,8 +64,10 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
 
   community.get(
     `${PATH}/:id`,
+    'Viewer',
     withSpace(async (visit, space) => {
       const { restored } = visit;
+      if (!may(visit, 'Manager')) return termsPage(visit, space);
       return restored === undefined
         ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
         : editPage(visit, space, typedIn(restored), {}, seenIn(restored));
@@ -73,6 +76,7 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
 
   community.post(
     `${PATH}/:id`,
+    'Manager',
     withSpace(async (visit, space) => {
       const { spaceId } = space;
       const typed = typedIn(visit.form);
@@ -93,9 +97,10 @@ export function spacePages({ community }: ConsoleRoutes, { commands, queries }: 
 
   community.post(
     `${PATH}/:id/close`,
+    'Manager',
     switching('closed', catalogue.closeSpace, 'It takes no new bookings, and existing ones are kept.'),
   );
-  community.post(`${PATH}/:id/open`, switching('reopened', catalogue.openSpace, 'It takes bookings again.'));
+  community.post(`${PATH}/:id/open`, 'Manager', switching('reopened', catalogue.openSpace, 'It takes bookings again.'));
 
   /** Closes or reopens a space. */
   function switching(word: 'closed' | 'reopened', change: typeof catalogue.closeSpace, effect: string) {
@@ -148,6 +153,25 @@ function editPage(
 <p>${active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>
 ${openOrClose(visit, space, (path) => withVia(visit, path))}</section>
 <p class="muted small"><a href="${historyOf('space', spaceId, visit)}">Change history</a></p>`,
+  };
+}
+
+/** The terms of a space, for those who may not change them. */
+function termsPage(visit: Visit, space: Space): PageContent {
+  const { currency, serviceFeePercent } = visit.settings;
+  const terms = shownTerms(space, currency);
+  const { totalPrice } = priceOf(space.eventFee, serviceFeePercent);
+  return {
+    title: namedText(space.name),
+    back: backTo(visit, { href: PATH, label: 'Spaces' }),
+    actions: openBadge(space),
+    main: html`<section class="card narrow"><h2 class="visually-hidden">Terms</h2>
+<p>${weekText(space, currency)}.${rulesText(space)}</p>
+<dl class="facts"><dt>${LABELS.durationHours}</dt><dd>${terms.durationHours}</dd>
+<dt>You earn</dt><dd>${terms.eventFee} <span class="muted">(brands pay ${amount(totalPrice, currency)})</span></dd>
+<dt>${LABELS.answerHours}</dt><dd>${terms.answerHours}</dd></dl>
+<p class="muted small">A Manager of the community can change them.</p></section>
+<p class="muted small"><a href="${historyOf('space', space.spaceId, visit)}">Change history</a></p>`,
   };
 }
 

@@ -59,9 +59,9 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
   const { commands, queries, webhooks } = deps;
   const { withWebhook } = handlersFor(queries);
 
-  routes.get(PATH, (visit) => listPage(deps, visit));
+  routes.get(PATH, 'Manager', (visit) => listPage(deps, visit));
 
-  routes.post(PATH, async (visit) => {
+  routes.post(PATH, 'Manager', async (visit) => {
     const { account, form, context, user } = visit;
     const events = maskOf(form.all('event'), WEBHOOK_EVENTS);
     const owner = { credential: `user:${user.id}`, account } as const;
@@ -73,11 +73,13 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
 
   routes.get(
     `${PATH}/:id`,
+    'Manager',
     withWebhook((visit, webhook) => webhookPage(deps, visit, webhook)),
   );
 
   routes.post(
     `${PATH}/:id/rotate`,
+    'Manager',
     withWebhook(async ({ account, context, zone }, webhook) => {
       const outcome = await commands.webhooks.rotate({ webhookId: webhook.webhookId, by: { account } }, context);
       if (isRefusal(outcome)) {
@@ -98,6 +100,7 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
   const registerChange = (step: 'disable' | 'enable' | 'remove', text: string) =>
     routes.post(
       `${PATH}/:id/${step}`,
+      'Manager',
       withWebhook(async ({ account, context }, webhook) => {
         // Only disabling records the reason.
         const command = { webhookId: webhook.webhookId, by: { account }, reason: 'Disabled in the console.' };
@@ -112,6 +115,7 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
 
   routes.post(
     `${PATH}/:id/test`,
+    'Manager',
     withWebhook(async (visit, webhook) => {
       const outcome = await webhooks.sendTest(webhook.webhookId, visit.context);
       return isRefusal(outcome) ? notDone(webhookHref(webhook), outcome.details) : { go: deliveryHref(outcome) };
@@ -120,6 +124,7 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
 
   routes.post(
     `${PATH}/:id/recover`,
+    'Manager',
     withWebhook(async (visit, webhook) => {
       const read = readMoment(visit.form.text('since'));
       if (read.problem !== undefined) return webhookPage(deps, visit, webhook, { since: read.problem });

@@ -47,9 +47,9 @@ type ListFilter = {
 
 /** The list of an account's bookings, its search, and the same as a file. The address holds the whole filter. */
 export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, listPage);
+  routes.get(PATH, 'Viewer', listPage);
 
-  routes.get(CSV_PATH, async (visit) => {
+  routes.get(CSV_PATH, 'Viewer', async (visit) => {
     const filter = filterIn(visit.query);
     return hasProblems(problemsIn(filter)) ? listPage(visit) : csvFile(visit, filter);
   });

@@ -13,7 +13,7 @@ import { buttonLink } from '../parts/frame.ts';
 import { reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
+import { may, type Visit } from '../parts/visit.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';
 import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
 import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
@@ -26,10 +26,11 @@ import { canReview, reviewForm } from './review-form.ts';
 export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageDeps): void {
   const { withBooking } = handlersFor(queries);
 
-  routes.get('/console/bookings/:id', withBooking(bookingPage));
+  routes.get('/console/bookings/:id', 'Viewer', withBooking(bookingPage));
 
   routes.brand.post(
     '/console/bookings/:id/review',
+    'Coordinator',
     withBooking(async (visit, booking) => {
       const { account, form } = visit;
       const { bookingId } = booking;
@@ -50,12 +51,13 @@ export function bookingPages(routes: ConsoleRoutes, { commands, queries }: PageD
     const asOf = momentOfInput(query.text('at'), booking.timeZone);
     const historyUntil = (to: Until) => queries.bookingHistory.ofBooking(account, bookingId, to);
     const isAsked = isCommunity && status === 'Pending';
+    const mayAct = may(visit, 'Coordinator');
     const [history, then, review, decision, reasons, community] = await Promise.all([
       historyUntil({}),
       asOf === undefined ? undefined : historyUntil({ asOf }),
       status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
       isAsked ? decisionFactsOf(queries, booking) : undefined,
-      isAsked ? recentReasons(queries, account) : [],
+      isAsked && mayAct ? recentReasons(queries, account) : [],
       queries.spaces.community(communityId),
     ]);
     return {
@@ -73,9 +75,10 @@ ${
   html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`
 }
 ${decision && html`<div class="stack tight">${decisionFacts(booking, decision)}</div>`}
-${actions(visit, booking)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
+${mayAct && actions(visit, booking)}${reasons.length > 0 && reasonSuggestions(reasons)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${
+  mayAct &&
   canReview(account, booking, review) &&
   html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`
 }

@@ -33,9 +33,9 @@ const fieldsOf = ({ month, by }: ChargesFilter): Fields => ({ month, by: by === 
 
 /** The charges and refunds of a month, on either basis: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, chargesPage);
+  routes.get(PATH, 'Viewer', chargesPage);
 
-  routes.get(CSV_PATH, async (visit) => {
+  routes.get(CSV_PATH, 'Viewer', async (visit) => {
     const filter = filterIn(visit);
     return hasProblems(monthProblem(visit.query.text('month'), filter.month))
       ? chargesPage(visit)

@@ -20,7 +20,7 @@ const CHECKED = 30;
 
 /** A community's reviews; for a brand, the reviews it wrote and the bookings it has yet to review. */
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, async ({ account, query, zone }) => {
+  routes.get(PATH, 'Viewer', async ({ account, query, zone }) => {
     const isCommunity = account.kind === 'Community';
     const cursors = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
     const spaces = isCommunity ? await queries.spaces.list(account) : [];

@@ -5,7 +5,7 @@ import { returnFields } from '../parts/back-link.ts';
 import { statusBadge } from '../parts/booking-views.ts';
 import { amount } from '../parts/formats.ts';
 import { buttonLink } from '../parts/frame.ts';
-import type { CommunityVisit } from '../parts/visit.ts';
+import { type CommunityVisit, may } from '../parts/visit.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';
 import { decisionFacts, decisionFactsOf } from '../requests/decision-facts.ts';
 import { decisionForms, reasonSuggestions } from '../requests/decision-forms.ts';
@@ -23,9 +23,10 @@ export async function bookingPanel(
   { here, closed }: { readonly here: string; readonly closed: string },
 ): Promise<Html> {
   const isPending = booking.status === 'Pending';
+  const isAsked = isPending && may(visit, 'Coordinator');
   const [facts, reasons] = await Promise.all([
     isPending ? decisionFactsOf(queries, booking) : undefined,
-    isPending ? recentReasons(queries, visit.account) : [],
+    isAsked ? recentReasons(queries, visit.account) : [],
   ]);
   const { bookingId, message, currency } = booking;
   return html`<section class="card panel" id="booking" data-live-region tabindex="-1" aria-labelledby="booking-name">
@@ -38,6 +39,6 @@ ${bookingFacts(visit, booking, undefined)}
 <span class="muted small">The brand pays <span class="nowrap">${amount(booking.totalPrice, currency)}</span></span></p>
 ${message && html`<div><p class="muted small">Message from the brand</p>${written(message)}</div>`}
 ${facts && html`<div class="stack tight">${decisionFacts(booking, facts)}</div>`}
-${isPending && html`<div class="decision">${decisionForms(visit, booking, { fields: returnFields(here) })}</div>`}
+${isAsked && html`<div class="decision">${decisionForms(visit, booking, { fields: returnFields(here) })}</div>`}
 ${reasons.length > 0 && reasonSuggestions(reasons)}</section>`;
 }

@@ -16,7 +16,7 @@ import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { monthProblem } from '../parts/typed-dates.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
-import type { CommunityVisit } from '../parts/visit.ts';
+import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
 import { bookingPanel } from './booking-panel.ts';
 import { cancelledList, type Group, groupOf, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
 import { countsText, type DayOfMonth, daysOf, monthTable, openDaysList, PER_DAY } from './calendar-month.ts';
@@ -27,6 +27,8 @@ const PATH = '/console/calendar';
 
 /** More spaces than this are chosen from a list instead of tabs. */
 const MOST_TABS = 5;
+const NO_SPACE = 'A Manager of the community can add one.';
+
 /** Cancelled bookings below the schedule of a day. */
 const MOST_CANCELLED = 20;
 /** Characters of the name of a space in a link to it. */
@@ -34,7 +36,7 @@ const MOST_OF_NAME = 30;
 
 /** A community's month and day views, of all its spaces or of one. */
 export function calendarPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
-  community.get(PATH, async ({ account, accountZone: zone, query, now }) => {
+  community.get(PATH, 'Viewer', async ({ account, accountZone: zone, query, now }) => {
     const spaces = await queries.spaces.list(account);
     const today = localDate(now, zone);
     const typed = query.text('month');
@@ -96,7 +98,7 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
     return queries.calendar.openDays(spaces, ofMonth, closures);
   }
 
-  community.get(`${PATH}/:date`, async (visit) => {
+  community.get(`${PATH}/:date`, 'Viewer', async (visit) => {
     const { account, accountZone: zone, query, now, params } = visit;
     const date = params.date ?? '';
     if (!isPlainDate(date)) return missing('day');
@@ -118,7 +120,7 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
     const plan: DayPlan = {
       date,
       minuteNow: minuteOn(date, now, zone),
-      takesEvents: takesEvents(date, localDate(now, zone)),
+      takesEvents: may(visit, 'Coordinator') && takesEvents(date, localDate(now, zone)),
       opened: booking?.bookingId,
       bookingHref: (id) => `${addressOf('', { ...fields, booking: String(id) })}#booking`,
     };
@@ -135,7 +137,7 @@ ${openDaysList(month, await openDaysIn(month, counts, account, shownOf(spaces, c
         spaces.length > 0 &&
         html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${dayLegend}</div>`
       }
-${isWrong ? noSuchSpace(href(date)) : await schedule(plan, spaces, chosen.space, day, panel)}`,
+${isWrong ? noSuchSpace(href(date)) : await schedule(visit, plan, spaces, chosen.space, day, panel)}`,
     };
   });
 
@@ -200,6 +202,7 @@ type DayPlan = Omit<Plan, 'spaces' | 'bookings' | 'closures'>;
  * @param panel the booking beside the plan
  */
 async function schedule(
+  visit: Visit,
   plan: DayPlan,
   spaces: readonly Space[],
   only: Space | undefined,
@@ -208,8 +211,9 @@ async function schedule(
 ): Promise<Html> {
   const group = day?.groups[day.current];
   if (day === undefined || group === undefined) {
-    const add = buttonLink('/console/spaces/new', 'Add a space');
-    return emptyState('space', 'No spaces yet', 'Add your first space, and brands can find it right away.', add);
+    const add = may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space');
+    const text = add ? 'Add your first space, and brands can find it right away.' : NO_SPACE;
+    return emptyState('space', 'No spaces yet', text, add);
   }
   const { groups, current, bookings, cancelled, closures } = day;
   const path = `${PATH}/${plan.date}`;

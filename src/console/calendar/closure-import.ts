@@ -18,9 +18,9 @@ const MOST_LISTED = 200;
 
 /** Makes own events from a CSV file: first a page says what would become of each line, and its button adds them. */
 export function closureImportPages({ community }: ConsoleRoutes, { commands }: PageDeps): void {
-  community.get(IMPORT, async (visit) => filePage(visit, {}));
+  community.get(IMPORT, 'Coordinator', async (visit) => filePage(visit, {}));
 
-  community.upload(IMPORT, async (visit) => {
+  community.upload(IMPORT, 'Coordinator', async (visit) => {
     const { account, context, form } = visit;
     // The button of the page that says what would become of the file sends it once more, as text.
     const checked = form.text('csv');

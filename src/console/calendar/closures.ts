@@ -16,7 +16,7 @@ import { buttonLink, emptyState } from '../parts/frame.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { CommunityVisit } from '../parts/visit.ts';
+import { type CommunityVisit, may } from '../parts/visit.ts';
 import { closureFields, problemsInAddress, readClosure, type TypedClosure, typedIn } from './closure-form.ts';
 
 export const CLOSURES = '/console/calendar/closures';
@@ -25,6 +25,8 @@ export const IMPORT = `${CLOSURES}/import`;
 /** Bookings inside a closed time, and days left out, that its page lists. It counts the others. */
 const MOST_LISTED = 50;
 
+const HOW_TO_CLOSE = 'Close a day for all spaces, or enter an event of your own.';
+
 /** A form that takes longer is answered before it is done, and goes on. */
 const ANSWERED_WITHIN_MS = 4_000;
 
@@ -32,7 +34,8 @@ const WORD: Readonly<Record<ClosureKind, string>> = { Closure: 'closed time', Ow
 
 /** Closed times and own events of a community: a list, a page of each, and the form that adds one. */
 export function closurePages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
-  community.get(CLOSURES, async ({ account, accountZone: zone, now }) => {
+  community.get(CLOSURES, 'Viewer', async (visit) => {
+    const { account, accountZone: zone, now } = visit;
     const list = await queries.closures.list(account.id, localDate(now, zone));
     // Only the spaces that are named: most closed times have many, which are counted.
     const singles = new Set(list.flatMap(({ spaceIds }) => (spaceIds.length === 1 ? spaceIds : [])));
@@ -43,16 +46,16 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
       title: 'Closed times and own events',
       lead: `From today on. ${zoneName(zone)}.`,
       back: CALENDAR,
-      actions,
+      ...(may(visit, 'Coordinator') && { actions }),
       main: html`<div id="closures" data-live-region>${
         list.length === 0
-          ? emptyState('calendar', 'Nothing is closed', 'Close a day for all spaces, or enter an event of your own.')
+          ? emptyState('calendar', 'Nothing is closed', may(visit, 'Coordinator') && HOW_TO_CLOSE)
           : closureTable(list, namesOf(spaces.filter((space) => space !== undefined)))
       }</div>`,
     };
   });
 
-  community.get(`${CLOSURES}/new`, async (visit) => {
+  community.get(`${CLOSURES}/new`, 'Coordinator', async (visit) => {
     const spaces = await queries.spaces.list(visit.account);
     const typed = typedIn(visit.restored ?? visit.query);
     const isFresh = visit.restored === undefined && typed.spaces.length === 0 && typed.kind === 'Closure';
@@ -60,7 +63,7 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     return newPage(visit, isFresh ? { ...typed, spaces: ['all'] } : typed, spaces, problems);
   });
 
-  community.post(`${CLOSURES}/new`, async (visit) => {
+  community.post(`${CLOSURES}/new`, 'Coordinator', async (visit) => {
     const { account, context, form } = visit;
     const typed = typedIn(form);
     const again = async (problems: Problems) => newPage(visit, typed, await queries.spaces.list(account), problems);
@@ -83,7 +86,7 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
     return done((isPlain && visit.via) || `${CLOSURES}/${outcome.closureId}`, parts.join(' '));
   });
 
-  community.get(`${CLOSURES}/:id`, async (visit) => {
+  community.get(`${CLOSURES}/:id`, 'Viewer', async (visit) => {
     const { account, params } = visit;
     const closure = await queries.closures.get(account.id, params.id ?? '');
     if (closure === undefined) return missing('closed time');
@@ -101,7 +104,7 @@ ${buttonLink(newPath('OwnEvent'), 'Own event…', 'quiet')}${buttonLink(IMPORT, 
       lead: closure.endedAt === undefined ? capitalised(WORD[closure.kind]) : 'It has ended.',
       back: { href: CLOSURES, label: 'Closed times and own events' },
       main: html`<section class="card stack" id="closure" data-live-region>${factsOf(closure, names)}
-${closure.endedAt === undefined && endForm(visit, closure)}</section>
+${closure.endedAt === undefined && may(visit, 'Coordinator') && endForm(visit, closure)}</section>
 ${leftOutList(closure, names)}${
   inside.count > 0 &&
   html`<section class="stack tight"><h2>Bookings inside it</h2><p>They stay, until you decline or cancel them.</p>
@@ -110,7 +113,7 @@ ${bookingTable(inside.first, account, 'Bookings inside it')}${more > 0 && html`<
     };
   });
 
-  community.post(`${CLOSURES}/:id/end`, async ({ account, params, context }) => {
+  community.post(`${CLOSURES}/:id/end`, 'Coordinator', async ({ account, params, context }) => {
     const closure = await queries.closures.get(account.id, params.id ?? '');
     if (closure === undefined) return missing('closed time');
     if (closure.endedAt !== undefined) return nothingToDo(CLOSURES, 'It had ended already. Nothing has changed.');
@@ -161,7 +164,12 @@ function newPage(
     problems,
     main:
       spaces.length === 0
-        ? emptyState('space', 'No spaces yet', 'Add a space first.', buttonLink('/console/spaces/new', 'Add a space'))
+        ? emptyState(
+            'space',
+            'No spaces yet',
+            'There must be a space first.',
+            may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space'),
+          )
         : postForm(visit, `${CLOSURES}/new`, 'card fields narrow closure-form', content),
   };
 }

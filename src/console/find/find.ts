@@ -46,7 +46,7 @@ type Candidate = {
 export function findPages({ brand }: ConsoleRoutes, { queries, settings }: PageDeps): void {
   const { currency, serviceFeePercent } = settings;
 
-  brand.get('/console/find', async (visit) => {
+  brand.get('/console/find', 'Viewer', async (visit) => {
     const [spaces, communities] = await Promise.all([queries.spaces.list(visit.account), queries.spaces.communities()]);
     const { filter, problems } = readFilter(visit.query, visit.now, communities);
     const search = { account: visit.account, filter, communities };

@@ -24,7 +24,7 @@ import { ratingText, reviewText } from '../parts/review-views.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf, type Problems } from '../parts/typed-form.ts';
-import type { BrandVisit } from '../parts/visit.ts';
+import { type BrandVisit, may } from '../parts/visit.ts';
 import { CLOSED, isFree, nextFreeDay, notFreeNotice, type StartTimes, startTimeField } from './start-times.ts';
 
 /** Days in the strip of links, each with its number of free start times. */
@@ -60,6 +60,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
 
   brand.get(
     '/console/find/:id',
+    'Viewer',
     withSpace(async (visit, space) => {
       const { query, restored } = visit;
       if (restored !== undefined) return spacePage(queries, visit, space, restored.text('date'), restored);
@@ -73,6 +74,7 @@ export function requestPages({ brand }: ConsoleRoutes, { commands, queries }: Pa
 
   brand.post(
     '/console/find/:id',
+    'Coordinator',
     withSpace(async (visit, space) => {
       const { account, form, context } = visit;
       const again = (problems: Problems) => spacePage(queries, visit, space, form.text('date'), form, problems);
@@ -203,7 +205,7 @@ ${dayForm(space, carried, typedDate, today, wrong)}
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${missed}${
       space.active
-        ? startTimeField(terms, times, start, problems)
+        ? startTimeField(terms, times, may(visit, 'Coordinator') ? start : 'unchoosable', problems)
         : html`<p>This space is not taking bookings at the moment.</p>`
     }</div></section></div>
 ${requestForm(visit, terms, carried, date, typed, problems)}${rated && reviewsOf(rated, space)}</div>`,
@@ -297,6 +299,9 @@ function requestForm(
 ): Html {
   const { spaceId, active } = space;
   const price = priceIn(visit, space);
+  if (!may(visit, 'Coordinator'))
+    return html`<section class="card fields panel"><h2>Price</h2>${priceView('Brand', price)}
+<p class="muted small">The price is the same at any time of day.${cancelText(space)}</p></section>`;
   return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">
 ${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
 ${viaField(visit)}${again !== undefined && hiddenField('again', again)}

@@ -70,8 +70,13 @@ export function notFreeNotice(
 <p>${text} ${next && html`<a href="${next.href}">Next day with ${clock(start)} free: ${shortDate(next.date)}</a>`}</p></div>`;
 }
 
-/** The choice of a start time. Belongs to the form `request`. */
-export function startTimeField(space: Space, times: StartTimes, chosen: number | undefined, problems: Problems): Html {
+/** The choice of a start time. Belongs to the form `request`. `unchoosable` shows the times only. */
+export function startTimeField(
+  space: Space,
+  times: StartTimes,
+  chosen: number | 'unchoosable' | undefined,
+  problems: Problems,
+): Html {
   const { slots, closed } = times;
   const firstOpen = slots.find(({ isAvailable }) => isAvailable)?.hour;
   const error = errorText('startHour', problems.startHour);
@@ -93,15 +98,17 @@ function tile(
   space: Space,
   { hour, isAvailable, usageHours }: TimeSlot,
   closed: ClosedKind | undefined,
-  chosen: number | undefined,
+  chosen: number | 'unchoosable' | undefined,
   isFirst: boolean,
 ): Html {
   const input = (attributes: Html) =>
     html`<input${isFirst && html` id="startHour"`} form="request" type="radio" name="startHour" value="${hour}" required${attributes}>`;
-  if (isAvailable)
-    return html`<li><label class="slot">${input(flag('checked', chosen === hour))}<span class="time">${clock(hour)}</span>
-<span class="small">to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span></label></li>`;
+  const time = html`<span class="time">${clock(hour)}</span>
+<span class="small">to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`<br>only ${usageHours} h`}</span>`;
+  if (isAvailable && chosen === 'unchoosable') return html`<li><div class="slot">${time}</div></li>`;
+  if (isAvailable) return html`<li><label class="slot">${input(flag('checked', chosen === hour))}${time}</label></li>`;
   const kind = closed === undefined ? '' : ` is-${closed.toLowerCase()}`;
-  return html`<li><label class="slot${kind}">${input(flag('disabled', true))}<span class="time"><s>${clock(hour)}</s></span>
+  return html`<li><label class="slot${kind}">${chosen !== 'unchoosable' && input(flag('disabled', true))}
+<span class="time"><s>${clock(hour)}</s></span>
 <span class="small">${closed === undefined ? 'not free' : CLOSED[closed].short}</span></label></li>`;
 }

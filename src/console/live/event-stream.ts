@@ -25,15 +25,18 @@ export function createEventStreams(deps: {
   const open = new Set<{ readonly current: CurrentSession; end(): void }>();
   let checking: NodeJS.Timeout | undefined;
 
-  /** Ends the streams of sessions that have ended. Each session is looked up once, however many pages it has open. */
+  /** Ends the streams of sessions that have ended, or whose user has another role now. Each session is looked up once. */
   function checkSessions(): void {
-    const sameSession = Map.groupBy(open, ({ current: { hash, session } }) => `${hash} ${accountKey(session.account)}`);
+    const sameSession = Map.groupBy(open, ({ current: { hash, session, role } }) =>
+      [hash, accountKey(session.account), role].join(' '),
+    );
     for (const streams of sameSession.values()) {
       const end = () => {
         for (const stream of streams) stream.end();
       };
       const current = streams[0]?.current;
-      if (current) sessions.isActive(current.hash, current.session.account).then((active) => !active && end(), end);
+      if (current === undefined) continue;
+      sessions.isActive(current).then((active) => !active && end(), end);
     }
   }
 

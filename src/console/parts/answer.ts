@@ -1,3 +1,4 @@
+import type { Role } from '../../domain/roles.ts';
 import type { Html, Interpolated } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
 import type { Problems } from './typed-form.ts';
@@ -20,7 +21,7 @@ export type PageContent = {
   readonly main: Html;
   /** Listed below the heading. A page with problems has the status 422 unless `status` says otherwise. */
   readonly problems?: Problems;
-  readonly status?: 200 | 404 | 409 | 503;
+  readonly status?: 200 | 403 | 404 | 409 | 503;
   readonly flash?: readonly Flash[];
 };
 
@@ -29,6 +30,9 @@ type Redirect = { readonly go: string; readonly flash?: Flash };
 
 /** Missing, or not visible to this user (404). */
 export type Missing = { readonly missing: string };
+
+/** The user's role does not allow the page or form (403). */
+export type Forbidden = { readonly forbidden: Role };
 
 /** A CSV file, streamed while it is read. */
 export type Download = {
@@ -40,8 +44,10 @@ export type Download = {
   };
 };
 
-export type Answer = PageContent | Redirect | Missing | Download;
+export type Answer = PageContent | Redirect | Missing | Forbidden | Download;
 export const missing = (what: string): Missing => ({ missing: what });
+/** @param least the least role that may do it */
+export const forbidden = (least: Role): Forbidden => ({ forbidden: least });
 
 const goTo =
   (kind: Flash['kind']) =>

@@ -1,4 +1,5 @@
 import { type Account, accountKey } from '../../domain/account.ts';
+import { isAtLeast, type Role } from '../../domain/roles.ts';
 import { type Html, html, type Interpolated, named } from '../../html/html.ts';
 import { type IconName, icon, mark } from '../../html/layout.ts';
 import type { Link, PageContent } from './answer.ts';
@@ -10,7 +11,13 @@ import type { Visit } from './visit.ts';
 
 /** The frame of every console page: the navigation rail, the heading, and the errors of its form. */
 
-type Entry = { readonly name: string; readonly label: string; readonly icon: IconName };
+type Entry = {
+  readonly name: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** The least role that sees the page. Default: Viewer. */
+  readonly least?: Role;
+};
 
 const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
   Community: [
@@ -32,12 +39,12 @@ const BOOKINGS: Readonly<Record<Account['kind'], readonly Entry[]>> = {
 };
 
 const CONNECTIONS: readonly Entry[] = [
-  { name: 'keys', label: 'API keys', icon: 'key' },
+  { name: 'keys', label: 'API keys', icon: 'key', least: 'Manager' },
   { name: 'feeds', label: 'Calendar feeds', icon: 'calendar' },
-  { name: 'webhooks', label: 'Webhooks', icon: 'webhook' },
+  { name: 'webhooks', label: 'Webhooks', icon: 'webhook', least: 'Manager' },
   { name: 'apps', label: 'Connected apps', icon: 'apps' },
-  { name: 'clients', label: 'Service clients', icon: 'client' },
-  { name: 'mail', label: 'Mail', icon: 'mail' },
+  { name: 'clients', label: 'Service clients', icon: 'client', least: 'Manager' },
+  { name: 'mail', label: 'Mail', icon: 'mail', least: 'Manager' },
 ];
 
 /** An account's start page, with the label of a link to it. */
@@ -83,8 +90,8 @@ ${mark()}
     others.length > 0 &&
     html`<details><summary>Switch account</summary>${postForm(visit, '/console/account', 'switch', switches)}</details>`
   }</div>
-<nav aria-label="Console">${menu(BOOKINGS[account.kind], frame)}</nav>
-<nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, frame)}</nav>
+<nav aria-label="Console">${menu(BOOKINGS[account.kind], visit, frame)}</nav>
+<nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, visit, frame)}</nav>
 <div class="rail-foot"><span>${named(user.email)}</span>${postForm(
     visit,
     '/console/sign-out',
@@ -95,8 +102,9 @@ ${mark()}
 </header>`;
 }
 
-const menu = (entries: readonly Entry[], { path, pending }: Frame): Html =>
-  html`<ul class="nav">${entries.map(({ name, label, icon: picture }) => {
+const menu = (entries: readonly Entry[], { role }: Visit, { path, pending }: Frame): Html => {
+  const shown = entries.filter(({ least = 'Viewer' }) => isAtLeast(role, least));
+  return html`<ul class="nav">${shown.map(({ name, label, icon: picture }) => {
     const count = name === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
     const isCurrent = sectionOf(path) === name;
     return linkItem(
@@ -105,6 +113,7 @@ const menu = (entries: readonly Entry[], { path, pending }: Frame): Html =>
       isCurrent && 'page',
     );
   })}</ul>`;
+};
 
 /** Every page shows how many requests are pending. Counting all of them on every page would take long where thousands are. */
 export const MOST_PENDING = 999;

@@ -3,6 +3,7 @@ import type { Users } from '../../auth/users.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
+import type { Role } from '../../domain/roles.ts';
 import type { Mail } from '../../mail/mail.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
@@ -25,16 +26,19 @@ export type PageDeps = {
 
 export type Handler<A extends Account = Account> = (visit: Visit<A>) => Promise<Answer>;
 
-/** Registers pages and the forms that they send. */
+/**
+ * Registers pages and the forms that they send. Each declares the least role that may open or send it; `test/console/roles.test.ts` tries
+ * them all.
+ */
 export type Routes<A extends Account = Account> = {
-  get(path: string, handler: Handler<A>): void;
+  get(path: string, least: Role, handler: Handler<A>): void;
   /**
    * A form with the token of `onceField` takes effect once (docs/decisions/console.md).
    * @param repeated answers a form that is sent again long after it took effect. Default: a page that says so
    */
-  post(path: string, handler: Handler<A>, repeated?: Handler<A>): void;
+  post(path: string, least: Role, handler: Handler<A>, repeated?: Handler<A>): void;
   /** A form that may carry a file ({@link MAX_FILE_BYTES}). */
-  upload(path: string, handler: Handler<A>): void;
+  upload(path: string, least: Role, handler: Handler<A>): void;
 };
 
 /** Bytes of a file that a form carries. */

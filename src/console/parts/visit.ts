@@ -2,6 +2,7 @@ import type { User } from '../../auth/users.ts';
 import type { CommandContext } from '../../commands/command-handler.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Cents } from '../../domain/ids.ts';
+import { isAtLeast, type Role } from '../../domain/roles.ts';
 import type { Form } from './typed-form.ts';
 
 /** Settings of this installation that pages show or apply. */
@@ -19,6 +20,8 @@ export type Visit<A extends Account = Account> = {
   readonly user: User;
   /** The account that the user currently acts for. */
   readonly account: A;
+  /** The user's role in the account. */
+  readonly role: Role;
   readonly accountName: string;
   /** The time zone of a community, on whose pages all times are in it. For a brand, that of the reader. */
   readonly accountZone: string;
@@ -40,6 +43,9 @@ export type Visit<A extends Account = Account> = {
   /** The reader's time zone, for moments that belong to no space; UTC if it is not known. */
   readonly zone: string;
 };
+
+/** Whether the user's role allows what is declared for `least`. */
+export const may = ({ role }: Pick<Visit, 'role'>, least: Role): boolean => isAtLeast(role, least);
 
 export type AccountOf<K extends AccountKind> = Extract<Account, { kind: K }>;
 

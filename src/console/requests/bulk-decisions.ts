@@ -28,9 +28,9 @@ type Outcome = { readonly request: BookingDocument; readonly refused?: string };
 /** Decides several requests, each on its own. The message names those that were refused. */
 export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, queries }: PageDeps): void {
   for (const step of ['approve', 'decline'])
-    community.get(`/console/inbox/${step}`, async () => ({ go: '/console/inbox' }));
+    community.get(`/console/inbox/${step}`, 'Viewer', async () => ({ go: '/console/inbox' }));
 
-  community.post('/console/inbox/approve', async (visit) => {
+  community.post('/console/inbox/approve', 'Coordinator', async (visit) => {
     const picked = await selectedIn(visit, 'approved');
     if ('go' in picked) return picked;
     const confirmed = new Set(visit.form.all('confirmed'));
@@ -42,7 +42,7 @@ export function bulkDecisionPages({ community }: ConsoleRoutes, { commands, quer
     );
   });
 
-  community.post('/console/inbox/decline', async (visit) => {
+  community.post('/console/inbox/decline', 'Coordinator', async (visit) => {
     const picked = await selectedIn(visit, 'declined');
     if ('go' in picked) return picked;
     const reason = visit.form.lines('reason');

@@ -29,6 +29,7 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
 
   routes.community.post(
     '/console/bookings/:id/approve',
+    'Coordinator',
     withBooking(async (visit, booking) => {
       const isConfirmed = visit.form.text('confirmed') === String(booking.totalPrice);
       if (booking.status === 'Pending' && needsConfirmation(visit, booking) && !isConfirmed)
@@ -46,18 +47,21 @@ export function decisionPages(routes: ConsoleRoutes, { commands, queries }: Page
   // A user who signs in again on the page that asked for confirmation arrives here.
   routes.get(
     '/console/bookings/:id/approve',
+    'Viewer',
     withBooking(async (visit, booking) => ({ go: pathOf(visit, booking) })),
   );
 
   for (const step of ['decline', 'cancel'] as const) {
     routes.get(
       `/console/bookings/:id/${step}`,
+      'Coordinator',
       withBooking(async (visit, booking) =>
         canEnd(visit, booking) ? endPage(visit, booking) : { go: pathOf(visit, booking) },
       ),
     );
     routes.post(
       `/console/bookings/:id/${step}`,
+      'Coordinator',
       withBooking((visit, booking) => end(visit, booking, step)),
     );
   }

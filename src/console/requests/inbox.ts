@@ -23,7 +23,7 @@ import { buttonLink, emptyState } from '../parts/frame.ts';
 import { noticeOf, pager } from '../parts/links.ts';
 import type { ConsoleRoutes, PageDeps } from '../parts/routes.ts';
 import type { Problems } from '../parts/typed-form.ts';
-import type { CommunityVisit, Visit } from '../parts/visit.ts';
+import { type CommunityVisit, may, type Visit } from '../parts/visit.ts';
 import {
   BULK_FORM,
   decisionForms,
@@ -60,7 +60,7 @@ type Row = {
 
 /** A community's pending requests, which it answers one after the other or several at once. */
 export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps): void {
-  community.get('/console/inbox', async (visit) => {
+  community.get('/console/inbox', 'Viewer', async (visit) => {
     const spaces = await queries.spaces.list(visit.account);
     const list = requestList(visit.query);
     const problems = problemsAmong(list, spaces);
@@ -72,7 +72,9 @@ export function inboxPages({ community }: ConsoleRoutes, { queries }: PageDeps):
     return {
       title: 'Requests',
       isCounted: true,
-      lead: 'Approve or decline requests from brands. Unanswered requests expire.',
+      lead: may(visit, 'Coordinator')
+        ? 'Approve or decline requests from brands. Unanswered requests expire.'
+        : 'Requests from brands. Unanswered requests expire.',
       problems,
       flash: noticeOf(visit.query, list),
       main: html`${(!content.isEmpty || isFiltered(list)) && filterForm(list, spaces, problems)}${content.main}`,
@@ -151,6 +153,8 @@ function bar(
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
   const target = `${href}#request-${first?.bookingId ?? ''}`;
   const news = html`<a data-does="show new requests" href="${target}">${counted(added.count, 'new request')} – show</a>`;
+  if (!may(visit, 'Coordinator'))
+    return html`<div class="request-bar"><p id="request-news" data-live-region>${first !== undefined && news}</p></div>`;
   return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">
 ${csrfField(visit)}${listField(inboxQuery(list))}
 ${
@@ -181,8 +185,8 @@ row that has just appeared or moved takes no key for a second.</p>
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
-function nothing({ now }: Visit, list: RequestList, pending: number, hasSpaces: boolean): Html {
-  return html`<div data-live-keep="shown" data-live-since="${list.since ?? now}">${reason()}</div>`;
+function nothing(visit: Visit, list: RequestList, pending: number, hasSpaces: boolean): Html {
+  return html`<div data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${reason()}</div>`;
 
   function reason(): Html {
     // A page that was kept open, or its address from another account.
@@ -195,8 +199,11 @@ function nothing({ now }: Visit, list: RequestList, pending: number, hasSpaces: 
       return emptyState('inbox', 'No requests match', 'Matching requests appear here automatically.', all);
     }
     if (!hasSpaces) {
-      const add = buttonLink('/console/spaces/new', 'Add a space');
-      return emptyState('inbox', 'No requests yet', 'Add your first space, and brands can find and request it.', add);
+      const add = may(visit, 'Manager') && buttonLink('/console/spaces/new', 'Add a space');
+      const text = add
+        ? 'Add your first space, and brands can find and request it.'
+        : 'Once a Manager adds a space, brands can find and request it.';
+      return emptyState('inbox', 'No requests yet', text, add);
     }
     const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}
 ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
@@ -215,6 +222,7 @@ function rowView(visit: Visit, { request, beside, answered }: Row, formPage: For
 <div class="pick">${
     isPending &&
     expiry > visit.now &&
+    may(visit, 'Coordinator') &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"
 aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
   }</div>
@@ -232,7 +240,7 @@ ${detailViews(request)}</div>
   }</div>
 ${
   isPending
-    ? decisionForms(visit, request, formPage)
+    ? may(visit, 'Coordinator') && decisionForms(visit, request, formPage)
     : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
 <p class="small muted">${answered.at}</p></div>`
 }

@@ -1,10 +1,12 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { Tokens } from '@fastify/csrf';
-import { belongsTo, type User, type Users } from '../../auth/users.ts';
+import { belongsTo, roleIn } from '../../auth/memberships.ts';
+import type { User, Users } from '../../auth/users.ts';
 import type { Collection, DocumentStore } from '../../document-store/document-store.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Timestamp } from '../../domain/ids.ts';
+import type { Role } from '../../domain/roles.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { purposes } from '../../secrets/purposes.ts';
 import { currentKey, type SecretKey } from '../../secrets/secret-key.ts';
@@ -19,7 +21,13 @@ export type Session = {
 };
 
 /** A valid session and its user. `hash` identifies it wherever its id, which is a credential, must not appear. */
-export type CurrentSession = { readonly hash: string; readonly session: Session; readonly user: User };
+export type CurrentSession = {
+  readonly hash: string;
+  readonly session: Session;
+  readonly user: User;
+  /** The user's role in the account of the session. */
+  readonly role: Role;
+};
 
 const collection: Collection<Session> = {
   name: 'consoleSessions',
@@ -58,7 +66,8 @@ export async function createSessions(deps: {
     const stored = await sessions.get(hash);
     if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
     const user = await users.get(stored.document.userId);
-    if (user !== undefined && isStillValid(user, stored.document)) return { stored, user };
+    const role = user && isStillValid(user, stored.document) ? roleIn(user, stored.document.account) : undefined;
+    if (user !== undefined && role !== undefined) return { stored, user, role };
     await sessions.delete(hash);
     return undefined;
   }
@@ -81,14 +90,14 @@ export async function createSessions(deps: {
       const hash = digest(id);
       const current = await find(hash);
       if (current === undefined) return undefined;
-      const { stored, user } = current;
+      const { stored, user, role } = current;
       const session = stored.document;
       if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
         const expiresAt = expiryOf(session.startedAt);
         if (expiresAt > session.expiresAt)
           await sessions.update(hash, (now) => now && { ...now, expiresAt }, { stored });
       }
-      return { hash, session, user };
+      return { hash, session, user, role };
     },
 
     /** Switches to another of the user's accounts. @returns false if the user does not belong to it */
@@ -101,10 +110,11 @@ export async function createSessions(deps: {
       await sessions.delete(digest(id));
     },
 
-    /** Whether a session, given its digest, is still valid for the account. Long-lived connections ask periodically. */
-    async isActive(hash: string, account: Account): Promise<boolean> {
-      const current = await find(hash);
-      return current !== undefined && accountKey(current.stored.document.account) === accountKey(account);
+    /** Whether a session is still valid, for the same account and in the same role. Long-lived connections ask periodically. */
+    async isActive({ hash, session, role }: Pick<CurrentSession, 'hash' | 'session' | 'role'>): Promise<boolean> {
+      const now = await find(hash);
+      if (now === undefined || now.role !== role) return false;
+      return accountKey(now.stored.document.account) === accountKey(session.account);
     },
 
     /**
@@ -127,14 +137,13 @@ export async function createSessions(deps: {
 
     /** The results of `ownerOf` for each of the user's accounts. */
     ownersOf: ({ user }: CurrentSession): readonly string[] =>
-      user.accounts.map((account) => ownerOf(formTokens.create('any', ownerIn(account, user.id)))),
+      user.memberships.map(({ account }) => ownerOf(formTokens.create('any', ownerIn(account, user.id)))),
   };
 }
 
 const ownerOf = (token: string): string => token.split('-', 1)[0] ?? '';
 
-const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
-  belongsTo(user, account) && user.passwordChangedAt <= startedAt;
+const isStillValid = (user: User, { startedAt }: Session): boolean => user.passwordChangedAt <= startedAt;
 
 /** What the owner part of a token is made from. */
 const ownerIn = (account: Account, userId: string): string => `${accountKey(account)} ${userId}`;

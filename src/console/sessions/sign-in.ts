@@ -75,7 +75,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
 
       const userId = await verify(request, { id, state, verifier });
       const user = userId === undefined ? undefined : await users.get(userId);
-      const account = user?.accounts[0];
+      const account = user?.memberships[0]?.account;
       if (user === undefined || account === undefined) return refuse(reply, to, NOT_VERIFIED);
 
       const previous = cookies.get(request, SESSION_COOKIE);

@@ -7,6 +7,8 @@ const REFUSED_MS = 30_000;
 let source;
 let mark = live;
 let pending;
+/** Whether the reader has been told of another role. */
+let isTold = false;
 /** How many answers to forms have been shown. */
 let answers = 0;
 
@@ -88,11 +90,22 @@ async function refresh() {
   }
   if (response.type === 'opaqueredirect')
     return dispatch('venue:announce', { text: 'This page is no longer kept up to date. Reload it.', keep: true });
+  // The reader may no longer open the page.
+  if (response.status === 403) return tellOfRole();
   if (response.status !== 200) return;
   const text = await response.text();
   // An answer to a form that was shown in the meantime is newer than this page.
   if (pointer.down || answers !== before) return scheduleRefresh();
-  show(new DOMParser().parseFromString(text, 'text/html'));
+  const fresh = new DOMParser().parseFromString(text, 'text/html');
+  if (fresh.body.dataset.role !== document.body.dataset.role) tellOfRole();
+  show(fresh);
+}
+
+/** What the page offers outside its regions may be refused from now on. */
+function tellOfRole() {
+  if (isTold) return;
+  isTold = true;
+  dispatch('venue:announce', { text: 'Your role has changed. Reload this page.', keep: true });
 }
 
 /** Updates the regions that the reader is not using from a newer rendering of this page, and offers the rest in a notice. */
