@@ -263,9 +263,10 @@ export async function startService(
   // After that, reads of unfinished read models fail, and /readyz shows the reason.
   await projector.readModels.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
-  await mail.prepare();
   const { readable } = projector.readModels;
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable }) : undefined;
+  // What happens from now on is mailed, but not what the demo data says has happened.
+  await mail.prepare();
   if (roles.has('webhooks')) await webhooks.start();
   if (roles.has('mail')) mail.start();
   const scheduler = createRole({ ...core, name: 'scheduler', run: async () => startScheduled(core) });

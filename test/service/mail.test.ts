@@ -43,24 +43,25 @@ const range = (from: number, count: number) => Array.from({ length: count }, (_,
 test('a request is mailed to the members of the community, through a server that is killed and comes back', async () => {
   const smtp = await smtpServer();
   const service = await startServiceProcess(temporaryDataDir(), mailTo(smtp.port));
-  const member = service.demo().communities[0]?.user.email;
+  const [community] = service.demo().communities;
+  const requests = () => smtp.arrived.filter(({ mail }) => mail.text?.includes(MESSAGE));
+  const until = (count: number) => eventually(() => expect(requests().length).toBeGreaterThanOrEqual(count));
   await request(service, range(30, 3));
-  await smtp.until(3);
+  await until(3);
   await smtp.kill();
   await request(service, range(40, 5));
   await smtp.start();
-  const first = service.demo().communities[0];
-  await smtp.until(8);
-  for (const { to, mail } of smtp.arrived) {
-    expect(to).toEqual([member]);
-    expect(mail.text).toContain(first?.spaces[0]?.name);
-    expect(mail.text).toContain(MESSAGE);
+  await until(8);
+  for (const { to, mail } of requests()) {
+    expect(to).toEqual([community?.user.email]);
+    expect(mail.text).toContain(community?.spaces[0]?.name);
     expect(mail.from?.text).toBe('"Bookings" <bookings@venue.example>');
   }
-  expect(new Set(smtp.arrived.map(({ mail }) => mail.messageId)).size).toBe(8);
-  expect(smtp.arrived).toHaveLength(8);
-  expect(service.output.stdout + service.output.stderr).not.toContain(PASSWORD);
-  expect(service.output.stdout).not.toMatch(/"msg":"[^"]*@/);
+  expect(new Set(requests().map(({ mail }) => mail.messageId)).size).toBe(8);
+  expect(requests()).toHaveLength(8);
+  const { stdout, stderr } = service.output;
+  expect(stdout + stderr).not.toContain(PASSWORD);
+  expect(stdout + stderr).not.toContain(community?.user.email);
 });
 
 test('while the mail server never answers, requests are answered, webhooks delivered, and a stop takes its usual time', async () => {

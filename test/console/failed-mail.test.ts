@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toTimestamp } from '../../src/domain/calendar.ts';
+import type { NewMail } from '../../src/mail/mail.ts';
+import { Browser } from '../browser.ts';
+import { eventually } from '../eventually.ts';
+import { startSmtp } from '../mail/smtp.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+let smtp: Awaited<ReturnType<typeof startSmtp>>;
+let userId: string;
+
+beforeAll(async () => {
+  smtp = await startSmtp();
+  smtp.onRecipient = async (address) => ({ status: 550, text: `<${address}> is not known here` });
+  running = await startDemo({ SMTP_URL: smtp.url, MAIL_FROM: 'bookings@venue.example' });
+  const { users, clock, mail } = running.service.core;
+  userId = (await users.byEmail(running.demo.communities[0].user.email))?.id ?? '';
+  const at = toTimestamp(clock());
+  const about = { kind: 'PasswordChanged', userId, account: 'Community:1', about: {}, at } as const;
+  for (const cause of ['one', 'two']) await mail.enqueue({ ...about, cause } satisfies NewMail);
+  await eventually(async () => expect(await mail.list('Failed', 10)).toHaveLength(2));
+});
+afterAll(async () => {
+  await running.stop();
+  await smtp.kill();
+});
+
+const browserOf = async (user: { readonly email: string; readonly password: string }) => {
+  const browser = new Browser(running.url);
+  await browser.signIn(user);
+  return browser;
+};
+
+test('managers see which mails the mail server refused, with its answer, and send one again', async () => {
+  const { user } = running.demo.communities[0];
+  const browser = await browserOf(user);
+  const page = await browser.open('/console/mail');
+  expect(page.text).toContain('Password changed');
+  expect(page.text).toContain(user.email);
+  expect(page.text).toContain('550 (address) is not known here');
+  smtp.onRecipient = async () => undefined;
+  const after = await browser.send(page, `/console/mail/PasswordChanged%3Aone%3A${userId}/resend`);
+  expect(after.text).toContain('The mail is being sent again.');
+  await smtp.until(1);
+  expect(smtp.arrived[0]?.to).toEqual([user.email]);
+});
+
+test('another account sees none of them, and cannot send one again', async () => {
+  const browser = await browserOf(running.demo.communities[1].user);
+  const page = await browser.open('/console/mail');
+  expect(page.text).toContain('Every mail was sent');
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+  const path = `/console/mail/PasswordChanged%3Atwo%3A${userId}/resend`;
+  const refused = await browser.request(path, { method: 'POST', body: new URLSearchParams({ csrf }) });
+  expect(refused.status).toBe(404);
+  expect(await running.service.core.mail.list('Failed', 10)).toHaveLength(1);
+});
