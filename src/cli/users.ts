@@ -1,8 +1,12 @@
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Membership } from '../auth/memberships.ts';
 import type { User, Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { toPublicAccount } from '../contract/account.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { accountKey } from '../domain/account.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { ROLES, type Role } from '../domain/roles.ts';
 import { listCommand, operateFor, requiredAccount } from './accounts.ts';
 import { type Answer, type Invoked, operate } from './operation.ts';
 import { readPassword } from './password.ts';
@@ -33,9 +37,9 @@ export function userCommands(venue: Command): void {
     'remove a user, end their sessions and calendar feeds, and disconnect their apps',
     'user remove --email ada@example.com',
   ).action(({ email }, command) =>
-    operateOnUser(command, email, async (users, { id }, context) => {
+    operateOnUser(command, email, async (users, { id, memberships }, context) => {
       await users.remove(id, context);
-      return { json: { id, removed: true } };
+      return { json: { id, removed: true }, note: await withoutManager(users, memberships) };
     }),
   );
 }
@@ -47,13 +51,15 @@ function addMembershipCommands(user: Command): void {
     'add a user to a community or brand; prompts for the password or reads it from stdin',
     ['user add --email ada@example.com --brand 1', 'user add --email ada@example.com --brand 1 < password.txt'],
   ).requiredOption('--email <address>', 'e-mail address to sign in with');
-  withAccount(added, 'the user acts for').action(({ email, ...named }, command) => {
-    const account = requiredAccount(named);
-    return operateFor(command, account, async ({ users }, context) => {
-      const password = await readPassword(`Password of ${email}: `);
-      return answer(await users.add({ email, password, accounts: [account] }, context), shown);
+  withAccount(added, 'the user acts for')
+    .option(...roleOption('manager'))
+    .action(({ email, role, ...named }, command) => {
+      const account = requiredAccount(named);
+      return operateFor(command, account, async ({ users }, context) => {
+        const password = await readPassword(`Password of ${email}: `);
+        return answer(await users.add({ email, password, accounts: [account], ...defined({ role }) }, context), shown);
+      });
     });
-  });
 
   withAccount(
     onUser(
@@ -63,12 +69,31 @@ function addMembershipCommands(user: Command): void {
       'user join --email ada@example.com --brand 2',
     ),
     'to act for',
-  ).action(({ email, ...named }, command) => {
-    const account = requiredAccount(named);
-    return operateFor(command, account, ({ users }, context) =>
-      withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, 'Manager', context), shown)),
-    );
-  });
+  )
+    .option(...roleOption('manager'))
+    .action(({ email, role = 'Manager', ...named }, command) => {
+      const account = requiredAccount(named);
+      return operateFor(command, account, ({ users }, context) =>
+        withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, role, context), shown)),
+      );
+    });
+
+  withAccount(
+    onUser(
+      user,
+      'role',
+      'give a member of a community or brand another role, and disconnect the apps that the user connected to it',
+      'user role --email ada@example.com --brand 2 --role viewer',
+    ),
+    'that the user belongs to',
+  )
+    .requiredOption(...roleOption())
+    .action(({ email, role, ...named }, command) => {
+      const account = requiredAccount(named);
+      return operateOnUser(command, email, async (users, { id }, context) =>
+        answer(await users.setRole(id, account, role, context), shown),
+      );
+    });
 
   withAccount(
     onUser(
@@ -80,10 +105,43 @@ function addMembershipCommands(user: Command): void {
     'to stop acting for',
   ).action(({ email, ...named }, command) => {
     const account = requiredAccount(named);
-    return operateOnUser(command, email, async (users, { id }, context) =>
-      answer(await users.removeAccount(id, account, context), shown),
-    );
+    return operateOnUser(command, email, async (users, { id, memberships }, context) => {
+      const outcome = await users.removeAccount(id, account, context);
+      if (isRefusal(outcome)) return outcome;
+      const left = memberships.filter((one) => accountKey(one.account) === accountKey(account));
+      return { ...shown(outcome), note: await withoutManager(users, left) };
+    });
   });
+}
+
+/** The option `--role`. @param assumed the role without it, for the help */
+const roleOption = (assumed?: string) =>
+  [
+    '--role <role>',
+    `${ROLE_NAMES}: what the user may do${assumed === undefined ? '' : ` (default: ${assumed})`}`,
+    roleNamed,
+  ] as const;
+
+const ROLE_NAMES = ROLES.map((role) => role.toLowerCase())
+  .reverse()
+  .join(', ');
+
+function roleNamed(text: string): Role {
+  const role = ROLES.find((one) => one.toLowerCase() === text.toLowerCase());
+  if (role === undefined) throw new InvalidArgumentError(`It must be one of ${ROLE_NAMES}.`);
+  return role;
+}
+
+/** Tells the operator which accounts that a Manager has left have none now. */
+async function withoutManager(users: Users, left: readonly Membership[]): Promise<string | undefined> {
+  const without: string[] = [];
+  for (const { account, role } of left) {
+    const members = role === 'Manager' ? await users.membersOf(account) : [{ role: 'Manager' }];
+    if (members.every((one) => one.role !== 'Manager')) without.push(`${account.kind} ${account.id}`);
+  }
+  return without.length === 0
+    ? undefined
+    : `No Manager is left: ${without.join(', ')}. \`venue user role\` or \`venue user add\` makes one.`;
 }
 
 /** Adds a command with the required option `--email`, which names the user. */
