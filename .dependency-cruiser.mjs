@@ -17,7 +17,7 @@ export const MAY_IMPORT = {
   sqlite: ['runtime'],
   secrets: [],
   outbound: [],
-  html: ['runtime'],
+  html: ['domain', 'runtime'],
 
   // The two ports and their adapters. Only engines.ts knows which adapter serves.
   'event-store': ['runtime'],
@@ -69,7 +69,10 @@ export const MAY_IMPORT = {
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
   // Which mail is sent, to whom, and what it says. It consumes the log and tries again as deliveries do.
-  mail: [...['webhooks', 'html', 'read-models', 'domain', 'event-store', 'document-store', 'leases', 'runtime']],
+  mail: [
+    ...['webhooks', 'auth', 'queries', 'contract', 'html', 'personal-data', 'read-models', 'projections', 'domain'],
+    ...['event-store', 'document-store', 'leases', 'runtime'],
+  ],
   // Exports a store in a form that is the same on every engine, and fills another one from it.
   transfer: [
     ...['audit', 'commands', 'credentials', 'personal-data', 'store-identity', 'domain'],
@@ -108,8 +111,8 @@ export const MAY_IMPORT = {
   // The pages for people: what they share, who is signed in, how open pages are told of changes, a folder for each part, and
   // `console/` puts them together.
   'console/parts': [
-    ...['commands', 'queries', 'auth', 'html', 'projections', 'domain', 'runtime'],
-    ...['webhooks/webhooks.ts', 'mail/mail.ts', 'authorization-server/authorization-server.ts'],
+    ...['commands', 'queries', 'auth', 'html', 'mail', 'projections', 'domain', 'runtime'],
+    ...['webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
   ],
   // Sessions and sent forms are records; people sign in as at a client of the authorization server.
   'console/sessions': [
@@ -127,8 +130,8 @@ export const MAY_IMPORT = {
     'webhooks/webhooks.ts',
   ],
   'console/account': [
-    ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'runtime'],
-    ...['webhooks/webhooks.ts', 'mail/mail.ts'],
+    ...['console/parts', 'queries', 'contract', 'auth', 'html', 'mail', 'projections', 'domain', 'runtime'],
+    'webhooks/webhooks.ts',
   ],
   'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
   'console/requests': ['console/parts', 'queries', 'contract', 'html', 'projections', 'domain', 'runtime'],

@@ -27,6 +27,9 @@ import {
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { createMail, type Mail } from './mail/mail.ts';
+import { createMailContent, type MailContent } from './mail/mail-content.ts';
+import { createMailPreferences, type MailPreferences } from './mail/preferences.ts';
+import { MAILED } from './mail/recipients.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
 import { readServiceStatus, type ServiceStatus } from './monitoring/service-status.ts';
 import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
@@ -54,31 +57,42 @@ const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long it waits until the read models show its own change. Another command may first have to release their leases. */
 const TOOL_READ_MODEL_WAIT_MS = 10_000;
 
-/** Ends calendar feeds, too, when their user leaves an account, and mail, when the user is removed. */
+/** Ends calendar feeds and mail preferences, too, when their user leaves an account, and mail, when the user is removed. */
 const withFeedsAndMail = (
   revocation: Omit<UserRevocation, 'endGrantsOf'>,
   feeds: Pick<CalendarFeedCommands, 'endAllOf'>,
-  mail: Pick<Mail, 'endAllOf'>,
+  { mail, preferences }: EndedMail,
 ): UserRevocation => ({
   endSessionsOf: revocation.endSessionsOf,
   endAppsOf: revocation.endAppsOf,
   async endGrantsOf(userId, account, context) {
     await revocation.endAppsOf(userId, account, context);
     await feeds.endAllOf(userId, accountOfKey(account), context);
+    await preferences.endOf(userId, account);
   },
   async endAllOfUser(userId, context) {
     await revocation.endAllOfUser(userId, context);
     await feeds.endAllOf(userId, undefined, context);
     await mail.endAllOf(userId);
+    await preferences.endOf(userId);
   },
 });
 
-/** Forgetting also ends the mail of a user, and erases what mails in the inbox quote. */
-const withMail = (personalData: PersonalDataCommands, mail: Pick<Mail, 'endAllOf' | 'forgetTexts'>) => ({
+type EndedMail = {
+  readonly mail: Pick<Mail, 'endAllOf' | 'forgetTexts'>;
+  readonly preferences: Pick<MailPreferences, 'endOf'>;
+};
+
+/** Forgetting also ends the mail and the preferences of a user, and erases what mails in the inbox quote. */
+const withMail = (personalData: PersonalDataCommands, { mail, preferences }: EndedMail) => ({
   async forget(...[subject, context]: Parameters<PersonalDataCommands['forget']>) {
     const outcome = await personalData.forget(subject, context);
     const userId = userIdOf(subject);
-    await (userId === undefined ? mail.forgetTexts() : mail.endAllOf(userId));
+    if (userId === undefined) await mail.forgetTexts();
+    else {
+      await mail.endAllOf(userId);
+      await preferences.endOf(userId);
+    }
     return outcome;
   },
 });
@@ -187,6 +201,7 @@ export type Core = Base & {
   readonly authorizationServer: AuthorizationServer;
   readonly webhooks: Webhooks;
   readonly mail: Mail;
+  readonly mailContent: MailContent;
   readonly apiKeyUsage: ApiKeyUsage;
   /** Pending changes that the log may not hold yet. */
   readonly changing: Changing;
@@ -232,18 +247,20 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const readModelWaitMs = kind === 'tool' ? TOOL_READ_MODEL_WAIT_MS : undefined;
   const mail: Mail = await createMail({
     ...{ events, documents, heartbeats: base.heartbeats, readModels, config, clock, logger },
-    recipients: { kinds: [], reads: [], of: async () => [] },
-    compose: async () => ({ skipped: 'Its kind is not known.' }),
-    reminders: async function* () {},
+    recipients: { ...MAILED, of: (event) => mailContent.recipientsOf(event) },
+    compose: (each) => mailContent.compose(each),
+    reminders: (now) => mailContent.reminders(now),
     onOutcome: metrics.mail,
   });
+  const preferences = createMailPreferences({ documents });
+  const endedMail = { mail, preferences };
   const served = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
-  const commands: Commands = { ...served, personalData: withMail(served.personalData, mail) };
+  const commands: Commands = { ...served, personalData: withMail(served.personalData, endedMail) };
   const log = commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({
     ...{ documents, log, clock, logger },
-    revocation: withFeedsAndMail(revocation, commands.calendarFeeds, mail),
+    revocation: withFeedsAndMail(revocation, commands.calendarFeeds, endedMail),
   });
 
   // What reads it.
@@ -279,6 +296,13 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     onAttempt: metrics.deliveryAttempt,
   });
 
+  const mailContent = createMailContent({
+    ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
+    publicUrl: config.publicUrl,
+    membersOf: async (account) => (await users.list(account)).map(({ id }) => ({ userId: id, role: 'Manager' })),
+    links: async () => ({ skipped: 'This release does not send mail of this kind.' }),
+  });
+
   const audit = createAudit({ ...base, ...config, settings: config, logId: identity.logId });
   const facts = createStoreFacts({ documents, webhooks, mail, audit });
 
@@ -286,7 +310,8 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...base,
     ...{ audit, metrics, facts },
     status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
-    ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks, mail },
+    ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
+    ...{ mail, mailContent },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     changing: [users, authorizationServer.clients, revocation],
     maintenance: createMaintenance(base),
@@ -297,7 +322,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     },
     async copyOf(subject, onProgress) {
       const { createCopyOf } = await import('./personal-data/copies.ts');
-      const readers = { webhookDeliveries: webhooks.getDelivery };
+      const readers = { webhookDeliveries: webhooks.getDelivery, accountContacts: mailContent.contacts.readable };
       return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
     },
   };

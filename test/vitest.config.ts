@@ -41,7 +41,7 @@ const UNIT = [
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
-  'test/mail/outcome.test.ts',
+  'test/mail/{layout,outcome,recipients,reminders}.test.ts',
   'test/runtime/{serial-queue,turns}.test.ts',
   'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
 ];
@@ -54,6 +54,7 @@ const SYSTEM = [
   'test/{console,authorization-server}/!(every-)*browser.test.ts',
   'test/console/{every-page,requests-in-chromium,tables}.test.ts',
   'test/description/page.test.ts',
+  'test/mail/*.browser.test.ts',
   'test/{dropped-connection,stand-still}.test.ts',
   'test/audit/many-checkpoints.test.ts',
 ];

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorBrand } from '../contract/account.ts';
+import { contactCommand } from './contact.ts';
 import { operate } from './operation.ts';
 import { answer, subcommand } from './subcommand.ts';
 
@@ -14,6 +15,8 @@ export function brandCommands(venue: Command): void {
         return answer(added, (brand) => ({ json: toOperatorBrand(brand) }));
       }),
     );
+
+  contactCommand(brand, 'Brand');
 
   subcommand(brand, 'list', 'list all brands', 'brand list').action((_, command) =>
     operate(command, async ({ queries }) => ({ json: (await queries.operator.brands()).map(toOperatorBrand) })),

@@ -4,6 +4,7 @@ import type { Community } from '../domain/community.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { wholeNumber } from './arguments.ts';
+import { contactCommand } from './contact.ts';
 import { type Answer, operate } from './operation.ts';
 import { answer, subcommand, wrongUsage } from './subcommand.ts';
 
@@ -38,6 +39,8 @@ export function communityCommands(venue: Command): void {
         return shown(outcome.state);
       });
     });
+
+  contactCommand(community, 'Community');
 
   subcommand(community, 'list', 'list all communities', 'community list').action((_, command) =>
     operate(command, async ({ queries }) => ({ json: (await queries.spaces.communities()).map(toOperatorCommunity) })),

@@ -22,6 +22,7 @@ export type OperatorCore = Pick<
   | 'webhooks'
   | 'mail'
   | 'authorizationServer'
+  | 'mailContent'
   | 'maintenance'
   | 'status'
   | 'clockWatch'

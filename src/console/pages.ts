@@ -6,6 +6,7 @@ import { connectionPages } from './account/connections.ts';
 import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
 import { mailPages } from './account/mail.ts';
+import { mailSettingsPages } from './account/mail-settings.ts';
 import { hoursPages } from './account/space-hours.ts';
 import { spacePages } from './account/spaces.ts';
 import { webhookPages } from './account/webhooks.ts';
@@ -44,6 +45,7 @@ const PAGES = [
   historyPages,
   apiKeyPages,
   calendarFeedPages,
+  mailSettingsPages,
   webhookPages,
   deliveryPages,
   connectionPages,

@@ -28,7 +28,6 @@ const ICONS = [
   'star',
   'charge',
   'key',
-  'mail',
   'webhook',
   'apps',
   'client',

@@ -113,6 +113,9 @@ export function createPersonalData(deps: {
     /** Whether a subject has, or had, a key: it wrote something, or was forgotten. */
     isKnown: keys.isKnown,
 
+    /** Whether a subject was forgotten. */
+    isForgotten: keys.isForgotten,
+
     /** Changes whenever a subject is forgotten. Responses with opened texts may be cached until then. */
     forgottenVersion: keys.forgottenVersion,
   };

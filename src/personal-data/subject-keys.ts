@@ -99,6 +99,11 @@ export function createSubjectKeys(deps: {
       return (await (await records()).get(subject)) !== undefined;
     },
 
+    /** Whether the key of a subject was destroyed. */
+    async isForgotten(subject: Subject): Promise<boolean> {
+      return (await (await records()).get(subject))?.document.state === 'forgotten';
+    },
+
     /** See {@link destroyIn}. Also erases the key from the files, if the engine supports it. A repeated call retries that. */
     async destroy(subject: Subject, at: Timestamp): Promise<Destroyed> {
       sealing.delete(subject);

@@ -15,6 +15,7 @@ import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createOutsideHours } from './outside-hours.ts';
 import type { QuerySources } from './query-deps.ts';
+import { createReminderQueries } from './reminders.ts';
 import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
@@ -43,6 +44,7 @@ export function createQueries({ directory, ...sources }: QuerySources & { readon
     bookings,
     outsideHours: createOutsideHours(deps, bookings),
     bookingSearch: createBookingSearch(deps),
+    reminders: createReminderQueries(deps),
     requests: createRequestQueries(deps),
     accountHistory: createAccountHistory(deps),
     bookingHistory: createBookingHistory(deps),

@@ -15,6 +15,7 @@ type RecordKind = {
  * declarations.
  */
 export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
+  accountContacts: {},
   accountMembers: {},
   apiKeyIndex: {},
   apiKeyQuotas: {},
@@ -34,6 +35,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   mailInbox: { ttl: 'expiresAt', stays: true },
   mails: { ttl: 'expiresAt' },
   idempotencyKeys: { ttl: 'expiresAt' },
+  mailPreferences: {},
   oauthArtefacts: { ttl: 'expiresAt' },
   oauthClients: { ttl: 'expiresAt' },
   // Seals hold no positions, and the target continues them (docs/decisions/seals.md).

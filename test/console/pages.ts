@@ -113,6 +113,9 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'history-of-space': `history?of=space:${longest}`,
     keys: 'keys',
     feeds: 'feeds',
+    'mail-settings': 'mail/settings',
+    'mail-of-space': `mail/settings/space?space=${longest}`,
+    'mail-contact': 'mail/contact',
     webhooks: 'webhooks',
     deliveries: 'webhooks/deliveries',
     'deliveries-wrong': 'webhooks/deliveries?q=%25',
@@ -136,6 +139,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     history: 'history',
     feeds: 'feeds',
     mail: 'mail',
+    'mail-settings': 'mail/settings',
+    'mail-contact': 'mail/contact',
   };
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, who, user, path: `/console/${path}` }));

@@ -44,6 +44,7 @@ const within = (name: string, fields: string): string => fields.replaceAll(/\S+/
 const PRINTS: { readonly [command: string]: string } = {
   'community add': COMMUNITY,
   'community change': COMMUNITY,
+  'community contact': 'id contact?',
   'community list': COMMUNITY,
   'space add': SPACE,
   'space change': SPACE,
@@ -60,6 +61,7 @@ const PRINTS: { readonly [command: string]: string } = {
   'closure end': 'closureId days',
   'closure import': 'lines added addedBefore skipped.line skipped.reason',
   'brand add': 'id name',
+  'brand contact': 'id contact?',
   'brand list': 'id name',
   'api-key issue': `${ISSUED_KEY} key`,
   'api-key list': `${ISSUED_KEY} preview issuedAt revokedAt?`,

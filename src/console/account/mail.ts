@@ -49,7 +49,8 @@ async function listPage({ mail, users }: PageDeps, visit: Visit): Promise<Answer
   const readers = [...new Set(failed.map(({ userId }) => userId))];
   const emails = new Map(await Promise.all(readers.map(async (id) => [id, (await users.get(id))?.email] as const)));
   return {
-    title: 'Mail',
+    title: 'Failed mail',
+    back: { href: `${PATH}/settings`, label: 'Mail settings' },
     lead: html`Mails to the members of ${named(visit.accountName)} that could not be sent within the last 30 days.`,
     main: html`<div id="failed" data-live-region>${
       failed.length === 0 ? nothingFailed(mail.isConfigured) : failedTable(visit, failed, emails)

@@ -12,7 +12,10 @@ import type { Visit } from './visit.ts';
 /** The frame of every console page: the navigation rail, the heading, and the errors of its form. */
 
 type Entry = {
+  /** The first part of the addresses of its pages. */
   readonly name: string;
+  /** Where it leads. Default: the name. */
+  readonly start?: string;
   readonly label: string;
   readonly icon: IconName;
   /** The least role that sees the page. Default: Viewer. */
@@ -44,7 +47,7 @@ const CONNECTIONS: readonly Entry[] = [
   { name: 'webhooks', label: 'Webhooks', icon: 'webhook', least: 'Manager' },
   { name: 'apps', label: 'Connected apps', icon: 'apps' },
   { name: 'clients', label: 'Service clients', icon: 'client', least: 'Manager' },
-  { name: 'mail', label: 'Mail', icon: 'mail', least: 'Manager' },
+  { name: 'mail', start: 'mail/settings', label: 'Mail', icon: 'mail' },
 ];
 
 /** An account's start page, with the label of a link to it. */
@@ -104,11 +107,11 @@ ${mark()}
 
 const menu = (entries: readonly Entry[], { role }: Visit, { path, pending }: Frame): Html => {
   const shown = entries.filter(({ least = 'Viewer' }) => isAtLeast(role, least));
-  return html`<ul class="nav">${shown.map(({ name, label, icon: picture }) => {
+  return html`<ul class="nav">${shown.map(({ name, start = name, label, icon: picture }) => {
     const count = name === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
     const isCurrent = sectionOf(path) === name;
     return linkItem(
-      `/console/${name}${name === 'calendar' ? '#today' : ''}`,
+      `/console/${start}${name === 'calendar' ? '#today' : ''}`,
       html`${icon(picture)}<span>${label}</span>${count}`,
       isCurrent && 'page',
     );

@@ -5,6 +5,7 @@ import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Mail } from '../../mail/mail.ts';
+import type { MailContent } from '../../mail/mail-content.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { type Answer, missing } from './answer.ts';
@@ -21,6 +22,7 @@ export type PageDeps = {
   readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
   readonly connectedApps: AuthorizationServer['connectedApps'];
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
+  readonly mailContent: Pick<MailContent, 'preferences' | 'contacts'>;
   readonly settings: Settings;
 };
 

@@ -25,8 +25,7 @@ const MAX_SUBJECT = 200;
  * programs drop a style sheet; those that read one get the colours of a dark page.
  */
 export function renderMail(mail: MailText): { readonly subject: string; readonly text: string; readonly html: string } {
-  const subject = subjectLine(mail.subject);
-  return { subject, text: plainText(mail), html: document(mail, subject) };
+  return { subject: subjectLine(mail.subject), text: plainText(mail), html: document(mail) };
 }
 
 /** One line, even if a name in it has line breaks or other control characters. */
@@ -38,8 +37,15 @@ function subjectLine(subject: string): string {
 
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 
-/** Without the marks of `namedText`, which some programs show as boxes. */
-const withoutIsolates = (text: string): string => text.replaceAll(/[\u2066-\u2069]/g, '');
+/** Without the marks of `namedText` around names that need none, because some programs show them as boxes. */
+const withoutIsolates = (text: string): string =>
+  text.replaceAll(/\u2068([^\u2066-\u2069]*)\u2069/g, (isolated, name: string) =>
+    RIGHT_TO_LEFT.test(name) ? isolated : name,
+  );
+
+/** Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and their neighbours, and marks of direction. */
+const RIGHT_TO_LEFT =
+  /[\u0590-\u08ff\u200f\u202a-\u202e\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
 const lines = (text: string): readonly string[] => text.split(/\r\n?|[\n\u0085\u2028\u2029]/);
 
@@ -49,7 +55,7 @@ function plainText({ intro, facts = [], action, footer, footerLink }: MailText):
     ...intro.map(oneLine),
     facts.map(([label, value]) => factLine(label, value)).join('\n'),
     action === undefined ? '' : `${action.text}:\n${action.url}`,
-    footer === undefined && footerLink === undefined ? '' : `-- \n${footer ?? ''}`.trimEnd(),
+    footer === undefined && footerLink === undefined ? '' : `-- \n${oneLine(footer ?? '')}`.trimEnd(),
     footerLink === undefined ? '' : `${footerLink.text}: ${footerLink.url}`,
   ];
   return `${withoutIsolates(blocks.filter((block) => block !== '').join('\n\n'))}\n`;
@@ -108,9 +114,14 @@ const BUTTON = style(
 const FOOT = style('margin:16px 4px 0', 'font-size:13px', 'color:#5a615b');
 const LINK = style('color:#17594d');
 
-/** The colours for a dark page. Only a style sheet can choose them, and it must overrule the styles of the elements. */
-const DARK = raw(`<style>
+/** What only a style sheet can choose: the colours of a dark page, and labels above their values on a phone. It overrules the elements. */
+const STYLES = raw(`<style>
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
+@media (max-width: 480px) {
+  th, td { display: block !important; width: auto !important; padding: 0 !important; }
+  th { padding-top: 8px !important; }
+  td { padding-bottom: 8px !important; border-top: 0 !important; }
+}
 @media (prefers-color-scheme: dark) {
   body { background: #131614 !important; color: #ecebe3 !important; }
   .card { background: #1b1f1d !important; color: #ecebe3 !important; border-color: #343a36 !important; }
@@ -123,7 +134,7 @@ const DARK = raw(`<style>
 }
 </style>`);
 
-function document({ intro, facts = [], action, footer, footerLink }: MailText, subject: string): string {
+function document({ subject, intro, facts = [], action, footer, footerLink }: MailText): string {
   return html`${raw('<!doctype html>')}
 <html lang="en">
 <head>
@@ -131,14 +142,14 @@ function document({ intro, facts = [], action, footer, footerLink }: MailText, s
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
-<title>${subject}</title>
-${DARK}
+<title>${subjectLine(subject)}</title>
+${STYLES}
 </head>
 <body${BODY}>
-<div${SHEET}>
+<div role="main"${SHEET}>
 <p class="service"${SERVICE}>Venue Booking</p>
 <div class="card"${CARD}>
-<h1${HEADING} dir="auto">${subject}</h1>
+<h1${HEADING}>${oneLine(subject)}</h1>
 ${intro.map((text) => html`<p${PARAGRAPH}>${text}</p>\n`)}${facts.length > 0 && factTable(facts)}${
   action && html`<p${style('margin:0')}><a class="button"${BUTTON} href="${action.url}">${action.text}</a></p>`
 }

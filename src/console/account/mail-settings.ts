@@ -1,0 +1,230 @@
+import { type Account, accountKey } from '../../domain/account.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { EMAIL } from '../../domain/limits.ts';
+import type { Space } from '../../domain/space.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
+import {
+  ALWAYS_KINDS,
+  CHOSEN_KINDS,
+  type ChosenKind,
+  isOnByDefault,
+  kindOf,
+  type MemberRole,
+  mayGet,
+} from '../../mail/kinds.ts';
+import { type MailChoices, type Preferences, wants } from '../../mail/preferences.ts';
+import { type Answer, done, missing, type PageContent } from '../parts/answer.ts';
+import { counted, shortened } from '../parts/formats.ts';
+import { choices, field, hiddenField, postForm, problemOf, select } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
+import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
+
+const START = '/console/mail';
+const PATH = `${START}/settings`;
+const SPACE_PATH = `${PATH}/space`;
+const CONTACT_PATH = `${START}/contact`;
+
+/** Which mail the user gets for the account, and at which address the account is reached. */
+export function mailSettingsPages(routes: Routes, { queries, mailContent }: PageDeps): void {
+  const { preferences, contacts } = mailContent;
+
+  /** The settings of the user, unless the address names another account, which the page then offers to switch to. */
+  const read = async ({ user, account, query }: Visit): Promise<Preferences | undefined> =>
+    ['', accountKey(account)].includes(query.text('of')) ? preferences.get(user.id, accountKey(account)) : undefined;
+
+  routes.get(PATH, async (visit) => {
+    const chosen = await read(visit);
+    if (chosen === undefined) return missing('page');
+    const spaces = visit.account.kind === 'Community' ? await queries.spaces.list(visit.account) : [];
+    const contact = await contacts.of(visit.account);
+    return settingsPage(visit, { chosen, spaces, contact, role: roleOf(visit) });
+  });
+
+  routes.post(PATH, async (visit) => {
+    const { user, account, form } = visit;
+    const role = roleOf(visit);
+    const ticked = form.all('kind');
+    const isOn = (kind: ChosenKind) => ticked.includes(kind);
+    const differing = kindsFor(account, role).filter((kind) => isOn(kind) !== isOnByDefault(role));
+    const chosen = Object.fromEntries(differing.map((kind) => [kind, isOn(kind)]));
+    await preferences.choose(user.id, accountKey(account), undefined, chosen);
+    return done(PATH, 'Mail settings saved.');
+  });
+
+  routes.get(SPACE_PATH, async (visit) => {
+    const [chosen, space] = await Promise.all([read(visit), spaceOf(visit.account, visit.query)]);
+    if (chosen === undefined || space === undefined) return missing('space');
+    return spacePage(visit, space, chosen, roleOf(visit));
+  });
+
+  routes.post(SPACE_PATH, async (visit) => {
+    const { user, account, form } = visit;
+    const space = await spaceOf(account, form);
+    if (space === undefined) return missing('space');
+    await preferences.choose(user.id, accountKey(account), space.spaceId, choicesIn(form, account, roleOf(visit)));
+    return done(PATH, `Mail settings saved for ${namedText(shortened(space.name))}.`);
+  });
+
+  routes.get(CONTACT_PATH, async (visit) => {
+    const typed = visit.restored?.text('contact');
+    return contactPage(visit, typed ?? (await contacts.of(visit.account)) ?? '');
+  });
+
+  routes.post(CONTACT_PATH, async (visit): Promise<Answer> => {
+    const typed = visit.form.text('contact');
+    const refusal = await contacts.set(visit.account, typed);
+    if (refusal !== undefined && isRefusal(refusal))
+      return contactPage(visit, typed, problemOf(refusal, { contact: 'Contact address' }));
+    return done(PATH, typed === '' ? 'Contact address removed.' : 'Contact address saved.');
+  });
+
+  const spaceOf = (account: Account, fields: Form): Promise<Space | undefined> => {
+    const id = idOf(fields.text('space'));
+    return id === undefined || account.kind !== 'Community'
+      ? Promise.resolve(undefined)
+      : queries.spaces.get(account, id);
+  };
+}
+
+/** What the user may do for the account. */
+const roleOf = (_: Visit): MemberRole => 'Manager';
+
+/** The kinds that a member chooses. */
+const kindsFor = (account: Account, role: MemberRole): readonly ChosenKind[] =>
+  CHOSEN_KINDS.filter((kind) => mayGet(kind, account.kind, role));
+
+const whenOf = (kind: Parameters<typeof kindOf>[0], account: Account): string => kindOf(kind).when[account.kind] ?? '';
+
+type Settings = {
+  readonly chosen: Preferences;
+  readonly spaces: readonly Space[];
+  readonly contact: string | undefined;
+  readonly role: MemberRole;
+};
+
+function settingsPage(visit: Visit, settings: Settings): PageContent {
+  const { account, accountName } = visit;
+  const isCommunity = account.kind === 'Community';
+  return {
+    title: 'Mail settings',
+    actions: buttonLink(START, 'Failed mail', 'quiet'),
+    lead: html`Which mail ${named(visit.user.email)} gets as a member of ${named(accountName)}.`,
+    main: html`<div class="split"><div>${choicesForm(visit, settings)}</div>
+<div>${isCommunity && settings.spaces.length > 0 && spacesCard(settings)}${alwaysCard(account, settings.role)}
+${contactCard(account, settings.contact)}</div></div>`,
+  };
+}
+
+function choicesForm(visit: Visit, { chosen, role }: Settings): Html {
+  const { account, restored } = visit;
+  const isOn = (kind: ChosenKind) => restored?.all('kind').includes(kind) ?? wants(chosen, kind, role, undefined);
+  const list = kindsFor(account, role).map((kind) => ({
+    value: kind,
+    label: kindOf(kind).label,
+    hint: whenOf(kind, account),
+    checked: isOn(kind),
+  }));
+  const label = account.kind === 'Community' ? 'For all spaces' : 'For all bookings';
+  return postForm(
+    visit,
+    PATH,
+    'card fields',
+    html`${choices({ name: 'kind', label }, 'checkbox', list)}
+<p class="hint">You get no mail about what you did yourself.</p>
+<div><button class="button">Save</button></div>`,
+  );
+}
+
+/** The spaces whose settings differ, and a choice of another one. */
+function spacesCard({ chosen, spaces }: Settings): Html {
+  const own = spaces.filter(({ spaceId }) => chosen.spaces[String(spaceId)] !== undefined);
+  const summary = ({ spaceId }: Space) => {
+    const entries = Object.entries(chosen.spaces[String(spaceId)] ?? {});
+    const on = entries.filter(([, isOn]) => isOn).length;
+    return [on > 0 && `${on} on`, on < entries.length && `${entries.length - on} off`].filter(Boolean).join(', ');
+  };
+  const options = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(shortened(name)) }));
+  return html`<section class="card stack"><h2>Single spaces</h2>
+<p class="muted">A space can differ from the choice for all spaces.</p>${
+    own.length > 0 &&
+    html`<ul class="bullets">${own.map(
+      (space) =>
+        html`<li><a href="${SPACE_PATH}?space=${space.spaceId}">${named(space.name)}</a>
+<span class="muted small nowrap">${summary(space)}</span></li>`,
+    )}</ul>`
+  }<form class="fields" method="get" action="${SPACE_PATH}">
+${select({ name: 'space', label: `Choose from ${counted(spaces.length, 'space')}`, options })}
+<div><button class="button quiet">Choose mail of this space</button></div></form></section>`;
+}
+
+const alwaysCard = (account: Account, role: MemberRole): Html =>
+  html`<section class="card stack"><h2>Always sent</h2>
+<p class="muted">Mail about the security of the account cannot be turned off.</p>
+<ul class="bullets">${ALWAYS_KINDS.filter((kind) => mayGet(kind, account.kind, role)).map(
+    (kind) => html`<li>${whenOf(kind, account)}</li>`,
+  )}</ul></section>`;
+
+const contactCard = ({ kind }: Account, contact: string | undefined): Html =>
+  html`<section class="card stack"><h2>Contact address</h2>
+<p>${contact === undefined ? 'None is set: replies to mail are not delivered to you.' : named(contact)}</p>
+<p class="muted">${kind === 'Community' ? 'Brands' : 'Communities'} reply to this address when they answer mail about your bookings.</p>
+<div>${buttonLink(CONTACT_PATH, 'Change contact address', 'quiet')}</div></section>`;
+
+/** The choices of a single space: a kind that follows those for all spaces has none. */
+function choicesIn(form: Form, account: Account, role: MemberRole): MailChoices {
+  const chosen = kindsFor(account, role).map((kind) => [kind, form.text(kind)] as const);
+  return Object.fromEntries(
+    chosen.flatMap(([kind, value]) => (value === 'on' || value === 'off' ? [[kind, value === 'on']] : [])),
+  );
+}
+
+function spacePage(visit: Visit, space: Space, chosen: Preferences, role: MemberRole): PageContent {
+  const own = chosen.spaces[String(space.spaceId)] ?? {};
+  const current = (kind: ChosenKind): string => {
+    const isOn = own[kind];
+    if (isOn === undefined) return '';
+    return isOn ? 'on' : 'off';
+  };
+  const options = (kind: ChosenKind) => [
+    { value: '', label: `As for all spaces (${wants(chosen, kind, role, undefined) ? 'on' : 'off'})` },
+    { value: 'on', label: 'On' },
+    { value: 'off', label: 'Off' },
+  ];
+  const fields = kindsFor(visit.account, role).map((kind) =>
+    select({
+      ...{ name: kind, label: kindOf(kind).label, hint: whenOf(kind, visit.account), options: options(kind) },
+      value: visit.restored?.text(kind) ?? current(kind),
+    }),
+  );
+  return {
+    title: 'Mail of a space',
+    heading: html`Mail about ${named(space.name)}`,
+    back: { href: PATH, label: 'Mail settings' },
+    main: postForm(
+      visit,
+      SPACE_PATH,
+      'card fields narrow',
+      html`${hiddenField('space', space.spaceId)}${fields}
+<div><button class="button">Save</button></div>`,
+    ),
+  };
+}
+
+function contactPage(visit: Visit, typed: string, problems: Problems = {}): PageContent {
+  const others = visit.account.kind === 'Community' ? 'Brands' : 'Communities';
+  const content = html`${field({
+    ...{ name: 'contact', label: 'Contact address', type: 'email', value: typed, problems },
+    hint: `${others} reply to it when they answer mail about your bookings. Leave it empty for none.`,
+    attributes: { maxlength: EMAIL.max, autocomplete: 'email', spellcheck: 'false' },
+  })}
+<div><button class="button">Save</button></div>`;
+  return {
+    title: 'Contact address',
+    lead: html`Where ${named(visit.accountName)} can be reached.`,
+    back: { href: PATH, label: 'Mail settings' },
+    problems,
+    main: postForm(visit, CONTACT_PATH, 'card fields narrow', content),
+  };
+}

@@ -1,0 +1,105 @@
+import { permissionNames } from '../../domain/permissions.ts';
+import { shortened } from '../../html/formats.ts';
+import { namedText } from '../../html/html.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
+import type { AlwaysKind } from '../kinds.ts';
+import type { NewMail } from '../new-mail.ts';
+import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
+
+type Deps = Pick<ComposeDeps, 'queries' | 'user' | 'lastErrorOf' | 'publicUrl'>;
+type About = NewMail & { readonly kind: AlwaysKind; readonly reader: Reader | undefined };
+
+/** A mail about the connections of an account or the security of its members. */
+export async function accountMail(deps: Deps, mail: About): Promise<Written | Skipped> {
+  switch (mail.kind) {
+    case 'WebhookDisabled':
+      return webhookDisabled(deps, mail);
+    case 'ApiKeyIssued':
+      return apiKeyIssued(deps, mail);
+    case 'RoleChanged':
+      return roleChanged(deps, mail);
+    case 'PasswordChanged':
+      return passwordChanged(deps, mail);
+    default:
+      return mail.kind satisfies never;
+  }
+}
+
+const NO_ACCOUNT: Skipped = { skipped: 'It names no account.' };
+
+async function webhookDisabled(deps: Deps, { about, reader }: About): Promise<Written | Skipped> {
+  if (reader === undefined) return NO_ACCOUNT;
+  const webhookId = String(about.webhookId);
+  const webhook = await deps.queries.webhooks.get(reader.account, webhookId);
+  if (webhook === undefined) return { skipped: 'The webhook was removed meanwhile.' };
+  if (webhook.status === 'enabled') return { skipped: 'The webhook was enabled again meanwhile.' };
+  const lastError = await deps.lastErrorOf(webhookId);
+  return {
+    subject: `Webhook disabled: ${namedText(shortened(webhook.url))}`,
+    intro: [
+      `A webhook of ${namedText(reader.accountName)} was disabled. It gets no more deliveries until it is enabled again.`,
+    ],
+    facts: [
+      ['URL', webhook.url],
+      ['Reason', webhook.disabledReason ?? 'no reason given'],
+      ...(lastError === undefined ? [] : ([['Last error', lastError]] as const)),
+    ],
+    action: { text: 'See the webhook', url: `${deps.publicUrl}/console/webhooks/${webhookId}` },
+  };
+}
+
+async function apiKeyIssued(deps: Deps, { about, reader, at }: About): Promise<Written | Skipped> {
+  if (reader === undefined) return NO_ACCOUNT;
+  const keys = await deps.queries.apiKeys.listOfAccount(reader.account);
+  const key = keys.find(({ apiKeyId }) => apiKeyId === about.apiKeyId);
+  if (key === undefined) throw new Unavailable(`The read models do not show API key ${about.apiKeyId} yet`);
+  return {
+    subject: `New API key: ${namedText(shortened(key.label))}`,
+    intro: [
+      `An API key of ${namedText(reader.accountName)} was issued. Programs that have it act for the account.`,
+      'If you do not expect it, revoke it.',
+    ],
+    facts: [
+      ['Key', `${key.label} (${key.preview})`],
+      ['Permissions', permissionNames(key.permissions).join(', ')],
+      ['Issued by', await actorName(deps, String(about.by ?? ''))],
+      ['Issued at', `${at.slice(0, 16).replace('T', ' ')} UTC`],
+    ],
+    action: { text: 'See the API keys', url: `${deps.publicUrl}/console/keys` },
+  };
+}
+
+/** The name of the actor `kind:id`, if it is a user who is still there. */
+async function actorName({ user }: Deps, by: string): Promise<string> {
+  const [kind, id = ''] = by.split(/:(.*)/s);
+  if (kind === 'user') return (await user(id))?.email ?? 'a former user';
+  return kind === 'operator' ? 'the operator' : 'the service';
+}
+
+async function roleChanged(deps: Deps, { about, reader }: About): Promise<Written | Skipped> {
+  if (reader === undefined) return NO_ACCOUNT;
+  if (reader.role !== about.role) return { skipped: 'The role changed again meanwhile.' };
+  return {
+    subject: `Your role in ${namedText(shortened(reader.accountName))}: ${reader.role}`,
+    intro: [
+      `You are now a ${reader.role} of ${namedText(reader.accountName)}.`,
+      {
+        Manager: 'You may do everything, and decide who belongs to the account.',
+        Coordinator: 'You may answer requests and manage bookings, closed times and reviews.',
+        Viewer: 'You may read everything, and change nothing.',
+      }[reader.role],
+    ],
+    action: { text: 'Open the console', url: `${deps.publicUrl}/console` },
+  };
+}
+
+async function passwordChanged({ publicUrl }: Deps, { at }: About): Promise<Written> {
+  return {
+    subject: 'Your password was changed',
+    intro: [
+      `The password of your account was changed on ${at.slice(0, 16).replace('T', ' ')} UTC. All other browsers were signed out.`,
+      'If it was not you, tell a Manager of your account or the operator of the service at once.',
+    ],
+    action: { text: 'Open the console', url: `${publicUrl}/console` },
+  };
+}

@@ -1,0 +1,226 @@
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import { furtherDetails } from '../../contract/booking.ts';
+import { namedBooking } from '../../contract/calendar-event.ts';
+import { calendarFile } from '../../contract/icalendar.ts';
+import type { Account } from '../../domain/account.ts';
+import { expiryOf } from '../../domain/booking-moments.ts';
+import { RATING } from '../../domain/limits.ts';
+import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
+import { namedText } from '../../html/html.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
+import type { ChosenKind } from '../kinds.ts';
+import type { NewMail } from '../new-mail.ts';
+import { isTomorrow } from '../reminders.ts';
+import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
+
+type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'clock'>;
+type About = { readonly kind: ChosenKind; readonly about: NewMail['about']; readonly reader: Reader };
+
+/** A booking as the reader of a mail sees it. */
+type Seen = {
+  readonly booking: ReadableBooking;
+  readonly reader: Reader;
+  readonly isCommunity: boolean;
+  readonly communityName: string;
+  /** The name of the other party. */
+  readonly other: string;
+  readonly now: number;
+};
+
+/** What a sort of mail says about a booking. */
+type Said = { readonly title: string; readonly intro: readonly string[]; readonly action?: string };
+
+/** A mail about a booking: its facts, a link to it, and the contact address of the other party. */
+export async function bookingMail(deps: Deps, { kind, about, reader }: About): Promise<Written | Skipped> {
+  const { queries, contacts, publicUrl, clock } = deps;
+  const { account } = reader;
+  const booking = await queries.bookings.get(account, Number(about.bookingId));
+  if (booking === undefined) throw new Unavailable(`The read models do not show booking ${about.bookingId} yet`);
+  const isCommunity = account.kind === 'Community';
+  const communityName =
+    (await queries.accounts.name({ kind: 'Community', id: booking.communityId })) ?? 'the community';
+  const other = namedText(shortened(isCommunity ? booking.brandName : communityName));
+  const seen: Seen = { booking, reader, isCommunity, communityName, other, now: clock() };
+  const skipped = outdated(kind, seen);
+  if (skipped !== undefined) return { skipped };
+
+  const review = kind === 'ReviewPublished' ? await reviewFacts(deps, booking) : undefined;
+  const said = SAID[kind](seen, review);
+  const replyTo = await contacts.of(otherParty(booking, account));
+  return {
+    subject: `${said.title}: ${briefly(seen)}`,
+    intro: said.intro,
+    facts: review === undefined ? bookingFacts(seen) : [...placeOf(seen), ...review.facts],
+    action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },
+    ...(replyTo !== undefined && { replyTo }),
+    ...(hasCalendar(kind, booking) && {
+      calendar: calendarFile(namedBooking(booking, account, { communityName, publicUrl })),
+    }),
+  };
+}
+
+/** Why a mail is not sent any more. */
+function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined {
+  const { status, bookingId } = booking;
+  switch (kind) {
+    case 'BookingRequested':
+    case 'AnswerDue':
+      return status === 'Pending' ? undefined : 'The request was answered, withdrawn or expired meanwhile.';
+    case 'BookingApproved':
+      // A booking never becomes pending again.
+      if (status === 'Pending') throw new Unavailable(`The read models do not show yet that ${bookingId} was approved`);
+      return status === 'Cancelled' ? 'The booking was cancelled meanwhile.' : undefined;
+    case 'BookingDeclined':
+    case 'BookingCancelled':
+    case 'BookingExpired':
+      if (status !== 'Cancelled') throw new Unavailable(`The read models do not show yet that ${bookingId} ended`);
+      return undefined;
+    case 'EventTomorrow':
+      return status === 'Approved' && isTomorrow(booking, now) ? undefined : 'The event is not tomorrow any more.';
+    case 'ReviewPublished':
+      return undefined;
+    default:
+      return kind satisfies never;
+  }
+}
+
+const otherParty = ({ communityId, brandId }: ReadableBooking, { kind }: Account): Account =>
+  kind === 'Community' ? { kind: 'Brand', id: brandId } : { kind: 'Community', id: communityId };
+
+/** Whether the calendar of the reader changes: a request that was never approved is in none. */
+const hasCalendar = (kind: ChosenKind, { charge }: ReadableBooking): boolean =>
+  kind === 'BookingApproved' || (kind === 'BookingCancelled' && charge !== undefined);
+
+type Review = { readonly rating: number; readonly facts: readonly (readonly [string, string])[] };
+
+async function reviewFacts({ queries }: Deps, booking: ReadableBooking): Promise<Review> {
+  const review = await queries.reviews.ofBooking(booking);
+  if (review === undefined) throw new Unavailable(`The read models do not show the review of ${booking.bookingId} yet`);
+  const { rating, title, content } = review;
+  return {
+    rating,
+    facts: [
+      ['Rating', `${'★'.repeat(rating)} ${starsOf(rating)}`],
+      ['Title', title],
+      ['Review', content],
+    ],
+  };
+}
+
+const starsOf = (rating: number): string => `${rating} of ${RATING.max} stars`;
+
+const spaceOf = ({ booking }: Seen): string => namedText(shortened(booking.spaceName));
+const momentOf = ({ booking }: Seen, moment: number): string =>
+  `${momentIn(booking.timeZone, moment)} ${zoneName(booking.timeZone)}`;
+const wasApproved = ({ booking }: Seen): boolean => booking.charge !== undefined;
+
+/** Whether the account of the reader ended the booking, by another of its members, a key or an app. */
+const isOwnDoing = ({ booking, isCommunity }: Seen): boolean =>
+  booking.cancelledBy === (isCommunity ? 'Community' : 'Brand');
+
+const ANSWER_IT = 'Answer the request';
+const SEE_IT = 'See the request';
+const answerLabel = ({ reader }: Seen): string => (reader.role === 'Viewer' ? SEE_IT : ANSWER_IT);
+
+const SAID: { readonly [K in ChosenKind]: (seen: Seen, review: Review | undefined) => Said } = {
+  BookingRequested: (seen) => ({
+    title: 'Request',
+    intro: [
+      `${seen.other} requests ${spaceOf(seen)}.`,
+      `Answer by ${momentOf(seen, expiryOf(seen.booking))}, or the request expires.`,
+    ],
+    action: answerLabel(seen),
+  }),
+
+  AnswerDue: (seen) => ({
+    title: 'Answer soon',
+    intro: [
+      `The request of ${seen.other} for ${spaceOf(seen)} has not been answered yet.`,
+      `It expires on ${momentOf(seen, expiryOf(seen.booking))}.`,
+    ],
+    action: ANSWER_IT,
+  }),
+
+  BookingApproved: (seen) => ({
+    title: 'Approved',
+    intro: [
+      `${seen.other} approved your request for ${spaceOf(seen)}.`,
+      `${amount(seen.booking.charge ?? seen.booking.totalPrice, seen.booking.currency)} was charged.`,
+    ],
+  }),
+
+  BookingDeclined: (seen) => ({
+    title: 'Declined',
+    intro: [`${seen.other} declined your request for ${spaceOf(seen)}. Nothing was charged.`],
+    action: SEE_IT,
+  }),
+
+  BookingCancelled: (seen) => {
+    const isRequest = !wasApproved(seen);
+    const what = isRequest ? 'request' : 'booking';
+    const did = isRequest ? 'withdrew' : 'cancelled';
+    const first = isOwnDoing(seen)
+      ? `Your ${what} of ${spaceOf(seen)} was ${isRequest ? 'withdrawn' : 'cancelled'} by your account.`
+      : `${seen.other} ${did} ${seen.isCommunity ? 'its' : 'your'} ${what} of ${spaceOf(seen)}.`;
+    const { refund = 0, currency } = seen.booking;
+    return {
+      title: isRequest ? 'Withdrawn' : 'Cancelled',
+      intro: [first, ...(refund > 0 ? [`${amount(refund, currency)} was refunded.`] : [])],
+      action: isRequest ? SEE_IT : 'See the booking',
+    };
+  },
+
+  BookingExpired: (seen) => ({
+    title: 'Expired',
+    intro: [
+      seen.isCommunity
+        ? `The request of ${seen.other} for ${spaceOf(seen)} was not answered in time.`
+        : `${seen.other} did not answer your request for ${spaceOf(seen)} in time. Nothing was charged.`,
+    ],
+    action: SEE_IT,
+  }),
+
+  EventTomorrow: (seen) => ({
+    title: 'Tomorrow',
+    intro: [
+      seen.isCommunity
+        ? `The event of ${seen.other} in ${spaceOf(seen)} is tomorrow.`
+        : `Your event in ${spaceOf(seen)} of ${seen.other} is tomorrow.`,
+    ],
+  }),
+
+  ReviewPublished: (seen, review) => ({
+    title: `Review, ${starsOf(review?.rating ?? 0)}`,
+    intro: [`${seen.other} reviewed ${spaceOf(seen)}.`],
+    action: 'See the review',
+  }),
+};
+
+/** The booking in a subject: the brand for a community, the space, the day and the hours. */
+function briefly(seen: Seen): string {
+  const { booking, isCommunity, other } = seen;
+  const when = [shortDate(booking.date), hours(booking.startHour, booking.freeFrom)];
+  return [...(isCommunity ? [other] : []), spaceOf(seen), ...when].join(', ');
+}
+
+const placeOf = ({ booking, isCommunity, communityName }: Seen): readonly (readonly [string, string])[] => [
+  ['Space', booking.spaceName],
+  isCommunity ? ['Brand', booking.brandName] : ['Community', communityName],
+  ['When', `${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)}, ${zoneName(booking.timeZone)}`],
+];
+
+/** The facts that the page of the booking shows. */
+function bookingFacts(seen: Seen): readonly (readonly [string, string])[] {
+  const { booking, isCommunity } = seen;
+  const { status, currency, reason, refund = 0 } = booking;
+  const price = (cents: number) => amount(cents, currency);
+  return [
+    ...placeOf(seen),
+    ...furtherDetails(booking).map(({ label, value }): [string, string] => [label, String(value)]),
+    ...(isCommunity ? ([['You earn', price(booking.eventFee)]] as const) : []),
+    [isCommunity ? 'The brand pays' : 'Total', price(booking.totalPrice)],
+    ...(status === 'Pending' ? ([['Answer by', momentOf(seen, expiryOf(booking))]] as const) : []),
+    ...(status === 'Cancelled' && reason ? ([['Reason', reason]] as const) : []),
+    ...(refund > 0 ? ([['Refunded', price(refund)]] as const) : []),
+  ];
+}

@@ -1,0 +1,73 @@
+import { type Account, accountKey, accountOfKey } from '../../domain/account.ts';
+import { subjectOfUser } from '../../domain/personal-text.ts';
+import { namedText } from '../../html/html.ts';
+import { isAlways, isChosen, mayGet } from '../kinds.ts';
+import type { Compose, NewMail } from '../new-mail.ts';
+import { wants } from '../preferences.ts';
+import { accountMail } from './account-mails.ts';
+import { bookingMail } from './booking-mails.ts';
+import { type MailText, renderMail } from './layout.ts';
+import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
+
+/**
+ * Writes mails at the moment when they are sent: to whom they go, whether they are still wanted, and what they say. Nothing of it is stored,
+ * so texts that were erased meanwhile read "erased".
+ */
+export function createCompose(deps: ComposeDeps): Compose {
+  const { user, isForgotten, queries } = deps;
+
+  return async (mail) => {
+    const { kind, userId } = mail;
+    if (!isChosen(kind) && !isAlways(kind)) return deps.links(mail);
+    const known = await user(userId);
+    if (known === undefined) return { skipped: 'The user was removed.' };
+    if (await isForgotten(subjectOfUser(userId))) return { skipped: 'The user was forgotten.' };
+    const account = mail.account === undefined ? undefined : accountOfKey(mail.account);
+    const reader = account && (await readerOf(mail, account));
+    if (reader !== undefined && 'skipped' in reader) return reader;
+    const written = await write(mail, reader);
+    if ('skipped' in written) return written;
+    const { replyTo, calendar, ...text } = written;
+    return {
+      to: known.email,
+      ...renderMail({ ...text, ...footerOf(mail, reader) }),
+      ...(replyTo !== undefined && { replyTo }),
+      ...(calendar !== undefined && { calendar }),
+    };
+  };
+
+  /** The reader, if the user still wants the mail and may get it. */
+  async function readerOf({ kind, userId, about }: NewMail, account: Account): Promise<Reader | Skipped> {
+    const role = (await deps.membersOf(account)).find((member) => member.userId === userId)?.role;
+    if (role === undefined) return { skipped: 'The user left the account.' };
+    if ((isChosen(kind) || isAlways(kind)) && !mayGet(kind, account.kind, role))
+      return { skipped: 'The role of the user no longer allows it.' };
+    if (isChosen(kind)) {
+      const spaceId = account.kind === 'Community' ? Number(about.spaceId) : undefined;
+      const preferences = await deps.preferences.get(userId, accountKey(account));
+      if (!wants(preferences, kind, role, spaceId)) return { skipped: 'The user turned this mail off.' };
+    }
+    return { account, role, accountName: (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}` };
+  }
+
+  async function write(mail: NewMail, reader: Reader | undefined): Promise<Written | Skipped> {
+    const { kind } = mail;
+    if (isChosen(kind) && reader !== undefined) return bookingMail(deps, { kind, about: mail.about, reader });
+    if (isAlways(kind)) return accountMail(deps, { ...mail, kind, reader });
+    return { skipped: 'It names no account.' };
+  }
+
+  /** Why the reader gets it, and where to turn it off. */
+  function footerOf({ kind }: NewMail, reader: Reader | undefined): Pick<MailText, 'footer' | 'footerLink'> {
+    if (reader === undefined) return { footer: 'Mail about your password is always sent.' };
+    const because = `You get this mail as a member of ${namedText(reader.accountName)}.`;
+    const footerLink = { text: 'Your mail settings', url: settingsUrl(deps.publicUrl, reader.account) };
+    return isChosen(kind)
+      ? { footer: `${because} You can turn it off:`, footerLink }
+      : { footer: `${because} Mail about the security of an account is always sent.`, footerLink };
+  }
+}
+
+/** The settings of one account, to which the console offers to switch. */
+const settingsUrl = (publicUrl: string, account: Account): string =>
+  `${publicUrl}/console/mail/settings?of=${accountKey(account)}`;

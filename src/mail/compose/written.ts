@@ -1,0 +1,35 @@
+import type { Account } from '../../domain/account.ts';
+import type { Subject } from '../../domain/personal-text.ts';
+import type { Queries } from '../../queries/queries.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { AccountContacts } from '../contacts.ts';
+import type { MemberRole } from '../kinds.ts';
+import type { Compose, Message } from '../new-mail.ts';
+import type { MailPreferences } from '../preferences.ts';
+import type { MembersOf } from '../recipients.ts';
+import type { MailText } from './layout.ts';
+
+/** Why a mail is not sent. Holds no personal data, because it is stored. */
+export type Skipped = { readonly skipped: string };
+
+/** What one kind of mail says, without its frame. */
+export type Written = Omit<MailText, 'footer' | 'footerLink'> & Partial<Pick<Message, 'replyTo' | 'calendar'>>;
+
+/** The reader of a mail: a member of an account. */
+export type Reader = { readonly account: Account; readonly accountName: string; readonly role: MemberRole };
+
+export type ComposeDeps = {
+  readonly queries: Pick<Queries, 'accounts' | 'apiKeys' | 'bookings' | 'reviews' | 'spaces' | 'webhooks'>;
+  /** The address of a user; undefined if the user was removed. */
+  readonly user: (userId: string) => Promise<{ readonly email: string } | undefined>;
+  readonly isForgotten: (subject: Subject) => Promise<boolean>;
+  readonly membersOf: MembersOf;
+  readonly preferences: Pick<MailPreferences, 'get'>;
+  readonly contacts: Pick<AccountContacts, 'of'>;
+  /** How the last attempt to reach the endpoint of a webhook failed. */
+  readonly lastErrorOf: (webhookId: string) => Promise<string | undefined>;
+  readonly publicUrl: string;
+  readonly clock: Clock;
+  /** Composes the kinds that carry a link: invitations and the like. */
+  readonly links: Compose;
+};

@@ -1,0 +1,65 @@
+import { bookings } from '../../projections/bookings.ts';
+import type { Users } from '../auth/users.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import { createCompose } from './compose/compose.ts';
+import { createAccountContacts } from './contacts.ts';
+import type { Compose } from './new-mail.ts';
+import type { MailPreferences } from './preferences.ts';
+import { createReaders, createRecipients, type MembersOf } from './recipients.ts';
+import { createReminders } from './reminders.ts';
+
+/** Deliveries of a webhook that are searched for its last error, newest first. Those that were cancelled had no attempt. */
+const SEARCHED = 20;
+
+export type MailContent = ReturnType<typeof createMailContent>;
+
+/** What mails say, who gets them, and when (docs/decisions/mail.md). */
+export function createMailContent(deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly readModels: ReadModels;
+  readonly personalData: Pick<PersonalData, 'sealText' | 'openTexts' | 'isForgotten'>;
+  readonly queries: Queries;
+  readonly users: Pick<Users, 'get'>;
+  readonly preferences: MailPreferences;
+  readonly membersOf: MembersOf;
+  readonly webhooks: Pick<Webhooks, 'listDeliveries'>;
+  readonly publicUrl: string;
+  readonly clock: Clock;
+  readonly links: Compose;
+}) {
+  const { documents, readModels, personalData, queries, users, preferences, membersOf, webhooks } = deps;
+  const contacts = createAccountContacts({ documents, personalData });
+
+  async function lastErrorOf(webhookId: string): Promise<string | undefined> {
+    const deliveries = await webhooks.listDeliveries({ webhookId, limit: SEARCHED });
+    const [last] = deliveries.flatMap(({ attempts }) => attempts.slice(-1)).sort((a, b) => (a.at < b.at ? 1 : -1));
+    if (last === undefined) return undefined;
+    return last.error?.message ?? `The endpoint answered with status ${last.status}.`;
+  }
+
+  return {
+    preferences,
+    contacts,
+    recipientsOf: createRecipients({
+      ...{ membersOf, preferences },
+      wasApproved: async (bookingId) =>
+        (await readModels.collection(bookings).get(String(bookingId)))?.document.wasApproved === 'yes',
+      passwordChangedAt: async (userId) => (await users.get(userId))?.passwordChangedAt,
+    }),
+    reminders: createReminders({
+      bookings: queries.reminders,
+      readersOf: createReaders({ membersOf, preferences }),
+    }),
+    compose: createCompose({
+      ...deps,
+      ...{ preferences, contacts, lastErrorOf },
+      user: users.get,
+      isForgotten: personalData.isForgotten,
+    }),
+  };
+}

@@ -1,0 +1,88 @@
+import type { Collection, DocumentStore, Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import type { AccountKey } from '../domain/account.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import { type ChosenKind, isOnByDefault, type MemberRole } from './kinds.ts';
+
+/** The kinds that a user has turned on or off. Those left out follow the default. */
+export type MailChoices = { readonly [K in ChosenKind]?: boolean };
+
+/** Which mail a user wants for an account. */
+export type Preferences = {
+  /** For every space that has no choice of its own. */
+  readonly all: MailChoices;
+  /** By the id of the space. */
+  readonly spaces: { readonly [spaceId: string]: MailChoices };
+};
+
+type PreferencesDocument = Preferences & { readonly userId: string; readonly account: AccountKey };
+
+const MAIL_PREFERENCES: Collection<PreferencesDocument> = {
+  name: 'mailPreferences',
+  kind: 'record',
+  indexes: [{ fields: ['userId'] }],
+};
+
+const ofUser = declareQuery(MAIL_PREFERENCES, (userId: string): Find<PreferencesDocument> => ({ where: { userId } }), [
+  'usr_1',
+]);
+
+const NONE: Preferences = { all: {}, spaces: {} };
+
+export type MailPreferences = ReturnType<typeof createMailPreferences>;
+
+/** Records of which mail each user wants. They end when the user leaves the account, is removed or forgotten. */
+export function createMailPreferences({ documents }: { readonly documents: Pick<DocumentStore, 'open'> }) {
+  const records = loadOnce(() => documents.open(MAIL_PREFERENCES));
+
+  return {
+    async get(userId: string, account: AccountKey): Promise<Preferences> {
+      return (await (await records()).get(keyOf(userId, account)))?.document ?? NONE;
+    },
+
+    /** The preferences of several users for one account, by user. */
+    async ofMembers(userIds: readonly string[], account: AccountKey): Promise<ReadonlyMap<string, Preferences>> {
+      const stored = await (await records()).getMany(userIds.map((userId) => keyOf(userId, account)));
+      const found = new Map(stored.map(({ document }) => [document.userId, document]));
+      return new Map(userIds.map((userId) => [userId, found.get(userId) ?? NONE]));
+    },
+
+    /** Replaces the choices for one space, or those for all. Without choices, a space follows those for all. */
+    async choose(
+      userId: string,
+      account: AccountKey,
+      spaceId: number | undefined,
+      choices: MailChoices,
+    ): Promise<void> {
+      await (await records()).update(keyOf(userId, account), (before) => {
+        const { all, spaces } = before ?? NONE;
+        if (spaceId === undefined) return { userId, account, all: choices, spaces };
+        const { [String(spaceId)]: _, ...others } = spaces;
+        const isEmpty = Object.keys(choices).length === 0;
+        return { userId, account, all, spaces: isEmpty ? others : { ...others, [String(spaceId)]: choices } };
+      });
+    },
+
+    /** Removes the preferences of a user for an account, or for all accounts. */
+    async endOf(userId: string, account?: AccountKey): Promise<void> {
+      const collection = await records();
+      if (account !== undefined) return void (await collection.delete(keyOf(userId, account)));
+      const keys = await Array.fromAsync(collection.find(ofUser(userId)), ({ key }) => key);
+      for (const key of keys) await collection.delete(key);
+    },
+  };
+}
+
+/** Begins with the user, by which `venue data` finds it. */
+const keyOf = (userId: string, account: AccountKey): string => `${userId}:${account}`;
+
+/** Whether a member with this role wants mail of a kind about a space, or about none. */
+export function wants(
+  { all, spaces }: Preferences,
+  kind: ChosenKind,
+  role: MemberRole,
+  spaceId: number | undefined,
+): boolean {
+  const ofSpace = spaceId === undefined ? undefined : spaces[String(spaceId)]?.[kind];
+  return ofSpace ?? all[kind] ?? isOnByDefault(role);
+}

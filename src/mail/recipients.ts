@@ -1,0 +1,143 @@
+import { bookings } from '../../projections/bookings.ts';
+import { webhooks } from '../../projections/webhooks.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
+import type { BookingId, SpaceId } from '../domain/ids.ts';
+import type { Recipients } from './fan-out.ts';
+import { type AlwaysKind, type ChosenKind, type MemberRole, mayGet } from './kinds.ts';
+import type { NewMail } from './new-mail.ts';
+import { type MailPreferences, wants } from './preferences.ts';
+
+type Member = { readonly userId: string; readonly role: MemberRole };
+export type MembersOf = (account: Account) => Promise<readonly Member[]>;
+
+type Deps = {
+  readonly membersOf: MembersOf;
+  readonly preferences: Pick<MailPreferences, 'ofMembers'>;
+  /** Whether a booking was approved before it was cancelled. Called once the read models show the event. */
+  readonly wasApproved: (bookingId: BookingId) => Promise<boolean>;
+  /** When the password of a user changed last; undefined if the user was removed. */
+  readonly passwordChangedAt: (userId: string) => Promise<string | undefined>;
+};
+
+/** The kinds of events that lead to mails, and the read models that must show an event before its mails are made. */
+export const MAILED: Pick<Recipients, 'kinds' | 'reads'> = {
+  kinds: [
+    ...(['BookingRequested', 'BookingApproved', 'BookingCancelled', 'ReviewPosted'] satisfies readonly EventType[]),
+    ...(['WebhookDisabled', 'ApiKeyIssued', 'PasswordChanged'] satisfies readonly EventType[]),
+  ],
+  reads: [bookings, webhooks],
+};
+
+/** A mail about a booking, to the members of one of its parties. */
+export type BookingMail = {
+  readonly kind: ChosenKind;
+  readonly account: Account;
+  readonly about: { readonly bookingId: BookingId; readonly spaceId: SpaceId };
+};
+
+/** Finds the members who want a mail about a booking. */
+export function createReaders({ membersOf, preferences }: Pick<Deps, 'membersOf' | 'preferences'>) {
+  return async ({ kind, account, about }: BookingMail): Promise<readonly string[]> => {
+    const members = (await membersOf(account)).filter(({ role }) => mayGet(kind, account.kind, role));
+    const ids = members.map(({ userId }) => userId);
+    const chosen = await preferences.ofMembers(ids, accountKey(account));
+    // Brands choose for all spaces at once: they are not theirs.
+    const spaceId = account.kind === 'Community' ? about.spaceId : undefined;
+    return members
+      .filter(({ userId, role }) => wants(chosen.get(userId) ?? { all: {}, spaces: {} }, kind, role, spaceId))
+      .map(({ userId }) => userId);
+  };
+}
+
+/**
+ * Who is to hear of an event (docs/guides/mail.md). Users get no mail about what they did themselves, except about the security of their
+ * account.
+ */
+export function createRecipients(deps: Deps): Recipients['of'] {
+  const { membersOf, wasApproved, passwordChangedAt } = deps;
+  const readersOf = createReaders(deps);
+
+  /** Mails to the members who want them, without the one who did it. */
+  async function toReaders(event: Recorded, mails: readonly BookingMail[]): Promise<NewMail[]> {
+    const { actor } = event.metadata;
+    const all = await Promise.all(
+      mails.map(async (mail) => {
+        const readers = (await readersOf(mail)).filter((userId) => actor.kind !== 'user' || actor.id !== userId);
+        return readers.map((userId) => newMail(event, mail.kind, userId, accountKey(mail.account), mail.about));
+      }),
+    );
+    return all.flat();
+  }
+
+  async function toManagers(
+    event: Recorded,
+    kind: AlwaysKind,
+    account: Account,
+    about: NewMail['about'],
+  ): Promise<NewMail[]> {
+    const managers = (await membersOf(account)).filter(({ role }) => mayGet(kind, account.kind, role));
+    return managers.map(({ userId }) => newMail(event, kind, userId, accountKey(account), about));
+  }
+
+  return async (event) => {
+    switch (event.type) {
+      case 'BookingRequested':
+        return toReaders(event, [{ kind: event.type, account: communityOf(event.data), about: aboutOf(event.data) }]);
+      case 'BookingApproved':
+        return toReaders(event, [{ kind: event.type, account: brandOf(event.data), about: aboutOf(event.data) }]);
+      case 'BookingCancelled':
+        return toReaders(event, cancellation(event, await wasApproved(event.data.bookingId)));
+      case 'ReviewPosted': {
+        const about = { ...aboutOf(event.data), reviewId: event.data.reviewId };
+        return toReaders(event, [{ kind: 'ReviewPublished', account: communityOf(event.data), about }]);
+      }
+      case 'WebhookDisabled':
+        return toManagers(event, event.type, event.data.owner.account, { webhookId: event.data.webhookId });
+      case 'ApiKeyIssued':
+        return toManagers(event, event.type, event.data.account, { apiKeyId: event.data.apiKeyId, ...byOf(event) });
+      case 'PasswordChanged': {
+        const { userId } = event.data;
+        const at = await passwordChangedAt(userId);
+        // The change is one event per account of the user, which all lead to the same mail.
+        return at === undefined ? [] : [{ ...newMail(event, event.type, userId, undefined, {}), cause: digitsOf(at) }];
+      }
+      default:
+        return [];
+    }
+  };
+}
+
+/** Who hears that a request or a booking ended: the other party, and on the side that ended it the colleagues. */
+function cancellation(event: Recorded<BookingCancelled>, wasApproved: boolean): readonly BookingMail[] {
+  const { data } = event;
+  const [community, brand] = [communityOf(data), brandOf(data)];
+  const mail = (kind: ChosenKind) => (account: Account) => ({ kind, account, about: aboutOf(data) });
+  if (wasApproved || data.cancelledBy === 'Brand') return [community, brand].map(mail('BookingCancelled'));
+  if (data.cancelledBy === 'Community') return [mail('BookingDeclined')(brand)];
+  return [community, brand].map(mail('BookingExpired'));
+}
+
+type Facts = Pick<BookingCancelled['data'], 'bookingId' | 'spaceId' | 'communityId' | 'brandId'>;
+
+/** A moment as a part of an id, which has no colons. */
+const digitsOf = (moment: string): string => moment.replaceAll(/\D/g, '');
+
+const communityOf = ({ communityId }: Pick<Facts, 'communityId'>): Account => ({ kind: 'Community', id: communityId });
+const brandOf = ({ brandId }: Pick<Facts, 'brandId'>): Account => ({ kind: 'Brand', id: brandId });
+export const partiesOf = (booking: Facts): readonly Account[] => [communityOf(booking), brandOf(booking)];
+export const aboutOf = ({ bookingId, spaceId }: Facts): BookingMail['about'] => ({ bookingId, spaceId });
+
+/** Who did it, as an id. The name is looked up when the mail is sent. */
+const byOf = ({ metadata: { actor } }: Recorded): { readonly by: string } => ({ by: `${actor.kind}:${actor.id}` });
+
+const newMail = (
+  event: Recorded,
+  kind: ChosenKind | AlwaysKind,
+  userId: string,
+  account: AccountKey | undefined,
+  about: NewMail['about'],
+): NewMail => ({
+  ...{ kind, cause: event.id, userId, about, at: event.metadata.at },
+  ...(account !== undefined && { account }),
+});

@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { everyDocument } from '../../src/document-store/queries.ts';
+import { subjectOf, subjectOfUser } from '../../src/domain/personal-text.ts';
+import type { Message } from '../../src/mail/new-mail.ts';
+import { accepted } from '../accepted.ts';
+import { inProcess, json, useDataDir } from '../cli/in-process.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
+import { DAY_BEFORE, type Sample, serviceWithEveryKind } from './every-kind.ts';
+
+const NAMES = {
+  ...{ community: 'Harbour Lofts', brand: 'Northwind Coffee', space: 'Great Hall' },
+  ...{ message: 'Zwetschgenkuchen', reason: 'Nieselregen', title: 'Quittengelb', content: 'Wirsing' },
+};
+const TEXTS = [NAMES.message, NAMES.reason, NAMES.title, NAMES.content];
+
+type Made = Awaited<ReturnType<typeof serviceWithEveryKind>>;
+
+let made: Made;
+beforeAll(async () => {
+  made = await serviceWithEveryKind(NAMES);
+});
+afterAll(() => made.service.stop());
+const compose = (sample: Sample) => made.service.core.mailContent.compose(sample.mail);
+
+const find = (kind: Sample['kind'], to?: Sample['to']): Sample => {
+  const found = made.samples.find((sample) => sample.kind === kind && (to === undefined || sample.to === to));
+  if (found === undefined) throw new Error(`No sample of ${kind}`);
+  return found;
+};
+
+async function written(sample: Sample): Promise<Message> {
+  made.service.time.now = sample.kind === 'EventTomorrow' ? DAY_BEFORE : made.now;
+  const message = await compose(sample);
+  if ('skipped' in message) throw new Error(message.skipped);
+  return message;
+}
+
+describe('what mails say', () => {
+  it.each([
+    ['BookingRequested', 'Community', 'Request: Northwind Coffee, Great Hall, Sun 10 Jan 2027, 10:00–14:00'],
+    ['AnswerDue', 'Community', 'Answer soon: Northwind Coffee, Great Hall, Sun 10 Jan 2027, 10:00–14:00'],
+    ['BookingApproved', 'Brand', 'Approved: Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
+    ['BookingDeclined', 'Brand', 'Declined: Great Hall, Mon 11 Jan 2027, 10:00–14:00'],
+    ['BookingCancelled', 'Community', 'Withdrawn: Northwind Coffee, Great Hall, Tue 12 Jan 2027, 10:00–14:00'],
+    ['BookingCancelled', 'Brand', 'Cancelled: Great Hall, Wed 13 Jan 2027, 10:00–14:00'],
+    ['BookingExpired', 'Community', 'Expired: Northwind Coffee, Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
+    ['BookingExpired', 'Brand', 'Expired: Great Hall, Fri 4 Dec 2026, 10:00–14:00'],
+    ['ReviewPublished', 'Community', 'Review, 4 of 5 stars: Northwind Coffee, Great Hall, Thu 3 Dec 2026, 10:00–14:00'],
+    ['EventTomorrow', 'Community', 'Tomorrow: Northwind Coffee, Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
+    ['EventTomorrow', 'Brand', 'Tomorrow: Great Hall, Sun 20 Dec 2026, 10:00–14:00'],
+    ['WebhookDisabled', 'Brand', `Webhook disabled: https://hooks.example.com/${'x'.repeat(33)}…`],
+    ['ApiKeyIssued', 'Brand', 'New API key: Quittengelb'],
+    ['RoleChanged', 'Brand', 'Your role in Northwind Coffee: Manager'],
+    ['PasswordChanged', 'Brand', 'Your password was changed'],
+  ] as const)('%s to the %s', async (kind, to, subject) => {
+    const message = await written(find(kind, to));
+    expect(message.subject).toBe(subject);
+    expect(message.to).toBe(to === 'Brand' ? 'bea@example.com' : 'ada@example.com');
+  });
+
+  it('names the facts of a request, and links to its page', async () => {
+    const { text } = await written(find('BookingRequested'));
+    expect(text).toContain(`Northwind Coffee requests Great Hall.
+
+Answer by 9 Dec 2026, 13:00 Berlin time, or the request expires.
+
+Space: Great Hall
+Brand: Northwind Coffee
+When: Sunday 10 January 2027, 10:00–14:00, Berlin time
+Message: Zwetschgenkuchen
+You earn: $200.00
+The brand pays: $230.00
+Answer by: 9 Dec 2026, 13:00 Berlin time
+
+Answer the request:
+http://localhost:3000/console/bookings/`);
+    expect(text).toMatch(/as a member of Harbour Lofts.*\n\n.*\/console\/mail\/settings\?of=Community:\d+/);
+  });
+
+  it('gives the brand its price, the reason and the refund of a cancelled booking', async () => {
+    const { text } = await written(find('BookingCancelled', 'Brand'));
+    expect(text).toContain('Harbour Lofts cancelled your booking of Great Hall.\n\n$230.00 was refunded.');
+    expect(text).toContain('Total: $230.00\nReason: Nieselregen\nRefunded: $230.00');
+    expect(text).not.toContain('You earn');
+  });
+
+  it('names who issued a key, and never the key', async () => {
+    const { text } = await written(find('ApiKeyIssued'));
+    expect(text).toContain('Issued by: bea@example.com');
+  });
+});
+
+describe('the calendar file', () => {
+  it('has the UID of the feeds, so that the booking is there once', async () => {
+    const { calendar } = await written(find('BookingApproved'));
+    expect(calendar).toContain(`UID:booking-${find('BookingApproved').mail.about.bookingId}@venue-booking\r\n`);
+    expect(calendar).toContain('METHOD:PUBLISH\r\n');
+    expect(calendar).toContain('STATUS:CONFIRMED\r\n');
+    expect(calendar).toContain('DTSTART:20261220T090000Z\r\n');
+  });
+
+  it('cancels the event of a cancelled booking, with a higher sequence', async () => {
+    const { calendar } = await written(find('BookingCancelled', 'Brand'));
+    expect(calendar).toContain('STATUS:CANCELLED\r\nSEQUENCE:1\r\n');
+  });
+
+  it('does not come with a request that was never approved', async () => {
+    for (const sample of [find('BookingRequested'), find('BookingDeclined'), find('BookingCancelled', 'Community')])
+      expect((await written(sample)).calendar).toBeUndefined();
+  });
+});
+
+describe('Reply-To', () => {
+  it('is the contact address of the other party, if it has set one', async () => {
+    const { contacts } = made.service.core.mailContent;
+    expect((await written(find('BookingRequested'))).replyTo).toBeUndefined();
+    expect(await contacts.set(made.brand, ' Planner@Northwind.example ')).toBeUndefined();
+    expect(await contacts.set(made.community, 'front@harbour.example')).toBeUndefined();
+    expect((await written(find('BookingRequested'))).replyTo).toBe('planner@northwind.example');
+    expect((await written(find('BookingApproved'))).replyTo).toBe('front@harbour.example');
+    expect((await written(find('WebhookDisabled'))).replyTo).toBeUndefined();
+    expect(await contacts.set(made.brand, '')).toBeUndefined();
+    expect((await written(find('BookingRequested'))).replyTo).toBeUndefined();
+  });
+
+  it.each(['planner', 'a@b@c', 'a b@c.example', 'x@y\r\nBcc: z@z.example', `${'x'.repeat(300)}@example.com`])(
+    'refuses %j',
+    async (address) => {
+      const outcome = await made.service.core.mailContent.contacts.set(made.brand, address);
+      expect(outcome).toMatchObject({ refused: 'ValidationError', details: expect.stringContaining('contact') });
+    },
+  );
+
+  it('is set and removed on the command line', async () => {
+    const { service, brand } = made;
+    useDataDir(service.config.dataDir);
+    const of = ['brand', 'contact', String(brand.id)];
+    expect(await json(...of, '--email', 'planner@northwind.example')).toEqual({
+      id: brand.id,
+      contact: 'planner@northwind.example',
+    });
+    expect(await json(...of)).toMatchObject({ contact: 'planner@northwind.example' });
+    const { code, stderr } = await inProcess(...of, '--email', 'x');
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ValidationError: /) });
+    expect(await json(...of, '--none')).toEqual({ id: brand.id });
+  });
+
+  it('is in no file in clear text', async () => {
+    const { service, community } = made;
+    await service.core.mailContent.contacts.set(community, 'front@harbour.example');
+    const records = await service.core.documents.open({ name: 'accountContacts', kind: 'record', indexes: [] });
+    const stored = await Array.fromAsync(records.find(everyDocument()));
+    expect(stored).toHaveLength(1);
+    expect(JSON.stringify(stored)).not.toContain('harbour.example');
+    // The copy for the account itself has it.
+    const copy = await service.core.copyOf(subjectOf(community), () => {});
+    expect(JSON.stringify(copy.records)).toContain('front@harbour.example');
+  });
+});
+
+describe('a mail is not sent', () => {
+  const skip = async (sample: Sample) => {
+    const outcome = await compose(sample);
+    return 'skipped' in outcome ? outcome.skipped : outcome.subject;
+  };
+  const aboutBooking = (sample: Sample, other: Sample): Sample => ({
+    ...sample,
+    mail: { ...sample.mail, about: other.mail.about },
+  });
+  beforeEach(() => {
+    made.service.time.now = made.now;
+  });
+
+  it('about a request that was decided meanwhile', async () => {
+    for (const kind of ['BookingRequested', 'AnswerDue'] as const)
+      for (const over of [find('BookingApproved'), find('BookingDeclined'), find('BookingExpired')])
+        expect(await skip(aboutBooking(find(kind), over))).toMatch(/^The request was answered/);
+  });
+
+  it('about an event that was cancelled, or is not tomorrow', async () => {
+    expect(await skip(aboutBooking(find('EventTomorrow'), find('BookingCancelled', 'Brand')))).toMatch(/not tomorrow/);
+    expect(await skip(find('EventTomorrow'))).toMatch(/not tomorrow/);
+    made.service.time.now = DAY_BEFORE + 24 * 3_600_000;
+    expect(await skip(find('EventTomorrow'))).toMatch(/not tomorrow/);
+  });
+
+  it('that the user turned off meanwhile, for all spaces or for this one', async () => {
+    const { preferences } = made.service.core.mailContent;
+    const { userId, account = 'Brand:0', about } = find('BookingRequested').mail;
+    const spaceId = Number(about.spaceId);
+    await preferences.choose(userId, account, undefined, { BookingRequested: false });
+    expect(await skip(find('BookingRequested'))).toBe('The user turned this mail off.');
+    await preferences.choose(userId, account, spaceId, { BookingRequested: true });
+    expect(await skip(find('BookingRequested'))).toMatch(/^Request: /);
+    await preferences.choose(userId, account, undefined, {});
+    await preferences.choose(userId, account, spaceId, { BookingRequested: false });
+    expect(await skip(find('BookingRequested'))).toBe('The user turned this mail off.');
+    await preferences.choose(userId, account, spaceId, {});
+    expect(await skip(find('BookingRequested'))).toMatch(/^Request: /);
+  });
+
+  it('about a webhook that was enabled or removed again', async () => {
+    const { service, samples } = made;
+    const webhookId = String(samples.find(({ kind }) => kind === 'WebhookDisabled')?.mail.about.webhookId);
+    accepted(await service.core.commands.webhooks.enable({ webhookId }, CONTEXT));
+    expect(await skip(find('WebhookDisabled'))).toMatch(/enabled again/);
+    accepted(await service.core.commands.webhooks.remove({ webhookId }, CONTEXT));
+    expect(await skip(find('WebhookDisabled'))).toMatch(/removed/);
+  });
+});
+
+describe('forgetting and leaving', () => {
+  let own: Made;
+  beforeAll(async () => {
+    own = await serviceWithEveryKind(NAMES);
+  });
+  afterAll(() => own.service.stop());
+
+  test('texts that are forgotten read erased in every mail', async () => {
+    const { service, brand, community, samples } = own;
+    const { mailContent, commands } = service.core;
+    await mailContent.contacts.set(brand, 'planner@northwind.example');
+    for (const account of [brand, community]) accepted(await commands.personalData.forget(subjectOf(account), CONTEXT));
+    let erased = 0;
+    for (const sample of samples) {
+      service.time.now = sample.kind === 'EventTomorrow' ? DAY_BEFORE : own.now;
+      const message = await mailContent.compose(sample.mail);
+      if ('skipped' in message) throw new Error(message.skipped);
+      for (const text of sample.kind === 'ApiKeyIssued' ? [] : TEXTS)
+        expect(JSON.stringify(message)).not.toContain(text);
+      expect(message.replyTo).toBeUndefined();
+      if (message.text.includes(': erased') && message.html.includes('>erased<')) erased += 1;
+    }
+    // All about bookings.
+    expect(erased).toBe(11);
+    expect(await mailContent.contacts.set(brand, 'new@northwind.example')).toMatchObject({
+      refused: 'BookingNotAllowed',
+    });
+  });
+
+  test('a user who is forgotten or removed gets no mail, and their preferences end', async () => {
+    const { service, samples } = own;
+    const { mailContent, users, commands } = service.core;
+    const records = await service.core.documents.open({ name: 'mailPreferences', kind: 'record', indexes: [] });
+    const skipped = async (to: Sample['to']) => {
+      const outcomes = samples.filter((sample) => sample.to === to).map(({ mail }) => mailContent.compose(mail));
+      return new Set((await Promise.all(outcomes)).map((each) => ('skipped' in each ? each.skipped : 'sent')));
+    };
+    const idOf = (to: Sample['to']) => samples.find((sample) => sample.to === to)?.mail.userId ?? '';
+    for (const to of ['Community', 'Brand'] as const) {
+      const account = to === 'Brand' ? own.brand : own.community;
+      await mailContent.preferences.choose(idOf(to), `${account.kind}:${account.id}`, undefined, { AnswerDue: false });
+    }
+    expect(await Array.fromAsync(records.find(everyDocument()))).toHaveLength(2);
+
+    accepted(await commands.personalData.forget(subjectOfUser(idOf('Community')), CONTEXT));
+    expect(await skipped('Community')).toEqual(new Set(['The user was forgotten.']));
+    await users.remove(idOf('Brand'), CONTEXT);
+    expect(await skipped('Brand')).toEqual(new Set(['The user was removed.']));
+    expect(await Array.fromAsync(records.find(everyDocument()), ({ key }) => key)).toEqual([
+      expect.stringContaining(idOf('Community')),
+    ]);
+  });
+
+  test('a user who leaves the account gets no mail of it, and keeps that of another', async () => {
+    const { service, community, brand, samples } = own;
+    const { mailContent, users } = service.core;
+    const email = 'both@example.com';
+    const accounts = [community, brand];
+    const both = accepted(await users.add({ email, password: 'a long password', accounts }, CONTEXT));
+    for (const { kind, id } of accounts)
+      await mailContent.preferences.choose(both.id, `${kind}:${id}`, undefined, { EventTomorrow: false });
+    accepted(await users.removeAccount(both.id, community, CONTEXT));
+    const toBoth = (kind: Sample['kind']) => {
+      const sample = samples.find((each) => each.kind === kind);
+      if (sample === undefined) throw new Error(kind);
+      return mailContent.compose({ ...sample.mail, userId: both.id });
+    };
+    expect(await toBoth('BookingRequested')).toEqual({ skipped: 'The user left the account.' });
+    expect(await toBoth('BookingApproved')).toMatchObject({ to: email });
+    const preferences = (account: typeof brand) =>
+      mailContent.preferences.get(both.id, `${account.kind}:${account.id}`);
+    expect((await preferences(community)).all).toEqual({});
+    expect((await preferences(brand)).all).toEqual({ EventTomorrow: false });
+  });
+});

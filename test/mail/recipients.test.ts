@@ -1,0 +1,180 @@
+import { describe, expect, it, test } from 'vitest';
+import { type Account, type Actor, accountKey } from '../../src/domain/account.ts';
+import type { CancelledBy, DomainEvent, Recorded } from '../../src/domain/events.ts';
+import { apiKeyId, brandId, cents, communityId, reviewId, timestamp, webhookId } from '../../src/domain/ids.ts';
+import { factsOf } from '../../src/domain/space-day.ts';
+import type { MemberRole } from '../../src/mail/kinds.ts';
+import type { NewMail } from '../../src/mail/new-mail.ts';
+import type { Preferences } from '../../src/mail/preferences.ts';
+import { createRecipients } from '../../src/mail/recipients.ts';
+import { approved, requested } from '../domain/bookings.fixture.ts';
+
+const HALL = 7;
+const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
+const BRAND: Account = { kind: 'Brand', id: brandId(3) };
+/** A member of each role in either account, named after both. */
+const MEMBERS: { readonly [account: string]: readonly { readonly userId: string; readonly role: MemberRole }[] } = {
+  'Community:1': [
+    { userId: 'c-manager', role: 'Manager' },
+    { userId: 'c-coordinator', role: 'Coordinator' },
+    { userId: 'c-viewer', role: 'Viewer' },
+  ],
+  'Brand:3': [
+    { userId: 'b-manager', role: 'Manager' },
+    { userId: 'b-coordinator', role: 'Coordinator' },
+    { userId: 'b-viewer', role: 'Viewer' },
+  ],
+};
+const NOT_VIEWERS = ['c-manager', 'c-coordinator'];
+const OF_BRAND = ['b-manager', 'b-coordinator'];
+
+type Given = {
+  readonly actor?: Actor;
+  readonly chosen?: { readonly [userId: string]: Partial<Preferences> };
+  readonly wasApproved?: boolean;
+};
+
+const OPERATOR: Actor = { kind: 'operator', id: 'cli' };
+const byUser = (id: string): Actor => ({ kind: 'user', id });
+
+async function mailsOf(event: DomainEvent, { actor = OPERATOR, chosen = {}, wasApproved = false }: Given = {}) {
+  const recipientsOf = createRecipients({
+    membersOf: async (account) => MEMBERS[accountKey(account)] ?? [],
+    preferences: {
+      ofMembers: async (ids) => new Map(ids.map((id) => [id, { all: {}, spaces: {}, ...chosen[id] }])),
+    },
+    wasApproved: async () => wasApproved,
+    passwordChangedAt: async (userId) => (userId === 'usr_gone' ? undefined : '2026-12-01T11:00:00.000Z'),
+  });
+  const metadata = { at: timestamp('2026-12-01T11:00:00.000Z'), actor, correlationId: 'test', schema: 1 };
+  const recorded = { ...event, id: 'evt-1', stream: 's', revision: 0, position: '1', metadata } as Recorded;
+  return recipientsOf(recorded);
+}
+
+/** `kind user` for each mail. */
+const named = (mails: readonly NewMail[]) => mails.map(({ kind, userId }) => `${kind} ${userId}`);
+const each = (kind: string, users: readonly string[]) => users.map((user) => `${kind} ${user}`);
+
+const request = requested();
+const approval = approved(request);
+const cancelled = (cancelledBy: CancelledBy): DomainEvent => ({
+  type: 'BookingCancelled',
+  data: { ...factsOf(request.data), cancelledBy, refund: cents(0) },
+});
+const review: DomainEvent = {
+  type: 'ReviewPosted',
+  data: {
+    ...{ bookingId: request.data.bookingId, reviewId: reviewId(5), communityId: COMMUNITY.id, brandId: BRAND.id },
+    ...{ spaceId: request.data.spaceId, spaceName: 'Great Hall', brandName: 'Acme' },
+    ...{ rating: 4, title: 'Good', content: 'Very', isVerifiedBooking: true },
+  },
+};
+const owner = { credential: 'apiKey:key_1', account: BRAND } as const;
+const disabled: DomainEvent = {
+  type: 'WebhookDisabled',
+  data: { webhookId: webhookId('wh_1'), owner, reason: 'status 410' },
+};
+const issued: DomainEvent = {
+  type: 'ApiKeyIssued',
+  data: {
+    ...{ apiKeyId: apiKeyId('key_1'), account: BRAND, permissions: 1, label: 'Till', hash: '0', preview: 'vk_' },
+  },
+};
+
+describe('who hears of an event by default', () => {
+  test.each([
+    ['a request', request, {}, each('BookingRequested', NOT_VIEWERS)],
+    ['an approval', approval, {}, each('BookingApproved', OF_BRAND)],
+    ['a declined request', cancelled('Community'), {}, each('BookingDeclined', OF_BRAND)],
+    ['a withdrawn request', cancelled('Brand'), {}, each('BookingCancelled', [...NOT_VIEWERS, ...OF_BRAND])],
+    ['an expired request', cancelled('System'), {}, each('BookingExpired', [...NOT_VIEWERS, ...OF_BRAND])],
+    ...(['Brand', 'Community', 'System'] as const).map(
+      (by) =>
+        [
+          `a booking cancelled by ${by}`,
+          cancelled(by),
+          { wasApproved: true },
+          each('BookingCancelled', [...NOT_VIEWERS, ...OF_BRAND]),
+        ] as const,
+    ),
+    ['a review', review, {}, each('ReviewPublished', NOT_VIEWERS)],
+    ['a disabled webhook', disabled, {}, ['WebhookDisabled b-manager']],
+    ['a new key', issued, {}, ['ApiKeyIssued b-manager']],
+  ] satisfies readonly (readonly [string, DomainEvent, Given, readonly string[]])[])(
+    '%s',
+    async (_, event, given, expected) => {
+      expect(named(await mailsOf(event, given))).toEqual(expected);
+    },
+  );
+});
+
+describe('a user who did it', () => {
+  it('gets no mail about it, though the colleagues do', async () => {
+    const given = { actor: byUser('c-manager'), wasApproved: true };
+    expect(named(await mailsOf(cancelled('Community'), given))).toEqual(
+      each('BookingCancelled', ['c-coordinator', ...OF_BRAND]),
+    );
+  });
+
+  it('gets it if the same user belongs to the other party, too', async () => {
+    expect(named(await mailsOf(request, { actor: byUser('b-manager') }))).toEqual(
+      each('BookingRequested', NOT_VIEWERS),
+    );
+  });
+
+  it('gets mail about the security of the account', async () => {
+    expect(named(await mailsOf(issued, { actor: byUser('b-manager') }))).toEqual(['ApiKeyIssued b-manager']);
+  });
+});
+
+describe('what users chose', () => {
+  it.each([
+    ['nothing', {}, NOT_VIEWERS],
+    ['it off', { 'c-manager': { all: { BookingRequested: false } } }, ['c-coordinator']],
+    ['another kind off', { 'c-manager': { all: { ReviewPublished: false } } }, NOT_VIEWERS],
+    ['it on, as a Viewer', { 'c-viewer': { all: { BookingRequested: true } } }, [...NOT_VIEWERS, 'c-viewer']],
+    ['it off for this space', { 'c-manager': { spaces: { [HALL]: { BookingRequested: false } } } }, ['c-coordinator']],
+    ['it off for another space', { 'c-manager': { spaces: { 8: { BookingRequested: false } } } }, NOT_VIEWERS],
+    [
+      'it off, but on for this space',
+      { 'c-manager': { all: { BookingRequested: false }, spaces: { [HALL]: { BookingRequested: true } } } },
+      NOT_VIEWERS,
+    ],
+  ] satisfies readonly (readonly [string, Given['chosen'], readonly string[]])[])('%s', async (_, chosen, users) => {
+    expect(named(await mailsOf(request, { chosen }))).toEqual(each('BookingRequested', users));
+  });
+
+  it('has no effect on mail about security', async () => {
+    const chosen = { 'b-manager': { all: { BookingApproved: false } } };
+    expect(named(await mailsOf(disabled, { chosen }))).toEqual(['WebhookDisabled b-manager']);
+  });
+
+  it('of a brand never depends on the space, which is not its own', async () => {
+    const chosen = { 'b-manager': { spaces: { [HALL]: { BookingApproved: false } } } };
+    expect(named(await mailsOf(approval, { chosen }))).toEqual(each('BookingApproved', OF_BRAND));
+  });
+});
+
+it('makes one mail of a changed password, though each account of the user has an event', async () => {
+  const changed = (account: Account): DomainEvent => ({
+    type: 'PasswordChanged',
+    data: { changeId: `change of ${account.kind}`, account, userId: 'usr_1' },
+  });
+  const [one, two] = [await mailsOf(changed(COMMUNITY)), await mailsOf(changed(BRAND))];
+  expect(one).toHaveLength(1);
+  expect(one).toEqual(two);
+});
+
+it('makes no mail for a user who is gone', async () => {
+  const data = { changeId: '1', account: BRAND, userId: 'usr_gone' };
+  expect(await mailsOf({ type: 'PasswordChanged', data })).toEqual([]);
+});
+
+it('holds ids and nothing that anyone wrote', async () => {
+  const mails = [...(await mailsOf(request)), ...(await mailsOf(review)), ...(await mailsOf(issued))];
+  expect(JSON.stringify(mails)).not.toMatch(/Acme|Great Hall|Good|Till|@/);
+  expect(mails[0]).toEqual({
+    ...{ kind: 'BookingRequested', cause: 'evt-1', userId: 'c-manager', account: 'Community:1' },
+    ...{ about: { bookingId: 1, spaceId: HALL }, at: '2026-12-01T11:00:00.000Z' },
+  });
+});
