@@ -35,6 +35,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/auth': `import { createRevocation } from '../authorization-server/revocation.ts';`,
   'src/authorization-server': `export const console = () => import('../console/console.ts');`,
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
+  'src/mail': `import type { Visit } from '../console/parts/visit.ts';`,
   'src/transfer': `import type { DeliveryQueue } from '../webhooks/queue.ts';`,
   'src/scheduler': `import { createQueries } from '../queries/queries.ts';`,
   'src/description': `import type { Queries } from '../queries/queries.ts';`,

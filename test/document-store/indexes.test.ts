@@ -77,6 +77,7 @@ test('exactly these collections have a declared query', () => {
       'mailFailures',
       'mailInbox',
       'mails',
+      'mailPreferences',
       'oauthArtefacts',
       'oauthClients',
       'reviews',
