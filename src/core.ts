@@ -299,7 +299,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const mailContent = createMailContent({
     ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
     publicUrl: config.publicUrl,
-    membersOf: async (account) => (await users.list(account)).map(({ id }) => ({ userId: id, role: 'Manager' })),
+    membersOf: users.membersOf,
     links: async () => ({ skipped: 'This release does not send mail of this kind.' }),
   });
 

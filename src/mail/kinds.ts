@@ -1,21 +1,19 @@
 import type { AccountKind } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
+import type { Role } from '../domain/roles.ts';
 import type { MailKind } from './new-mail.ts';
-
-/** What a member may do. */
-export type MemberRole = 'Manager' | 'Coordinator' | 'Viewer';
 
 type Kind = {
   readonly label: string;
   /** What leads to it, for each kind of account whose members get it. */
   readonly when: { readonly [K in AccountKind]?: string };
   /** The roles that may get it. */
-  readonly roles: readonly MemberRole[];
+  readonly roles: readonly Role[];
 };
 
-const ALL: readonly MemberRole[] = ['Manager', 'Coordinator', 'Viewer'];
-const DECIDE: readonly MemberRole[] = ['Manager', 'Coordinator'];
-const MANAGERS: readonly MemberRole[] = ['Manager'];
+const ALL: readonly Role[] = ['Manager', 'Coordinator', 'Viewer'];
+const DECIDE: readonly Role[] = ['Manager', 'Coordinator'];
+const MANAGERS: readonly Role[] = ['Manager'];
 
 const CHOSEN = {
   BookingRequested: {
@@ -113,10 +111,10 @@ export const isAlways = (kind: string): kind is AlwaysKind => isIn(ALWAYS, kind)
 export const kindOf = (kind: ChosenKind | AlwaysKind): Kind => (isChosen(kind) ? CHOSEN[kind] : ALWAYS[kind]);
 
 /** Whether a member of such an account with this role may get mails of a kind. */
-export function mayGet(kind: ChosenKind | AlwaysKind, account: AccountKind, role: MemberRole): boolean {
+export function mayGet(kind: ChosenKind | AlwaysKind, account: AccountKind, role: Role): boolean {
   const { when, roles } = kindOf(kind);
   return when[account] !== undefined && roles.includes(role);
 }
 
 /** A Viewer, who may only read, gets what the Viewer has turned on; the others get all but what they have turned off. */
-export const isOnByDefault = (role: MemberRole): boolean => role !== 'Viewer';
+export const isOnByDefault = (role: Role): boolean => role !== 'Viewer';

@@ -1,8 +1,9 @@
 import type { Collection, DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
+import type { Role } from '../domain/roles.ts';
 import { loadOnce } from '../runtime/load-once.ts';
-import { type ChosenKind, isOnByDefault, type MemberRole } from './kinds.ts';
+import { type ChosenKind, isOnByDefault } from './kinds.ts';
 
 /** The kinds that a user has turned on or off. Those left out follow the default. */
 export type MailChoices = { readonly [K in ChosenKind]?: boolean };
@@ -80,7 +81,7 @@ const keyOf = (userId: string, account: AccountKey): string => `${userId}:${acco
 export function wants(
   { all, spaces }: Preferences,
   kind: ChosenKind,
-  role: MemberRole,
+  role: Role,
   spaceId: number | undefined,
 ): boolean {
   const ofSpace = spaceId === undefined ? undefined : spaces[String(spaceId)]?.[kind];

@@ -3,12 +3,13 @@ import { webhooks } from '../../projections/webhooks.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
+import { type Role, roleOf } from '../domain/roles.ts';
 import type { Recipients } from './fan-out.ts';
-import { type AlwaysKind, type ChosenKind, type MemberRole, mayGet } from './kinds.ts';
+import { type AlwaysKind, type ChosenKind, mayGet } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
 import { type MailPreferences, wants } from './preferences.ts';
 
-type Member = { readonly userId: string; readonly role: MemberRole };
+type Member = { readonly userId: string; readonly role: Role };
 export type MembersOf = (account: Account) => Promise<readonly Member[]>;
 
 type Deps = {
@@ -24,7 +25,7 @@ type Deps = {
 export const MAILED: Pick<Recipients, 'kinds' | 'reads'> = {
   kinds: [
     ...(['BookingRequested', 'BookingApproved', 'BookingCancelled', 'ReviewPosted'] satisfies readonly EventType[]),
-    ...(['WebhookDisabled', 'ApiKeyIssued', 'PasswordChanged'] satisfies readonly EventType[]),
+    ...(['WebhookDisabled', 'ApiKeyIssued', 'MemberRoleChanged', 'PasswordChanged'] satisfies readonly EventType[]),
   ],
   reads: [bookings, webhooks],
 };
@@ -96,6 +97,10 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         return toManagers(event, event.type, event.data.owner.account, { webhookId: event.data.webhookId });
       case 'ApiKeyIssued':
         return toManagers(event, event.type, event.data.account, { apiKeyId: event.data.apiKeyId, ...byOf(event) });
+      case 'MemberRoleChanged': {
+        const { userId, account, role } = event.data;
+        return [newMail(event, 'RoleChanged', userId, accountKey(account), { role: roleOf(role), ...byOf(event) })];
+      }
       case 'PasswordChanged': {
         const { userId } = event.data;
         const at = await passwordChangedAt(userId);

@@ -110,7 +110,7 @@ export async function serviceWithEveryKind(names: Names): Promise<{
       sample('EventTomorrow', brand, of(coming)),
       sample('WebhookDisabled', brand, { webhookId }),
       sample('ApiKeyIssued', brand, { apiKeyId: issued.apiKeyId, by: `user:${reader.Brand}` }),
-      sample('RoleChanged', brand, { role: 'Manager' }),
+      sample('RoleChanged', brand, { role: 'Manager', by: 'operator:cli' }),
       { ...password, mail: withoutAccount },
     ],
   };

@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import { type Account, type Actor, accountKey } from '../../src/domain/account.ts';
 import type { CancelledBy, DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { apiKeyId, brandId, cents, communityId, reviewId, timestamp, webhookId } from '../../src/domain/ids.ts';
+import type { Role } from '../../src/domain/roles.ts';
 import { factsOf } from '../../src/domain/space-day.ts';
-import type { MemberRole } from '../../src/mail/kinds.ts';
 import type { NewMail } from '../../src/mail/new-mail.ts';
 import type { Preferences } from '../../src/mail/preferences.ts';
 import { createRecipients } from '../../src/mail/recipients.ts';
@@ -13,7 +13,7 @@ const HALL = 7;
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const BRAND: Account = { kind: 'Brand', id: brandId(3) };
 /** A member of each role in either account, named after both. */
-const MEMBERS: { readonly [account: string]: readonly { readonly userId: string; readonly role: MemberRole }[] } = {
+const MEMBERS: { readonly [account: string]: readonly { readonly userId: string; readonly role: Role }[] } = {
   'Community:1': [
     { userId: 'c-manager', role: 'Manager' },
     { userId: 'c-coordinator', role: 'Coordinator' },
@@ -163,6 +163,16 @@ it('makes one mail of a changed password, though each account of the user has an
   const [one, two] = [await mailsOf(changed(COMMUNITY)), await mailsOf(changed(BRAND))];
   expect(one).toHaveLength(1);
   expect(one).toEqual(two);
+});
+
+it.each([
+  ['Member', 'Manager'],
+  ['Viewer', 'Viewer'],
+] as const)('tells a user that the role is now %s, as it is called today', async (role, name) => {
+  const data = { changeId: '1', account: BRAND, userId: 'b-viewer', role };
+  const mails = await mailsOf({ type: 'MemberRoleChanged', data }, { actor: byUser('b-viewer') });
+  expect(named(mails)).toEqual(['RoleChanged b-viewer']);
+  expect(mails[0]?.about).toEqual({ role: name, by: 'user:b-viewer' });
 });
 
 it('makes no mail for a user who is gone', async () => {

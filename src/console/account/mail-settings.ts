@@ -1,17 +1,10 @@
 import { type Account, accountKey } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL } from '../../domain/limits.ts';
+import type { Role } from '../../domain/roles.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
-import {
-  ALWAYS_KINDS,
-  CHOSEN_KINDS,
-  type ChosenKind,
-  isOnByDefault,
-  kindOf,
-  type MemberRole,
-  mayGet,
-} from '../../mail/kinds.ts';
+import { ALWAYS_KINDS, CHOSEN_KINDS, type ChosenKind, isOnByDefault, kindOf, mayGet } from '../../mail/kinds.ts';
 import { type MailChoices, type Preferences, wants } from '../../mail/preferences.ts';
 import { type Answer, done, missing, type PageContent } from '../parts/answer.ts';
 import { counted, shortened } from '../parts/formats.ts';
@@ -19,7 +12,7 @@ import { choices, field, hiddenField, postForm, problemOf, select } from '../par
 import { buttonLink } from '../parts/frame.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
+import { may, type Visit } from '../parts/visit.ts';
 
 const START = '/console/mail';
 const PATH = `${START}/settings`;
@@ -34,17 +27,16 @@ export function mailSettingsPages(routes: Routes, { queries, mailContent }: Page
   const read = async ({ user, account, query }: Visit): Promise<Preferences | undefined> =>
     ['', accountKey(account)].includes(query.text('of')) ? preferences.get(user.id, accountKey(account)) : undefined;
 
-  routes.get(PATH, async (visit) => {
+  routes.get(PATH, 'Viewer', async (visit) => {
     const chosen = await read(visit);
     if (chosen === undefined) return missing('page');
     const spaces = visit.account.kind === 'Community' ? await queries.spaces.list(visit.account) : [];
     const contact = await contacts.of(visit.account);
-    return settingsPage(visit, { chosen, spaces, contact, role: roleOf(visit) });
+    return settingsPage(visit, { chosen, spaces, contact });
   });
 
-  routes.post(PATH, async (visit) => {
-    const { user, account, form } = visit;
-    const role = roleOf(visit);
+  routes.post(PATH, 'Viewer', async (visit) => {
+    const { user, account, form, role } = visit;
     const ticked = form.all('kind');
     const isOn = (kind: ChosenKind) => ticked.includes(kind);
     const differing = kindsFor(account, role).filter((kind) => isOn(kind) !== isOnByDefault(role));
@@ -53,26 +45,26 @@ export function mailSettingsPages(routes: Routes, { queries, mailContent }: Page
     return done(PATH, 'Mail settings saved.');
   });
 
-  routes.get(SPACE_PATH, async (visit) => {
+  routes.get(SPACE_PATH, 'Viewer', async (visit) => {
     const [chosen, space] = await Promise.all([read(visit), spaceOf(visit.account, visit.query)]);
     if (chosen === undefined || space === undefined) return missing('space');
-    return spacePage(visit, space, chosen, roleOf(visit));
+    return spacePage(visit, space, chosen);
   });
 
-  routes.post(SPACE_PATH, async (visit) => {
+  routes.post(SPACE_PATH, 'Viewer', async (visit) => {
     const { user, account, form } = visit;
     const space = await spaceOf(account, form);
     if (space === undefined) return missing('space');
-    await preferences.choose(user.id, accountKey(account), space.spaceId, choicesIn(form, account, roleOf(visit)));
+    await preferences.choose(user.id, accountKey(account), space.spaceId, choicesIn(visit));
     return done(PATH, `Mail settings saved for ${namedText(shortened(space.name))}.`);
   });
 
-  routes.get(CONTACT_PATH, async (visit) => {
+  routes.get(CONTACT_PATH, 'Manager', async (visit) => {
     const typed = visit.restored?.text('contact');
     return contactPage(visit, typed ?? (await contacts.of(visit.account)) ?? '');
   });
 
-  routes.post(CONTACT_PATH, async (visit): Promise<Answer> => {
+  routes.post(CONTACT_PATH, 'Manager', async (visit): Promise<Answer> => {
     const typed = visit.form.text('contact');
     const refusal = await contacts.set(visit.account, typed);
     if (refusal !== undefined && isRefusal(refusal))
@@ -88,11 +80,8 @@ export function mailSettingsPages(routes: Routes, { queries, mailContent }: Page
   };
 }
 
-/** What the user may do for the account. */
-const roleOf = (_: Visit): MemberRole => 'Manager';
-
 /** The kinds that a member chooses. */
-const kindsFor = (account: Account, role: MemberRole): readonly ChosenKind[] =>
+const kindsFor = (account: Account, role: Role): readonly ChosenKind[] =>
   CHOSEN_KINDS.filter((kind) => mayGet(kind, account.kind, role));
 
 const whenOf = (kind: Parameters<typeof kindOf>[0], account: Account): string => kindOf(kind).when[account.kind] ?? '';
@@ -101,7 +90,6 @@ type Settings = {
   readonly chosen: Preferences;
   readonly spaces: readonly Space[];
   readonly contact: string | undefined;
-  readonly role: MemberRole;
 };
 
 function settingsPage(visit: Visit, settings: Settings): PageContent {
@@ -109,16 +97,16 @@ function settingsPage(visit: Visit, settings: Settings): PageContent {
   const isCommunity = account.kind === 'Community';
   return {
     title: 'Mail settings',
-    actions: buttonLink(START, 'Failed mail', 'quiet'),
+    actions: may(visit, 'Manager') && buttonLink(START, 'Failed mail', 'quiet'),
     lead: html`Which mail ${named(visit.user.email)} gets as a member of ${named(accountName)}.`,
     main: html`<div class="split"><div>${choicesForm(visit, settings)}</div>
-<div>${isCommunity && settings.spaces.length > 0 && spacesCard(settings)}${alwaysCard(account, settings.role)}
-${contactCard(account, settings.contact)}</div></div>`,
+<div>${isCommunity && settings.spaces.length > 0 && spacesCard(settings)}${alwaysCard(visit)}
+${contactCard(visit, settings.contact)}</div></div>`,
   };
 }
 
-function choicesForm(visit: Visit, { chosen, role }: Settings): Html {
-  const { account, restored } = visit;
+function choicesForm(visit: Visit, { chosen }: Settings): Html {
+  const { account, role, restored } = visit;
   const isOn = (kind: ChosenKind) => restored?.all('kind').includes(kind) ?? wants(chosen, kind, role, undefined);
   const list = kindsFor(account, role).map((kind) => ({
     value: kind,
@@ -159,28 +147,31 @@ ${select({ name: 'space', label: `Choose from ${counted(spaces.length, 'space')}
 <div><button class="button quiet">Choose mail of this space</button></div></form></section>`;
 }
 
-const alwaysCard = (account: Account, role: MemberRole): Html =>
+const alwaysCard = ({ account, role }: Visit): Html =>
   html`<section class="card stack"><h2>Always sent</h2>
 <p class="muted">Mail about the security of the account cannot be turned off.</p>
 <ul class="bullets">${ALWAYS_KINDS.filter((kind) => mayGet(kind, account.kind, role)).map(
     (kind) => html`<li>${whenOf(kind, account)}</li>`,
   )}</ul></section>`;
 
-const contactCard = ({ kind }: Account, contact: string | undefined): Html =>
+const contactCard = (visit: Visit, contact: string | undefined): Html =>
   html`<section class="card stack"><h2>Contact address</h2>
 <p>${contact === undefined ? 'None is set: replies to mail are not delivered to you.' : named(contact)}</p>
-<p class="muted">${kind === 'Community' ? 'Brands' : 'Communities'} reply to this address when they answer mail about your bookings.</p>
-<div>${buttonLink(CONTACT_PATH, 'Change contact address', 'quiet')}</div></section>`;
+<p class="muted">${othersOf(visit)} reply to this address when they answer mail about your bookings.</p>
+${may(visit, 'Manager') && html`<div>${buttonLink(CONTACT_PATH, 'Change contact address', 'quiet')}</div>`}</section>`;
+
+const othersOf = ({ account }: Visit): string => (account.kind === 'Community' ? 'Brands' : 'Communities');
 
 /** The choices of a single space: a kind that follows those for all spaces has none. */
-function choicesIn(form: Form, account: Account, role: MemberRole): MailChoices {
+function choicesIn({ form, account, role }: Visit): MailChoices {
   const chosen = kindsFor(account, role).map((kind) => [kind, form.text(kind)] as const);
   return Object.fromEntries(
     chosen.flatMap(([kind, value]) => (value === 'on' || value === 'off' ? [[kind, value === 'on']] : [])),
   );
 }
 
-function spacePage(visit: Visit, space: Space, chosen: Preferences, role: MemberRole): PageContent {
+function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent {
+  const { account, role } = visit;
   const own = chosen.spaces[String(space.spaceId)] ?? {};
   const current = (kind: ChosenKind): string => {
     const isOn = own[kind];
@@ -192,9 +183,9 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences, role: Member
     { value: 'on', label: 'On' },
     { value: 'off', label: 'Off' },
   ];
-  const fields = kindsFor(visit.account, role).map((kind) =>
+  const fields = kindsFor(account, role).map((kind) =>
     select({
-      ...{ name: kind, label: kindOf(kind).label, hint: whenOf(kind, visit.account), options: options(kind) },
+      ...{ name: kind, label: kindOf(kind).label, hint: whenOf(kind, account), options: options(kind) },
       value: visit.restored?.text(kind) ?? current(kind),
     }),
   );
@@ -213,10 +204,9 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences, role: Member
 }
 
 function contactPage(visit: Visit, typed: string, problems: Problems = {}): PageContent {
-  const others = visit.account.kind === 'Community' ? 'Brands' : 'Communities';
   const content = html`${field({
     ...{ name: 'contact', label: 'Contact address', type: 'email', value: typed, problems },
-    hint: `${others} reply to it when they answer mail about your bookings. Leave it empty for none.`,
+    hint: `${othersOf(visit)} reply to it when they answer mail about your bookings. Leave it empty for none.`,
     attributes: { maxlength: EMAIL.max, autocomplete: 'email', spellcheck: 'false' },
   })}
 <div><button class="button">Save</button></div>`;

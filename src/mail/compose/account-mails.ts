@@ -89,6 +89,7 @@ async function roleChanged(deps: Deps, { about, reader }: About): Promise<Writte
         Viewer: 'You may read everything, and change nothing.',
       }[reader.role],
     ],
+    facts: [['Changed by', await actorName(deps, String(about.by ?? ''))]],
     action: { text: 'Open the console', url: `${deps.publicUrl}/console` },
   };
 }

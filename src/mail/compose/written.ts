@@ -1,9 +1,9 @@
 import type { Account } from '../../domain/account.ts';
 import type { Subject } from '../../domain/personal-text.ts';
+import type { Role } from '../../domain/roles.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AccountContacts } from '../contacts.ts';
-import type { MemberRole } from '../kinds.ts';
 import type { Compose, Message } from '../new-mail.ts';
 import type { MailPreferences } from '../preferences.ts';
 import type { MembersOf } from '../recipients.ts';
@@ -16,7 +16,7 @@ export type Skipped = { readonly skipped: string };
 export type Written = Omit<MailText, 'footer' | 'footerLink'> & Partial<Pick<Message, 'replyTo' | 'calendar'>>;
 
 /** The reader of a mail: a member of an account. */
-export type Reader = { readonly account: Account; readonly accountName: string; readonly role: MemberRole };
+export type Reader = { readonly account: Account; readonly accountName: string; readonly role: Role };
 
 export type ComposeDeps = {
   readonly queries: Pick<Queries, 'accounts' | 'apiKeys' | 'bookings' | 'reviews' | 'spaces' | 'webhooks'>;
