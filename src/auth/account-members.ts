@@ -33,7 +33,7 @@ const withLeaving = declareQuery(
 );
 
 /** The record of a user, as far as it concerns accounts. */
-type VersionedMember = {
+export type VersionedMember = {
   readonly id: string;
   readonly version: number;
   readonly memberships: readonly Membership[];

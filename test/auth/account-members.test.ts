@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccountMembers, openAccountMembers, type VersionedMember } from '../../src/auth/account-members.ts';
 import { roleIn } from '../../src/auth/memberships.ts';
 import type { User, Users } from '../../src/auth/users.ts';
 import type { Collection, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
@@ -148,7 +149,10 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
   test('a process that dies before it changes the user leaves nothing behind', async () => {
     const account = newAccount();
     const [a, b] = [await add(account, 'Manager'), await add(account, 'Manager')];
-    const dying = await openUsers(dyingWithUsers(documents, a.id), Date.now);
+    const dies = async () => {
+      throw new Error('died');
+    };
+    const dying = await openUsers(beforeUpdates(documents, a.id, dies), Date.now);
     await expect(dying.users.setRole(a.id, account, 'Viewer', BY_OPERATOR)).rejects.toThrow('died');
     expect((await rolesIn(account)).get(a.id)).toBe('Manager');
     // Until that is known, the other one counts as the last.
@@ -157,6 +161,62 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
     accepted(await users.setRole(b.id, account, 'Viewer', BY_OPERATOR));
     expect(await users.setRole(a.id, account, 'Viewer', BY_OPERATOR)).toMatchObject(LAST);
     expect(await recorded(account)).toEqual(await rolesIn(account));
+  });
+
+  test('a change that was slow, and that another process has undone meanwhile, is decided again', async () => {
+    const account = newAccount();
+    const [a, b] = [await add(account, 'Manager'), await add(account, 'Manager')];
+    const { promise: isWriting, resolve: writes } = Promise.withResolvers<void>();
+    const { promise: goesOn, resolve: go } = Promise.withResolvers<void>();
+    const slow = await openUsers(
+      beforeUpdates(documents, a.id, () => {
+        writes();
+        return goesOn;
+      }),
+      Date.now,
+    );
+    const demoting = slow.users.setRole(a.id, account, 'Viewer', BY_OPERATOR);
+    await isWriting;
+    await others.finishChanges();
+    accepted(await others.setRole(b.id, account, 'Viewer', BY_OPERATOR));
+    go();
+    expect(await demoting).toMatchObject(LAST);
+    expect(await managersIn(account)).toEqual([a.id]);
+    expect(await recorded(account)).toEqual(await rolesIn(account));
+  });
+
+  test('a Manager about to leave does not count, also when an earlier change of the same user is entered late', async () => {
+    const account = newAccount();
+    const people = new Map<string, VersionedMember>();
+    const write = (id: string, version: number, role: Role) =>
+      people.set(id, { id, version, memberships: [{ account, role }] });
+    const members = createAccountMembers({
+      records: await openAccountMembers(documents),
+      users: {
+        get: async (id) => people.get(id),
+        all: async function* () {
+          yield* people.values();
+        },
+        touch: async (id, version) => void (people.get(id)?.version === version && write(id, version + 1, 'Manager')),
+      },
+    });
+    const mayLeave = (userId: string) =>
+      members.leave(account, { userId, version: people.get(userId)?.version ?? 0, mayBeLast: false });
+    write('a', 1, 'Manager');
+    write('b', 1, 'Manager');
+    expect(await mayLeave('a')).toBe(true);
+    await members.update(account, 'a');
+    expect(await mayLeave('b')).toBe(false);
+    // The change of `a` is made.
+    write('a', 2, 'Viewer');
+    await members.update(account, 'a');
+    expect(await mayLeave('b')).toBe(false);
+    // Another one is given up.
+    write('a', 3, 'Manager');
+    await members.update(account, 'a');
+    expect(await mayLeave('a')).toBe(true);
+    await members.finishChanges();
+    expect(await mayLeave('b')).toBe(true);
   });
 
   test('the operator may remove the last Manager; a Manager removes a user who belongs to no other account', async () => {
@@ -174,8 +234,12 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
   });
 });
 
-/** A store in which a process dies when it changes the record of this user. */
-function dyingWithUsers(documents: OperatedDocumentStore, userId: string): OperatedDocumentStore {
+/** A store in which something happens before the record of this user is changed. */
+function beforeUpdates(
+  documents: OperatedDocumentStore,
+  userId: string,
+  happens: () => Promise<void>,
+): OperatedDocumentStore {
   return {
     ...documents,
     async open(collection) {
@@ -184,7 +248,7 @@ function dyingWithUsers(documents: OperatedDocumentStore, userId: string): Opera
       return {
         ...opened,
         async update(key, ...rest) {
-          if (key === userId) throw new Error('died');
+          if (key === userId) await happens();
           return opened.update(key, ...rest);
         },
       };
