@@ -66,7 +66,7 @@ export function createMailer(deps: MailerDeps) {
   /** Whether the store may hold a due mail that was not read. */
   let isUnread = true;
   let isReading = false;
-  /** Attempts in a row that did not reach the server. */
+  /** Pauses in a row, each because of an attempt that did not reach the server. */
   let failures = 0;
   /** Monotonic, in milliseconds. */
   let pausedUntil = 0;
@@ -186,6 +186,8 @@ export function createMailer(deps: MailerDeps) {
   /** Pauses while the server takes no mail, and notes that for other processes. */
   async function heed(result: SendResult): Promise<void> {
     if (result.outcome === 'unreachable') {
+      // Attempts that were in flight when the pause began tell nothing new.
+      if (performance.now() < pausedUntil) return;
       failures += 1;
       pausedUntil = performance.now() + pause(failures);
       const problem = result.response;
