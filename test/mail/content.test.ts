@@ -74,7 +74,7 @@ Answer by: 9 Dec 2026, 13:00 Berlin time
 
 Answer the request:
 http://localhost:3000/console/bookings/`);
-    expect(text).toMatch(/as a member of Harbour Lofts.*\n\n.*\/console\/mail\/settings\?of=Community:\d+/);
+    expect(text).toMatch(/as a member of Harbour Lofts.*\n.*\/console\/mail\/settings\?of=Community:\d+/);
   });
 
   it('gives the brand its price, the reason and the refund of a cancelled booking', async () => {

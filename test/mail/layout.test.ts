@@ -37,7 +37,6 @@ http://localhost:3000/console/bookings/17?a=1&b=2
 
 --${' '}
 You get this mail because you are a member.
-
 Choose your mail: http://localhost:3000/console/mail/settings
 `);
 });

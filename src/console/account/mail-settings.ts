@@ -4,6 +4,7 @@ import { EMAIL } from '../../domain/limits.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import type { Flash } from '../../html/layout.ts';
 import { ALWAYS_KINDS, CHOSEN_KINDS, type ChosenKind, isOnByDefault, kindOf, mayGet } from '../../mail/kinds.ts';
 import { type MailChoices, type Preferences, wants } from '../../mail/preferences.ts';
 import { type Answer, done, missing, type PageContent } from '../parts/answer.ts';
@@ -19,8 +20,13 @@ const PATH = `${START}/settings`;
 const SPACE_PATH = `${PATH}/space`;
 const CONTACT_PATH = `${START}/contact`;
 
+const NO_MAIL: Flash = {
+  kind: 'notice',
+  text: 'This service sends no mail yet: its operator has not set up a mail server.',
+};
+
 /** Which mail the user gets for the account, and at which address the account is reached. */
-export function mailSettingsPages(routes: Routes, { queries, mailContent }: PageDeps): void {
+export function mailSettingsPages(routes: Routes, { queries, mail, mailContent }: PageDeps): void {
   const { preferences, contacts } = mailContent;
 
   /** The settings of the user, unless the address names another account, which the page then offers to switch to. */
@@ -32,7 +38,7 @@ export function mailSettingsPages(routes: Routes, { queries, mailContent }: Page
     if (chosen === undefined) return missing('page');
     const spaces = visit.account.kind === 'Community' ? await queries.spaces.list(visit.account) : [];
     const contact = await contacts.of(visit.account);
-    return settingsPage(visit, { chosen, spaces, contact });
+    return { ...settingsPage(visit, { chosen, spaces, contact }), flash: mail.isConfigured ? [] : [NO_MAIL] };
   });
 
   routes.post(PATH, 'Viewer', async (visit) => {
@@ -156,7 +162,7 @@ const alwaysCard = ({ account, role }: Visit): Html =>
 
 const contactCard = (visit: Visit, contact: string | undefined): Html =>
   html`<section class="card stack"><h2>Contact address</h2>
-<p>${contact === undefined ? 'None is set: replies to mail are not delivered to you.' : named(contact)}</p>
+<p>${contact === undefined ? 'None is set, so replies to mail do not reach you.' : named(contact)}</p>
 <p class="muted">${othersOf(visit)} reply to this address when they answer mail about your bookings.</p>
 ${may(visit, 'Manager') && html`<div>${buttonLink(CONTACT_PATH, 'Change contact address', 'quiet')}</div>`}</section>`;
 

@@ -55,10 +55,15 @@ function plainText({ intro, facts = [], action, footer, footerLink }: MailText):
     ...intro.map(oneLine),
     facts.map(([label, value]) => factLine(label, value)).join('\n'),
     action === undefined ? '' : `${action.text}:\n${action.url}`,
-    footer === undefined && footerLink === undefined ? '' : `-- \n${oneLine(footer ?? '')}`.trimEnd(),
-    footerLink === undefined ? '' : `${footerLink.text}: ${footerLink.url}`,
+    plainFooter(footer, footerLink),
   ];
   return `${withoutIsolates(blocks.filter((block) => block !== '').join('\n\n'))}\n`;
+}
+
+/** Below the line that mail programs recognise as the begin of a signature. */
+function plainFooter(footer: string | undefined, link: MailLink | undefined): string {
+  const parts = [...(footer === undefined ? [] : [oneLine(footer)]), ...(link ? [`${link.text}: ${link.url}`] : [])];
+  return parts.length === 0 ? '' : ['-- ', ...parts].join('\n');
 }
 
 /** The lines of a longer value are indented, so that none of them looks like another fact. */
