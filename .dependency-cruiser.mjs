@@ -60,7 +60,7 @@ export const MAY_IMPORT = {
   ],
   queries: [...['personal-data', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime']],
   // Users and signing keys are records.
-  auth: ['credentials', 'domain', 'document-store', 'secrets', 'runtime'],
+  auth: ['credentials', 'quotas', 'domain', 'document-store', 'secrets', 'runtime'],
   // Its pages, and the documents that clients publish about themselves.
   'authorization-server': ['auth', 'quotas', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
   webhooks: [
@@ -119,6 +119,11 @@ export const MAY_IMPORT = {
     ...['console/parts', 'auth', 'html', 'domain', 'document-store', 'secrets', 'runtime'],
     ...['attempt-counts.ts', 'console-client.ts', 'paths.ts'].map((file) => `authorization-server/${file}`),
   ],
+  // Pages that need no session: forgotten passwords, addresses to confirm, invitations.
+  'console/links': [
+    ...['console/parts', 'auth', 'html', 'domain', 'runtime'],
+    'authorization-server/authorization-server.ts',
+  ],
   // The live feed follows the log until the read models show it.
   'console/live': [
     'console/sessions',
@@ -143,6 +148,8 @@ export const MAY_IMPORT = {
   console: [
     ...['console/parts', 'console/sessions', 'console/live', 'console/account', 'console/find', 'console/requests'],
     ...[
+      'auth',
+      'console/links',
       'console/bookings',
       'console/calendar',
       'html',

@@ -95,6 +95,8 @@ export const accountHistory = projection<AccountHistoryDocument, Changing>({
     AppDisconnected: entryOf,
     ClientAdded: entryOf,
     ClientRemoved: entryOf,
+    MemberInvited: entryOf,
+    InvitationWithdrawn: entryOf,
     SubjectForgotten: entryOf,
   },
 });

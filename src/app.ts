@@ -184,6 +184,9 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     clients: authorizationServer.clients,
     endSession: authorizationServer.endSession,
     onSignOut: authorizationServer.onSignOut,
+    endSessionsOf: authorizationServer.endSessionsOf,
+    signInAttempts: authorizationServer.signInAttempts,
+    resetAttempts: authorizationServer.resetAttempts,
     settings: config,
   });
   return app;

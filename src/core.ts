@@ -2,9 +2,14 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { projections } from '../projections/index.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
+import { type AddressConfirmation, createAddressConfirmation } from './auth/address-confirmation.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import type { Changing } from './auth/change-follow-up.ts';
+import { createInvitations, type Invitations } from './auth/invitations.ts';
+import { createLinks } from './auth/links.ts';
+import { createPasswordReset, type PasswordReset } from './auth/password-reset.ts';
 import { createUsers, type UserRevocation, type Users } from './auth/users.ts';
+import { openAttemptCounts } from './authorization-server/attempt-counts.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
 import type { CalendarFeedCommands } from './commands/calendar-feeds.ts';
@@ -13,7 +18,7 @@ import type { PersonalDataCommands } from './commands/personal-data.ts';
 import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
-import { accountOfKey } from './domain/account.ts';
+import { accountKey, accountOfKey } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
 import { userIdOf } from './domain/personal-text.ts';
 import {
@@ -26,6 +31,7 @@ import {
 } from './engines.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
+import { composeLinks } from './mail/compose/links.ts';
 import { createMail, type Mail } from './mail/mail.ts';
 import { createMailContent, type MailContent } from './mail/mail-content.ts';
 import { createMailPreferences, type MailPreferences } from './mail/preferences.ts';
@@ -197,6 +203,9 @@ export type Core = Base & {
    */
   readonly commandsAt: (clock: Clock, readModelWaitMs?: number) => Promise<Commands>;
   readonly users: Users;
+  readonly passwordReset: PasswordReset;
+  readonly addressConfirmation: AddressConfirmation;
+  readonly invitations: Invitations;
   readonly queries: Queries;
   readonly authorizationServer: AuthorizationServer;
   readonly webhooks: Webhooks;
@@ -227,6 +236,9 @@ export async function openCore(config: Config, logger: Logger, options: CoreOpti
     throw error;
   }
 }
+
+/** Limits the mail that the Managers of an account can send to addresses of others, by withdrawing and inviting again. */
+const INVITATIONS_PER_DAY = { max: 100, windowMs: 24 * 60 * 60_000 };
 
 async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions): Promise<Core> {
   const { config, logger, clock, events, documents, identity, projector } = base;
@@ -261,6 +273,21 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const users = await createUsers({
     ...{ documents, log, clock, logger },
     revocation: withFeedsAndMail(revocation, commands.calendarFeeds, endedMail),
+    forgetAddresses: async ({ email, pendingEmail }, context) => {
+      for (const each of new Set([email, pendingEmail]))
+        if (each !== undefined) await invitations.withdrawAll({ email: each }, context);
+    },
+  });
+
+  const counts = await openAttemptCounts({ documents, secretKey: config.secretKey, clock });
+  const links = createLinks({ secretKey: config.secretKey, clock });
+  const linked = { users, links, mails: mail, clock, publicUrl: config.publicUrl };
+  const passwordReset = createPasswordReset({ ...linked, logger });
+  const addressConfirmation = createAddressConfirmation(linked);
+  const invitations = await createInvitations({
+    ...linked,
+    ...{ documents, log, logger },
+    countInvitation: (account) => counts.add(['invitations', account], INVITATIONS_PER_DAY),
   });
 
   // What reads it.
@@ -300,7 +327,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
     publicUrl: config.publicUrl,
     membersOf: users.membersOf,
-    links: async () => ({ skipped: 'This release does not send mail of this kind.' }),
+    links: composeLinks({
+      ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl },
+      accountName: async (account) => (await queries.accounts.name(account)) ?? accountKey(account),
+    }),
   });
 
   const audit = createAudit({ ...base, ...config, settings: config, logId: identity.logId });
@@ -310,10 +340,23 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...base,
     ...{ audit, metrics, facts },
     status: () => readServiceStatus({ ...base, readModels: readModels.status, webhooks, facts }),
-    ...{ personalData, credentials, commands, commandsAt, users, queries, authorizationServer, webhooks },
-    ...{ mail, mailContent },
+    ...{
+      personalData,
+      credentials,
+      commands,
+      commandsAt,
+      users,
+      passwordReset,
+      addressConfirmation,
+      invitations,
+      queries,
+      authorizationServer,
+      webhooks,
+      mail,
+      mailContent,
+    },
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
-    changing: [users, authorizationServer.clients, revocation],
+    changing: [users, authorizationServer.clients, revocation, invitations],
     maintenance: createMaintenance(base),
     // Imported on use, to save startup time.
     async resealRecords(onProgress) {

@@ -34,7 +34,7 @@ const UNIT = [
   'test/{domain,html,projections,secrets}/*.test.ts',
   'test/api/health.test.ts',
   'test/audit/{portable-event,merkle-tree,tree-tiles,signed-note,checkpoint}.test.ts',
-  'test/auth/access.test.ts',
+  'test/auth/{access,links}.test.ts',
   'test/bench/report.test.ts',
   'test/authorization-server/redirect-uri.test.ts',
   'test/cli/print.test.ts',

@@ -6,6 +6,7 @@ import { type Account, type AccountKey, accountKey } from '../domain/account.ts'
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import { EMAIL, hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
+import { picked } from '../domain/picked.ts';
 import { memberRoleOf, type Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';
@@ -39,6 +40,10 @@ export type User = {
   readonly createdAt: string;
   /** ISO 8601, UTC. Sessions started before have ended. */
   readonly passwordChangedAt: string;
+  /** When the user proved to read mail at the address. Absent: not proved. */
+  readonly emailConfirmedAt?: string;
+  /** The address that replaces the current one once it is confirmed. */
+  readonly pendingEmail?: string;
 };
 
 /** Revokes what was issued to a user: sessions, apps and calendar feeds. */
@@ -82,6 +87,8 @@ export async function createUsers(deps: {
   readonly log: MembershipLog;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
+  /** Erases the addresses of a user who is removed from other records. */
+  readonly forgetAddresses?: (user: User, context: ChangeContext) => Promise<void>;
 }) {
   const { documents, revocation, clock } = deps;
   const users = await documents.open(USERS);
@@ -134,7 +141,7 @@ export async function createUsers(deps: {
       if (isRefusal(changed)) return changed;
       if (changed.user === stored.document) return changed.user;
       if (!(await leave(stored, changed))) return LAST_MANAGER;
-      const changing = withChanges(changed.user, changed.changes, context);
+      const changing = withOwnChanges(changed.user, changed.changes, context);
       const { isChanged } = await users.update(id, (_, version) => (version === stored.version ? changing : undefined));
       return isChanged ? changing : undefined;
     }
@@ -152,30 +159,33 @@ export async function createUsers(deps: {
     return isRefusal(outcome) ? outcome : withoutHash(outcome);
   };
 
+  const found = lookups(users);
+
   return {
-    ...lookups(users),
+    ...found,
     membersOf: members.membersOf,
 
     /**
      * Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account.
-     * @param user.role in each of the accounts. Default: Manager
+     * @param context without an actor, the new user is the actor
      */
     async add(
-      user: { email: string; password: string; accounts: readonly Account[]; role?: Role },
-      context: ChangeContext,
+      { email, password, accounts, role = 'Manager', isConfirmed = false }: NewUser,
+      context: Omit<ChangeContext, 'actor'> & Partial<ChangeContext>,
     ): Promise<User | Refusal> {
-      const { email, password, accounts, role = 'Manager' } = user;
       const address = normalisedEmail(email);
-      if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
+      if (!isAddress(address)) return notAnAddress(email);
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
       const memberships = unique(accounts).map((account) => ({ account, role }));
-      const added = newUser(address, memberships, await hashPassword(password), now());
-      if (!(await users.insert(added.user.id, withChanges(added.user, added.changes, context))))
+      const made = newUser(address, memberships, await hashPassword(password), now());
+      const user = isConfirmed ? { ...made.user, emailConfirmedAt: made.user.createdAt } : made.user;
+      const by = { actor: { kind: 'user', id: user.id } as const, ...context };
+      if (!(await users.insert(user.id, withOwnChanges(user, made.changes, by))))
         return refuse('ValidationError', `The e-mail address ${address} is already in use.`);
-      await finish(added.user.id);
-      return withoutHash(added.user);
+      await finish(user.id);
+      return withoutHash(user);
     },
 
     /** Also signs the user out of every browser. Connected apps stay connected. */
@@ -184,6 +194,54 @@ export async function createUsers(deps: {
       if (wrong !== undefined) return wrong;
       const passwordHash = await hashPassword(password);
       return changeUser(id, (user) => withPassword(user, passwordHash, now()), context);
+    },
+
+    /**
+     * Changes the password of a user, unless password or address have changed since they were read.
+     * @param confirms whether the user has proved to read mail at the address
+     */
+    async resetPassword(
+      { id, ...read }: User,
+      { password, confirms }: { readonly password: string; readonly confirms: boolean },
+      context: ChangeContext,
+    ): Promise<User | Refusal> {
+      const wrong = wrongPassword(password);
+      if (wrong !== undefined) return wrong;
+      const passwordHash = await hashPassword(password);
+      const reset = (user: UserDocument): Changed | Refusal => {
+        if (user.passwordChangedAt !== read.passwordChangedAt || user.email !== read.email) return NO_SUCH_USER;
+        const changed = withPassword(user, passwordHash, now());
+        return confirms ? { ...changed, user: { ...changed.user, emailConfirmedAt: now() } } : changed;
+      };
+      return changeUser(id, reset, context);
+    },
+
+    /**
+     * Keeps an address that replaces the user's once it is confirmed; the current one takes that back. Refuses a malformed one; whether it is
+     * taken shows later.
+     */
+    async requestEmail(id: string, email: string, context: ChangeContext): Promise<User | Refusal> {
+      const address = normalisedEmail(email);
+      if (!isAddress(address)) return notAnAddress(email);
+      const keep = ({ pendingEmail: _, ...user }: UserDocument): Changed => ({
+        user: address === user.email ? user : { ...user, pendingEmail: address },
+        changes: [],
+      });
+      return changeUser(id, keep, context);
+    },
+
+    /** Confirms the pending address, or else the current one, unless the user has changed since it was read. Refuses a taken address. */
+    async confirmEmail({ id, ...read }: User, context: ChangeContext): Promise<User | Refusal> {
+      const email = read.pendingEmail ?? read.email;
+      const owner = await found.byEmail(email);
+      if (owner !== undefined && owner.id !== id) return refuse('ValidationError', 'This address cannot be used.');
+      const confirm = (user: UserDocument): Changed | Refusal => {
+        if (signInState(user).join() !== signInState(read).join()) return NO_SUCH_USER;
+        const { pendingEmail: _, ...rest } = user;
+        const changes = email === user.email ? [] : accountsIn(user).map((account) => emailChanged(user, account));
+        return { user: { ...rest, email, emailConfirmedAt: now() }, changes };
+      };
+      return changeUser(id, confirm, context);
     },
 
     /** Does nothing if the user belongs to the account already, in any role. */
@@ -209,13 +267,16 @@ export async function createUsers(deps: {
      * leave the account without a Manager.
      */
     async removeMember(id: string, account: Account, context: ChangeContext): Promise<'removed' | Refusal> {
+      const known = await found.get(id);
       const outcome = await change(
         id,
         (user) => (isOnlyAccount(user, account) ? withoutUser(user) : withoutAccount(user, account)),
         context,
       );
       if (isRefusal(outcome)) return outcome;
-      if (!isUser(outcome)) await documents.purge();
+      if (isUser(outcome)) return 'removed';
+      if (known !== undefined) await deps.forgetAddresses?.(known, context);
+      await documents.purge();
       return 'removed';
     },
 
@@ -225,6 +286,8 @@ export async function createUsers(deps: {
      * @returns false if there was no such user
      */
     async remove(id: string, context: ChangeContext): Promise<boolean> {
+      const known = await found.get(id);
+      if (known !== undefined) await deps.forgetAddresses?.(known, context);
       const isChanged = !isRefusal(await change(id, withoutUser, context, { mayBeLast: true }));
       await (isChanged ? documents.purge() : revocation.endAllOfUser(id, context));
       return isChanged;
@@ -237,6 +300,16 @@ export async function createUsers(deps: {
     },
   };
 }
+
+type NewUser = {
+  readonly email: string;
+  readonly password: string;
+  readonly accounts: readonly Account[];
+  /** In each of the accounts. Default: Manager. */
+  readonly role?: Role;
+  /** Whether the user has proved to read mail at the address. Default: not proved. */
+  readonly isConfirmed?: boolean;
+};
 
 /** Finds users. A removed user is not found, even while its record is still there. */
 function lookups(users: Documents<UserDocument>) {
@@ -330,7 +403,12 @@ function newUser(email: string, memberships: readonly Membership[], passwordHash
   return { user, changes: memberships.map((membership) => memberAdded(user, membership)) };
 }
 
-const withPassword = (user: UserDocument, passwordHash: string, passwordChangedAt: string): Changed => ({
+/** Takes back a change of the address, too: another person with the former password may have asked for it. */
+const withPassword = (
+  { pendingEmail: _, ...user }: UserDocument,
+  passwordHash: string,
+  passwordChangedAt: string,
+): Changed => ({
   user: { ...user, passwordHash, passwordChangedAt },
   changes: accountsIn(user).map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
 });
@@ -392,13 +470,40 @@ const memberRemoved = (user: Pick<User, 'id'>, account: Account): MembershipEven
   data: changeOf(user, account),
 });
 
+const emailChanged = (user: Pick<User, 'id'>, account: Account): MembershipEvent => ({
+  type: 'EmailChanged',
+  data: changeOf(user, account),
+});
+
+/** What the user did is shown to each account as done by its own member: no account learns of the others. */
+const withOwnChanges = (user: UserDocument, changes: readonly MembershipEvent[], context: ChangeContext) =>
+  changes.reduce<UserDocument>((changed, change) => {
+    const { actor } = context;
+    const isOwn = actor.kind === 'user' && actor.id === user.id;
+    return withChanges(
+      changed,
+      [change],
+      isOwn ? { ...context, actor: { ...actor, account: change.data.account } } : context,
+    );
+  }, user);
+
+type SignIn = Pick<User, 'passwordChangedAt' | 'email' | 'pendingEmail' | 'emailConfirmedAt'>;
+
+/** What must be as it was for a link about the user's address to work. Changes with the password, too. */
+export const signInState = ({ passwordChangedAt, email, pendingEmail = '', emailConfirmedAt = '' }: SignIn) => [
+  ...[passwordChangedAt, email, pendingEmail, emailConfirmedAt],
+];
+
 /** Normalises an e-mail for storage and comparison. */
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
 
 // Deliberately lenient: something before and after a single @. Only the mail server knows whether an address exists.
 export const isAddress = (email: string) => hasLength(email, EMAIL) && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
 
-const wrongPassword = (password: string) => wrongText('The password', password, PASSWORD);
+const notAnAddress = (email: string) => refuse('ValidationError', `"${email}" is not an e-mail address.`);
+
+/** Refuses a password that is too short or too long. */
+export const wrongPassword = (password: string) => wrongText('The password', password, PASSWORD);
 
 const unique = (accounts: readonly Account[]): Account[] => [
   ...new Map(accounts.map((account) => [accountKey(account), account])).values(),
@@ -406,5 +511,9 @@ const unique = (accounts: readonly Account[]): Account[] => [
 
 const withoutHash = (user: UserDocument): User => {
   const { id, email, createdAt, passwordChangedAt } = user;
-  return { id, email, memberships: membershipsIn(user), createdAt, passwordChangedAt };
+  const memberships = membershipsIn(user);
+  return {
+    ...{ id, email, memberships, createdAt, passwordChangedAt },
+    ...picked(user, ['emailConfirmedAt', 'pendingEmail']),
+  };
 };

@@ -23,7 +23,7 @@ import { createOidcAdapter } from './oidc-adapter.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 import type { CurrentProvider, Limits } from './routes.ts';
-import { createSignInAttempts } from './sign-in-attempts.ts';
+import { createSignInAttempts, type SignInAttempts } from './sign-in-attempts.ts';
 
 export type AuthorizationServer = {
   /** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
@@ -37,6 +37,12 @@ export type AuthorizationServer = {
   readonly clients: Clients;
   readonly connectedApps: ConnectedApps;
   readonly signingKeys: SigningKeys;
+  /** Attempts to prove a password, in the console, too. */
+  readonly signInAttempts: SignInAttempts;
+  /** Requests for a link to a new password. The limits are those of a sign-in. */
+  readonly resetAttempts: SignInAttempts;
+  /** Ends the user's sessions here, so that every browser asks for the password again. */
+  endSessionsOf(userId: string): Promise<void>;
 };
 
 const LIMITS: Limits = {
@@ -162,6 +168,9 @@ export async function createAuthorizationServer(deps: {
     clients,
     connectedApps: createConnectedApps({ oidcAdapter, clients, resources, revocation }),
     signingKeys,
+    signInAttempts: attempts,
+    resetAttempts: createSignInAttempts({ counts, limits, what: 'password reset' }),
+    endSessionsOf: revocation.endSessionsOf,
   };
 }
 

@@ -1,3 +1,4 @@
+import { LINK_PATHS } from '../auth/links.ts';
 import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
@@ -62,6 +63,7 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
         </div>
         <button class="button full" type="submit">Sign in</button>
       </form>
+      <p class="small"><a href="${LINK_PATHS.forgottenPassword}">Forgot your password?</a></p>
       ${cancelForm(action, formToken, 'Cancel')}
       ${app && left(app)}
     </div>`,

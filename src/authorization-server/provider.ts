@@ -200,10 +200,9 @@ async function findAccount(users: Users, sub: string, grantId?: string): Promise
     // Users give no name besides their address.
     name: user.email,
     preferred_username: user.email,
-    updated_at: Math.floor(Date.parse(user.createdAt) / 1000),
+    updated_at: Math.floor(Date.parse(user.emailConfirmedAt ?? user.createdAt) / 1000),
     email: user.email,
-    // Addresses are entered by an operator and never confirmed by mail.
-    email_verified: false,
+    email_verified: user.emailConfirmedAt !== undefined,
   };
   return { accountId: user.id, claims: () => claims, role };
 }

@@ -10,15 +10,21 @@ const WINDOW_MS = 15 * 60_000;
 export type SignInAttempts = ReturnType<typeof createSignInAttempts>;
 
 /**
- * Counts wrong passwords across all processes, for existing and unknown users alike (docs/decisions/accounts.md). Attempts from one
+ * Counts wrong passwords, or other attempts that name an e-mail, across all processes, for existing and unknown users alike (docs/decisions/accounts.md). Attempts from one
  * network never count against another, so an attacker cannot lock a user out everywhere.
  */
-export function createSignInAttempts(deps: { readonly counts: AttemptCounts; readonly limits: SignInLimits }) {
-  const { counts, limits } = deps;
+export function createSignInAttempts(deps: {
+  readonly counts: AttemptCounts;
+  readonly limits: SignInLimits;
+  /** What is attempted, if not a sign-in. Counted apart: a user who has forgotten the password has tried some. */
+  readonly what?: string;
+}) {
+  const { counts, limits, what } = deps;
+  const kind = what === undefined ? [] : [what];
   const within = (max: number) => ({ max, windowMs: WINDOW_MS });
   const countedFor = (email: string, address: string) => {
     const network = networkOf(address);
-    return { ofNetwork: [network], ofEmail: [network, normalisedEmail(email)] };
+    return { ofNetwork: [...kind, network], ofEmail: [...kind, network, normalisedEmail(email)] };
   };
 
   return {

@@ -19,6 +19,8 @@ export type OperatorCore = Pick<
   | 'commands'
   | 'queries'
   | 'users'
+  | 'passwordReset'
+  | 'invitations'
   | 'webhooks'
   | 'mail'
   | 'authorizationServer'

@@ -33,6 +33,20 @@ export function userCommands(venue: Command): void {
 
   onUser(
     user,
+    'reset-link',
+    'print a link with which a user sets a new password, within an hour and once',
+    'user reset-link --email ada@example.com',
+  ).action(({ email }, command) =>
+    operate(command, ({ users, passwordReset }) =>
+      withUser(users, email, async (known) => {
+        const { url, until } = passwordReset.printed(known);
+        return { json: { id: known.id, url, until }, note: 'Hand it to the user alone: it sets the password.' };
+      }),
+    ),
+  );
+
+  onUser(
+    user,
     'remove',
     'remove a user, end their sessions and calendar feeds, and disconnect their apps',
     'user remove --email ada@example.com',
@@ -45,6 +59,33 @@ export function userCommands(venue: Command): void {
 }
 
 function addMembershipCommands(user: Command): void {
+  withAccount(
+    subcommand(
+      user,
+      'invite',
+      'invite a person to act for a community or brand; prints the link where no mail is sent',
+      'user invite --email bob@example.com --brand 1 --role coordinator',
+      'The link works once, for a week. While the invitation is open, the command prints the same link again.',
+    )
+      .requiredOption('--email <address>', 'e-mail address of the person')
+      .requiredOption(...roleOption()),
+    'the person will act for',
+  ).action(({ email, role, ...named }, command) => {
+    const account = requiredAccount(named);
+    return operateFor(command, account, async ({ invitations }, context) =>
+      answer(await invitations.invite({ account, role, email }, undefined, context), (invitation): Answer => {
+        const { id, expiresAt } = invitation;
+        const about = { id, account: toPublicAccount(account), email: invitation.email, role: invitation.role };
+        return invitations.sendsMail
+          ? { json: { ...about, expiresAt }, note: 'A mail with the link is on its way.' }
+          : {
+              json: { ...about, expiresAt, url: invitations.printed(invitation).url },
+              note: 'Hand the link to this person alone.',
+            };
+      }),
+    );
+  });
+
   const added = subcommand(
     user,
     'add',
@@ -164,12 +205,13 @@ async function withUser(
   return user === undefined ? refuse('ResourceNotFound', `There is no user ${email}.`) : work(user);
 }
 
-const printed = ({ id, email, memberships, createdAt, passwordChangedAt }: User) => ({
+const printed = ({ id, email, memberships, createdAt, passwordChangedAt, emailConfirmedAt }: User) => ({
   id,
   email,
   accounts: memberships.map(({ account, role }) => ({ ...toPublicAccount(account), role })),
   createdAt,
   passwordChangedAt,
+  ...defined({ emailConfirmedAt }),
 });
 
 const shown = (user: User): Answer => ({ json: printed(user) });

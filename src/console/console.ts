@@ -2,6 +2,8 @@ import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { PasswordReset } from '../auth/password-reset.ts';
+import type { Users } from '../auth/users.ts';
 import { openAttemptCounts } from '../authorization-server/attempt-counts.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
@@ -14,6 +16,10 @@ import { registerCompression } from '../runtime/compression.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { showError } from './error-pages.ts';
 import { createConsoleLimits, type LimitSettings } from './limits.ts';
+import { addressRoutes } from './links/addresses.ts';
+import { invitationRoutes } from './links/invitations.ts';
+import { createLinkRoutes } from './links/link-page.ts';
+import { passwordRoutes } from './links/passwords.ts';
 import { createEventStreams } from './live/event-stream.ts';
 import { createLiveFeed, type LiveFeed } from './live/live.ts';
 import { createPageHandler, type PageHandler } from './page-handler.ts';
@@ -31,13 +37,16 @@ import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessio
 import { openSubmittedForms } from './sessions/submitted-forms.ts';
 import { MAX_UPLOAD_BYTES, registerUploads } from './uploads.ts';
 
-export type ConsoleDeps = PageDeps & {
+export type ConsoleDeps = Omit<PageDeps, 'sessions'> & {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
   readonly clock: Clock;
   readonly endSession: AuthorizationServer['endSession'];
   readonly onSignOut: AuthorizationServer['onSignOut'];
+  readonly resetAttempts: AuthorizationServer['resetAttempts'];
+  readonly passwordReset: PasswordReset;
+  readonly users: Pick<Users, 'byEmail'>;
   readonly settings: LimitSettings & { readonly secretKey: SecretKey };
 };
 
@@ -82,7 +91,12 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     limitRefusals(scope, refusals, session);
     scope.setErrorHandler(showError);
     signInRoutes(scope, { ...session, users, counts });
-    registerPages(routesOf(scope, handle), { ...deps, webhooks: limits.limitTests(webhooks) });
+    const links = createLinkRoutes(scope, publicUrl);
+    scope.addHook('onClose', () => deps.passwordReset.settled());
+    passwordRoutes(links, { reset: deps.passwordReset, attempts: deps.resetAttempts });
+    invitationRoutes(links, { ...deps, accountName: renderer.nameOf });
+    addressRoutes(links, { confirmation: deps.addressConfirmation });
+    registerPages(routesOf(scope, handle), { ...deps, sessions, webhooks: limits.limitTests(webhooks) });
     registerLiveFeed(scope, feed, session);
     registerSessionForms(scope, session, { signedIn, endSession });
   });

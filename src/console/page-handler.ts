@@ -26,6 +26,7 @@ import { rejectForm, type SessionDeps } from './sessions/rejected-form.ts';
 import { takeSavedForm } from './sessions/restored-form.ts';
 import type { SessionCheck } from './sessions/session-check.ts';
 import type { CurrentSession } from './sessions/sessions.ts';
+import { SESSION_COOKIE } from './sessions/sign-in.ts';
 import type { SubmitOnce } from './sessions/submitted-forms.ts';
 
 export type PageHandlerDeps = SessionDeps & {
@@ -84,6 +85,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       return unavailablePage(error, request, reply);
     });
     if ('go' in answer) {
+      if (answer.startsSession) cookies.set(reply, SESSION_COOKIE, await sessions.start(current.user.id, account));
       if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash, sessions.ownerOf(visit.csrf));
       return reply.redirect(answer.go, 303);
     }
@@ -110,6 +112,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
     const restored = takesNone ? undefined : takeSavedForm(cookies, request, reply, owner, owners);
     return {
       user,
+      session: current.hash,
+      clientAddress: request.ip,
       ...visited,
       context: {
         actor: { kind: 'user', id: user.id, account: session.account },

@@ -48,6 +48,7 @@ export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   }
 
   return {
+    nameOf,
     visitedAccount,
     othersOf,
 

@@ -1,4 +1,5 @@
 import { isAtLeast } from '../domain/roles.ts';
+import { acceptInvitationPages } from './account/accept-invitation.ts';
 import { apiKeyPages } from './account/api-keys.ts';
 import { calendarFeedPages } from './account/calendar-feeds.ts';
 import { communityPages } from './account/community.ts';
@@ -7,9 +8,11 @@ import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
 import { mailPages } from './account/mail.ts';
 import { mailSettingsPages } from './account/mail-settings.ts';
+import { peoplePages } from './account/people.ts';
 import { hoursPages } from './account/space-hours.ts';
 import { spacePages } from './account/spaces.ts';
 import { webhookPages } from './account/webhooks.ts';
+import { yourAccountPages } from './account/your-account.ts';
 import { bookingListPages } from './bookings/booking-list.ts';
 import { bookingPages } from './bookings/bookings.ts';
 import { chargePages } from './bookings/charges.ts';
@@ -50,6 +53,9 @@ const PAGES = [
   deliveryPages,
   connectionPages,
   mailPages,
+  peoplePages,
+  acceptInvitationPages,
+  yourAccountPages,
 ];
 
 export function registerPages(routes: ConsoleRoutes, deps: PageDeps): void {

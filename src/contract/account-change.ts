@@ -117,7 +117,10 @@ function fieldsOf(event: Readable<Recorded>): Fields {
       return { status: 'removed' };
     case 'MemberAdded':
     case 'MemberRoleChanged':
+    case 'MemberInvited':
       return { role: roleOf(event.data.role) };
+    case 'InvitationWithdrawn':
+      return { status: 'withdrawn' };
     case 'AppConnected':
       return { userId: event.data.userId, scopes: event.data.scopes.join(' ') };
     case 'AppDisconnected':

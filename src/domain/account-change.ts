@@ -35,6 +35,7 @@ type ChangedThing = {
     | 'calendarFeed'
     | 'webhook'
     | 'user'
+    | 'invitation'
     | 'client';
   readonly id: string;
 };
@@ -116,6 +117,13 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'PasswordChanged':
     case 'EmailChanged':
       return { topic: 'members', accounts: [event.data.account], of: { kind: 'user', id: event.data.userId } };
+    case 'MemberInvited':
+    case 'InvitationWithdrawn':
+      return {
+        topic: 'members',
+        accounts: [event.data.account],
+        of: { kind: 'invitation', id: event.data.invitationId },
+      };
     case 'AppConnected':
     case 'AppDisconnected':
     case 'ClientAdded':

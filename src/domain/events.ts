@@ -369,7 +369,16 @@ type ClientAdded = Event<
 >;
 type ClientRemoved = Event<'ClientRemoved', MembershipChange & { readonly clientId: string }>;
 type ClientEvent = ClientAdded | ClientRemoved;
-export type MembershipEvent = MemberEvent | ClientEvent;
+
+/** A person may become a member by accepting. The address is in the record of the invitation alone, which ends with it. */
+type MemberInvited = Event<
+  'MemberInvited',
+  MembershipChange & { readonly invitationId: string; readonly role: MemberRole }
+>;
+/** The invitation can no longer be accepted. */
+type InvitationWithdrawn = Event<'InvitationWithdrawn', MembershipChange & { readonly invitationId: string }>;
+type InvitationEvent = MemberInvited | InvitationWithdrawn;
+export type MembershipEvent = MemberEvent | ClientEvent | InvitationEvent;
 
 /** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/event-log.md). */
 export type IdsReserved = Event<
@@ -452,6 +461,8 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   AppDisconnected: true,
   ClientAdded: true,
   ClientRemoved: true,
+  MemberInvited: true,
+  InvitationWithdrawn: true,
   IdsReserved: true,
   LogCreated: true,
   ProjectionEventSkipped: true,

@@ -18,6 +18,8 @@ export const evolveRecorded = (recorded: RecordedChanges, { data }: MembershipEv
 export const recordChange = (recorded: RecordedChanges, change: MembershipEvent): Decision<MembershipEvent> =>
   recorded.has(change.data.changeId) ? [] : [change];
 
-/** The stream of a change: that of the user or of the client. */
-export const streamOfChange = ({ data }: MembershipEvent): string =>
-  'userId' in data ? streamOf.member(data.userId) : streamOf.oauthClient(data.clientId);
+/** The stream of a change: that of the user, of the client or of the invitation. */
+export function streamOfChange({ data }: MembershipEvent): string {
+  if ('userId' in data) return streamOf.member(data.userId);
+  return 'clientId' in data ? streamOf.oauthClient(data.clientId) : streamOf.venue_invitation(data.invitationId);
+}

@@ -23,6 +23,7 @@ export const streamOf = {
   venue_closure: (id: string) => `venue_closure-${id}`,
   /** The calendar feeds of a user, of all accounts: together they have a limit. */
   venue_feeds: (userId: string) => `venue_feeds-${userId}`,
+  venue_invitation: (id: string) => `venue_invitation-${id}`,
 };
 
 /** The kinds of streams: their names up to the first hyphen. */

@@ -31,6 +31,7 @@ const ICONS = [
   'webhook',
   'apps',
   'client',
+  'people',
   'pending',
   'approved',
   'cancelled',

@@ -102,6 +102,7 @@ export function createAccountHistory({ events, readModels, personalData, names }
       case 'calendarFeed':
         return names.user(ownerOfFeed(of.id).userId);
       case 'account':
+      case 'invitation':
       case 'closure':
       case 'booking':
       case 'review':

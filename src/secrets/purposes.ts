@@ -21,6 +21,8 @@ export const purposes = {
   signInAttempts: 'sign-in-attempts',
   storedTokenIds: 'oauth-stored-tokens',
   consoleForms: 'console forms',
+  /** Links in mails, and those that the operator prints. */
+  links: 'links',
   /** Derived from the key of a subject. */
   requestFingerprints: 'request-fingerprints',
 } as const;

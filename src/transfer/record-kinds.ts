@@ -34,6 +34,8 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   // A copy of a first start: it has addresses and texts, and is kept for a day only.
   mailInbox: { ttl: 'expiresAt', stays: true },
   mails: { ttl: 'expiresAt' },
+  invitationQuotas: {},
+  invitations: { ttl: 'expiresAt' },
   idempotencyKeys: { ttl: 'expiresAt' },
   mailPreferences: {},
   oauthArtefacts: { ttl: 'expiresAt' },

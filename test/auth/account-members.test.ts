@@ -81,7 +81,7 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
     }
     accepted(await users.setRole(id, account, 'Viewer', BY_OPERATOR));
     const changes = log.told.flatMap(({ change: { type, data } }) =>
-      'role' in data && data.userId === id ? [`${type} ${data.role}`] : [],
+      'role' in data && 'userId' in data && data.userId === id ? [`${type} ${data.role}`] : [],
     );
     expect(changes).toEqual([
       'MemberAdded Viewer',

@@ -2,7 +2,8 @@ import type { DemoUser } from '../../src/demo/demo-file.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
-import { communityId } from '../../src/domain/ids.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { MAX_INVITATIONS } from '../../src/domain/limits.ts';
 import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
@@ -18,6 +19,8 @@ export type PageOf = {
   readonly path: string;
 };
 
+/** The longest that an address may be, without a place to break it. */
+const LONG_ADDRESS = `${'x'.repeat(242)}@example.com`;
 const CONTEXT = { actor: { kind: 'operator', id: 'busy' }, correlationId: 'busy' } as const;
 
 /**
@@ -59,6 +62,30 @@ async function addFailedMails({ demo, service: { core } }: Running): Promise<voi
   }
 }
 
+/** As many open invitations as an account may have. @returns the paths of links */
+async function addLinks({ demo, service, url: origin }: Running, account: Account) {
+  const { users, invitations, passwordReset, addressConfirmation, clock } = service.core;
+  const [{ user }] = demo.communities;
+  const secondBrand: Account = { kind: 'Brand', id: brandId(demo.brands[1].id) };
+  const invite = async (email: string) =>
+    accepted(await invitations.invite({ account, role: 'Coordinator', email }, undefined, CONTEXT));
+  const known = accepted(await users.requestEmail((await users.byEmail(user.email))?.id ?? '', LONG_ADDRESS, CONTEXT));
+  for (let index = 1; index < MAX_INVITATIONS - 1; index += 1) await invite(`person-${index}@example.com`);
+  const [stranger, member] = [await invite(LONG_ADDRESS), await invite(demo.brands[0].user.email)];
+  const pathOf = ({ url }: { readonly url: string }) => url.slice(`${origin}/console/`.length);
+  const own = accepted(
+    await invitations.invite({ account: secondBrand, role: 'Viewer', email: user.email }, undefined, CONTEXT),
+  );
+  return {
+    password: pathOf(passwordReset.mailed(known, clock())),
+    address: pathOf(addressConfirmation.mailed(known, clock())),
+    stranger: pathOf(invitations.mailed(stranger)),
+    member: pathOf(invitations.mailed(member)),
+    own: pathOf(invitations.printed(own)).replace('?', '/accept?'),
+    unconfirmed: pathOf(invitations.mailed(own)).replace('?', '/accept?'),
+  };
+}
+
 async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const { demo, service } = running;
   const { core } = service;
@@ -82,6 +109,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const closed = accepted(await core.commands.closures.add(wanted, CONTEXT));
   await addFeeds(running, account, spaces[0]?.spaceId);
   await addFailedMails(running);
+  const links = await addLinks(running, account);
   const longWord = 'x'.repeat(200);
   const ofCommunity = {
     'not-found': 'nothing',
@@ -125,6 +153,11 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     apps: 'apps',
     clients: 'clients',
     mail: 'mail',
+    people: 'people',
+    account: 'account',
+    'invitation-accept': links.own,
+    'invitation-unconfirmed': links.unconfirmed,
+    'invitation-of-another': links.stranger.replace('?', '/accept?'),
   };
   const ofBrand = {
     find: 'find',
@@ -142,11 +175,24 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'mail-settings': 'mail/settings',
     'mail-contact': 'mail/contact',
   };
+  const ofVisitor = {
+    'sign-in': 'sign-in',
+    'password-forgotten': 'password/forgotten',
+    'password-sent': 'password/forgotten/sent',
+    'password-new': links.password,
+    'password-done': 'password/new/done',
+    'link-ended': 'password/new?link=x',
+    address: links.address,
+    'address-done': 'address/done',
+    invitation: links.stranger,
+    'invitation-sign-in': links.member,
+    'invitation-done': 'invitation/done',
+  };
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, who, user, path: `/console/${path}` }));
   return [
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
-    ...pages('visitor', undefined, { 'sign-in': 'sign-in' }),
+    ...pages('visitor', undefined, ofVisitor),
   ];
 }

@@ -22,7 +22,7 @@ const SPACE = 'id name windowStart windowEnd durationHours answerHours community
 const COMMUNITY = 'id name timeZone';
 const ISSUED_KEY = 'id account.kind account.id permissions label';
 const CLIENT = 'clientId name account createdAt';
-const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt';
+const USER = 'id email accounts.kind accounts.id accounts.role createdAt passwordChangedAt emailConfirmedAt?';
 const BOOKING = [
   'id spaceId spaceName date startHour endHour status totalPrice createdAt usageHours? hours',
   'communityId brandId brandName message? cancelledBy? reason?',
@@ -73,6 +73,8 @@ const PRINTS: { readonly [command: string]: string } = {
   'user leave': USER,
   'user list': USER,
   'user password': USER,
+  'user invite': 'id account.kind account.id email role expiresAt url?',
+  'user reset-link': 'id url until',
   'user remove': 'confirmation',
   'user role': USER,
   'client add': 'clientId clientSecret name account createdAt',
@@ -234,6 +236,8 @@ describe('the JSON output of the command line', () => {
       ['user', 'role', ...harbour, ...byEmail, '--role', 'viewer'],
       ['user', 'leave', ...harbour, ...byEmail],
       ['user', 'password', ...byEmail],
+      ['user', 'invite', ...harbour, '--email', 'invited@example.com', '--role', 'viewer'],
+      ['user', 'reset-link', ...byEmail],
       ['user', 'list'],
       ['client', 'add', ...harbour],
       ['client', 'list'],

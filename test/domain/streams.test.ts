@@ -18,6 +18,7 @@ test('the name of every stream begins with its kind, by which the store recognis
     streamOf.sequence('booking'),
     streamOf.venue_closure('clo_1'),
     streamOf.venue_feeds('usr_1'),
+    streamOf.venue_invitation('inv_1'),
   ];
   expect(names.map((name) => name.split('-', 1)[0])).toEqual(STREAM_KINDS);
 });

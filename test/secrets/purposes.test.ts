@@ -21,6 +21,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'sign-in-attempts',
     'oauth-stored-tokens',
     'console forms',
+    'links',
     'request-fingerprints',
   ]);
 });

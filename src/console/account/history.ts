@@ -148,6 +148,8 @@ function subjectText({ of, name, event }: NamedChange, startsSentence = false): 
       return html`${word('webhook')}${called || ` ${of.id}`}`;
     case 'user':
       return name === undefined ? html`${word('a user who was removed')}` : named(name);
+    case 'invitation':
+      return html`${word('invitation')} ${of.id.slice(0, 8)}…`;
     case 'closure':
       return html`${word(event.type === 'ClosureAdded' && event.data.kind === 'OwnEvent' ? 'own event' : 'closed time')}`;
     case 'client':
@@ -190,6 +192,8 @@ const VERBS: { readonly [T in EventType]?: string } = {
   EmailChanged: 'changed their address',
   AppConnected: 'was connected',
   AppDisconnected: 'was disconnected',
+  MemberInvited: 'was sent',
+  InvitationWithdrawn: 'was withdrawn',
   ClientAdded: 'was created',
   ClientRemoved: 'was removed',
   CommunityAdded: 'was created',

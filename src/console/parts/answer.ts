@@ -26,7 +26,12 @@ export type PageContent = {
 };
 
 /** A redirect (303) to another page, which shows the message once. */
-type Redirect = { readonly go: string; readonly flash?: Flash };
+type Redirect = {
+  readonly go: string;
+  readonly flash?: Flash;
+  /** Keeps this browser signed in after its session has ended with the others. */
+  readonly startsSession?: true;
+};
 
 /** Missing, or not visible to this user (404). */
 export type Missing = { readonly missing: string };

@@ -59,7 +59,7 @@ type Control = {
   readonly attributes?: Attributes;
 };
 
-export type Field = Control & { readonly type?: 'text' | 'number' | 'url' | 'email' };
+export type Field = Control & { readonly type?: 'text' | 'number' | 'url' | 'email' | 'password' };
 
 /** An input with its label, hint and error, which are associated with it for screen readers. */
 export function field({ type = 'text', value = '', required = false, ...rest }: Field): Html {

@@ -48,6 +48,7 @@ const CONNECTIONS: readonly Entry[] = [
   { name: 'apps', label: 'Connected apps', icon: 'apps' },
   { name: 'clients', label: 'Service clients', icon: 'client', least: 'Manager' },
   { name: 'mail', start: 'mail/settings', label: 'Mail', icon: 'mail' },
+  { name: 'people', label: 'People', icon: 'people', least: 'Manager' },
 ];
 
 /** An account's start page, with the label of a link to it. */
@@ -95,7 +96,9 @@ ${mark()}
   }</div>
 <nav aria-label="Console">${menu(BOOKINGS[account.kind], visit, frame)}</nav>
 <nav aria-label="Connections"><p class="nav-title">Connections</p>${menu(CONNECTIONS, visit, frame)}</nav>
-<div class="rail-foot"><span>${named(user.email)}</span>${postForm(
+<div class="rail-foot"><a href="/console/account"${
+    sectionOf(frame.path) === 'account' && html` aria-current="page"`
+  }>${named(user.email)}<span class="visually-hidden">, your account</span></a>${postForm(
     visit,
     '/console/sign-out',
     '',

@@ -1,5 +1,7 @@
+import type { AddressConfirmation } from '../../auth/address-confirmation.ts';
 import type { ApiKeyUsage } from '../../auth/api-key-usage.ts';
-import type { Users } from '../../auth/users.ts';
+import type { Invitations } from '../../auth/invitations.ts';
+import type { User, Users } from '../../auth/users.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import type { Commands } from '../../commands/commands.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
@@ -16,7 +18,12 @@ import type { AccountOf, Settings, Visit } from './visit.ts';
 export type PageDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
-  readonly users: Pick<Users, 'get'>;
+  readonly users: Pick<Users, 'get' | 'list' | 'verifyPassword' | 'changePassword'>;
+  readonly addressConfirmation: AddressConfirmation;
+  readonly invitations: Invitations;
+  readonly sessions: UserSessions;
+  readonly signInAttempts: AuthorizationServer['signInAttempts'];
+  readonly endSessionsOf: AuthorizationServer['endSessionsOf'];
   readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
   readonly mail: Pick<Mail, 'isConfigured' | 'list' | 'resend'>;
   readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
@@ -24,6 +31,14 @@ export type PageDeps = {
   readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
   readonly mailContent: Pick<MailContent, 'preferences' | 'contacts'>;
   readonly settings: Settings;
+};
+
+/** The sessions of a user in the console. */
+type UserSessions = {
+  listOf(
+    user: User,
+  ): Promise<readonly { readonly hash: string; readonly startedAt: string; readonly expiresAt: string }[]>;
+  endOf(user: User, hash: string): Promise<boolean>;
 };
 
 export type Handler<A extends Account = Account> = (visit: Visit<A>) => Promise<Answer>;

@@ -18,6 +18,10 @@ export type Settings = {
 /** A request from a signed-in user, for a page or with a form. */
 export type Visit<A extends Account = Account> = {
   readonly user: User;
+  /** The digest of the session's id. */
+  readonly session: string;
+  /** The network address of the browser, for limits. */
+  readonly clientAddress: string;
   /** The account that the user currently acts for. */
   readonly account: A;
   /** The user's role in the account. */

@@ -2,7 +2,8 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { Tokens } from '@fastify/csrf';
 import { belongsTo, roleIn } from '../../auth/memberships.ts';
 import type { User, Users } from '../../auth/users.ts';
-import type { Collection, DocumentStore } from '../../document-store/document-store.ts';
+import type { Collection, DocumentStore, Find } from '../../document-store/document-store.ts';
+import { declareQuery } from '../../document-store/queries.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Timestamp } from '../../domain/ids.ts';
@@ -33,8 +34,10 @@ const collection: Collection<Session> = {
   name: 'consoleSessions',
   kind: 'record',
   ttl: 'expiresAt',
-  indexes: [],
+  indexes: [{ fields: ['userId'] }],
 };
+
+const ofUser = declareQuery(collection, (userId: string): Find<Session> => ({ where: { userId } }), ['usr_1']);
 
 const HOUR_MS = 3_600_000;
 /**
@@ -108,6 +111,25 @@ export async function createSessions(deps: {
 
     async end(id: string): Promise<void> {
       await sessions.delete(digest(id));
+    },
+
+    /** The valid sessions of a user, the latest first. */
+    async listOf(user: User): Promise<readonly (Session & { readonly hash: string })[]> {
+      const valid: (Session & { readonly hash: string })[] = [];
+      for await (const { key, document } of sessions.find(ofUser(user.id)))
+        if (
+          Date.parse(document.expiresAt) > clock() &&
+          isStillValid(user, document) &&
+          belongsTo(user, document.account)
+        )
+          valid.push({ ...document, hash: key });
+      return valid.sort((a, b) => (a.startedAt > b.startedAt ? -1 : 1));
+    },
+
+    /** Ends one session of a user, given its digest. @returns false if the user has no such session */
+    async endOf(user: User, hash: string): Promise<boolean> {
+      const stored = await sessions.get(hash);
+      return stored?.document.userId === user.id && sessions.delete(hash);
     },
 
     /** Whether a session is still valid, for the same account and in the same role. Long-lived connections ask periodically. */

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { toTimestamp } from '../domain/calendar.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type LinkMails, SAME_MAIL_MS, type TimedLink } from './link-mail.ts';
+import { LINK_PATHS, type Links } from './links.ts';
+import { LINK_ENDED } from './password-reset.ts';
+import type { ChangeContext } from './unlogged-changes.ts';
+import { signInState, type User, type Users } from './users.ts';
+
+/** How long a link works. */
+const CONFIRM_MS = 24 * 60 * 60_000;
+
+export type AddressConfirmation = ReturnType<typeof createAddressConfirmation>;
+
+/** Confirms that a user reads mail at an address: the current one, or a new one, which then replaces it. */
+export function createAddressConfirmation(deps: {
+  readonly users: Pick<Users, 'get' | 'requestEmail' | 'confirmEmail'>;
+  readonly links: Links;
+  readonly mails: LinkMails;
+  readonly clock: Clock;
+  readonly publicUrl: string;
+}) {
+  const { users, links, mails, clock, publicUrl } = deps;
+  const kind = 'AddressConfirmation';
+
+  async function check(token: string): Promise<User | undefined> {
+    const link = links.read(token);
+    const user = link && (await users.get(link.id));
+    if (link === undefined || user === undefined) return undefined;
+    return links.purposeOf(link, ['address'], signInState(user)) && user;
+  }
+
+  async function request({ id: userId }: Pick<User, 'id'>): Promise<void> {
+    const now = clock();
+    const cause = `slot-${Math.floor(now / SAME_MAIL_MS)}`;
+    await mails.enqueue({ kind, cause, userId, about: {}, at: toTimestamp(now) });
+  }
+
+  return {
+    sendsMail: mails.isConfigured,
+
+    /** Sends a link to the current address. */
+    request,
+
+    /**
+     * Sends a link to a new address, and a notice to the current one. Refuses only a malformed address: whether another user has it is told
+     * to its owner alone.
+     */
+    async requestChange(user: User, email: string, context: ChangeContext): Promise<Refusal | undefined> {
+      const userId = user.id;
+      const outcome = await users.requestEmail(userId, email, context);
+      if (isRefusal(outcome)) return outcome;
+      if (outcome.pendingEmail === undefined) return void (await request(user));
+      const at = toTimestamp(clock());
+      const cause = randomUUID();
+      await mails.enqueue({ kind, cause: `${cause}-notice`, userId, about: { notice: 'change' }, at });
+      await mails.enqueue({ kind, cause, userId, about: {}, at });
+      return undefined;
+    },
+
+    /** The link of a mail. The same each time until the address is confirmed or the sign-in changes. */
+    mailed(user: User, at: number): TimedLink {
+      const until = at + CONFIRM_MS;
+      const token = links.make({ purpose: 'address', id: user.id, until, state: signInState(user) });
+      return { url: `${publicUrl}${LINK_PATHS.address}?link=${token}`, until: toTimestamp(until) };
+    },
+
+    /** The user of a link; undefined if it does not work. Changes nothing. */
+    check,
+
+    /** Confirms the address that the link is about. Refuses one that another user has taken meanwhile. */
+    async confirm(token: string, context: Omit<ChangeContext, 'actor'>): Promise<User | Refusal> {
+      const user = await check(token);
+      if (user === undefined) return LINK_ENDED;
+      const confirmed = await users.confirmEmail(user, { ...context, actor: { kind: 'user', id: user.id } });
+      return isRefusal(confirmed) && confirmed.refused === 'ResourceNotFound' ? LINK_ENDED : confirmed;
+    },
+  };
+}

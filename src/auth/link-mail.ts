@@ -1,0 +1,21 @@
+import type { AccountKey } from '../domain/account.ts';
+import type { Timestamp } from '../domain/ids.ts';
+
+/** A mail with a link. It names the user or the invitation, from which address and link are made when it is sent. */
+type LinkMail = {
+  readonly kind: 'PasswordReset' | 'AddressConfirmation' | 'Invitation';
+  readonly cause: string;
+  readonly userId: string;
+  readonly account?: AccountKey;
+  readonly about: Readonly<Record<string, string>>;
+  readonly at: Timestamp;
+};
+
+/** Takes mails that are to be sent; implemented in `mail/`. A mail with the same kind, cause and user is sent once. */
+export type LinkMails = { readonly isConfigured: boolean; enqueue(mail: LinkMail): Promise<void> };
+
+/** A link, and when it ends. */
+export type TimedLink = { readonly url: string; readonly until: Timestamp };
+
+/** Within this time, asking again sends no second mail. */
+export const SAME_MAIL_MS = 5 * 60_000;

@@ -1,0 +1,99 @@
+import { type Invitation, NOT_CONFIRMED } from '../../auth/invitations.ts';
+import { LINK_PATHS } from '../../auth/links.ts';
+import { belongsTo } from '../../auth/memberships.ts';
+import { accountKey, accountOfKey } from '../../domain/account.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { type Answer, done, missing, type PageContent } from '../parts/answer.ts';
+import { hiddenField, postForm } from '../parts/forms.ts';
+import { buttonLink } from '../parts/frame.ts';
+import { addressOf } from '../parts/links.ts';
+import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
+import type { Visit } from '../parts/visit.ts';
+
+const PATH = `${LINK_PATHS.invitation}/accept`;
+
+/** Accepting an invitation as a user who has a sign-in. */
+export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
+  const { invitations, addressConfirmation, queries } = deps;
+
+  routes.get(PATH, 'Viewer', (visit) => acceptPage(visit, visit.query.text('link')));
+
+  routes.post(PATH, 'Viewer', async (visit) => {
+    const { user, form, context } = visit;
+    const token = form.text('link');
+    const link = await invitations.check(token);
+    const accepted = await invitations.accept(token, user, context);
+    if (link === undefined || isRefusal(accepted)) return acceptPage(visit, token);
+    return { go: addressOf(`${PATH}ed`, { account: accountKey(link.invitation.account) }) };
+  });
+
+  routes.post(`${PATH}/confirm`, 'Viewer', async ({ user, form }) => {
+    if (addressConfirmation.sendsMail) await addressConfirmation.request(user);
+    const back = addressOf(PATH, { link: form.text('link') });
+    return done(back, 'A mail with a link is on its way. Open it, then come back to this page.');
+  });
+
+  routes.get(`${PATH}ed`, 'Viewer', async (visit) => {
+    const account = accountOfKey(visit.query.text('account'));
+    const name = account && (await queries.accounts.name(account));
+    const isMember = account !== undefined && belongsTo(visit.user, account);
+    if (account === undefined || name === undefined || !isMember) return missing('account');
+    return {
+      title: 'You are a member',
+      heading: html`You are a member of ${named(name)}`,
+      main: postForm(
+        visit,
+        '/console/account',
+        'row',
+        html`${hiddenField('to', '/console')}<button class="button" name="account" value="${accountKey(account)}">Switch to
+it</button>`,
+      ),
+    };
+  });
+
+  async function acceptPage(visit: Visit, token: string): Promise<Answer> {
+    const link = await invitations.check(token);
+    if (link === undefined) return ENDED;
+    const { invitation } = link;
+    const refusal = invitations.whyNot(link, visit.user);
+    const name = (await queries.accounts.name(invitation.account)) ?? accountKey(invitation.account);
+    if (refusal === undefined) return page(visit, invitation, name, acceptForm(visit, token));
+    if (refusal !== NOT_CONFIRMED) return OF_ANOTHER;
+    return page(visit, invitation, name, confirmFirst(visit, token));
+  }
+}
+
+const page = ({ user }: Visit, { role }: Invitation, name: string, action: Html): PageContent => ({
+  title: 'You are invited',
+  lead: html`You are invited to act for ${named(name)} as a ${role}. A ${role} ${ROLE_TEXTS[role]}.`,
+  main: html`<div class="card stack"><p>You are signed in as ${named(user.email)}.</p>${action}</div>`,
+});
+
+const acceptForm = (visit: Visit, token: string): Html =>
+  postForm(visit, PATH, '', html`${hiddenField('link', token)}<button class="button">Accept</button>`);
+
+const confirmFirst = (visit: Visit, token: string): Html =>
+  html`<p>Your address is not confirmed yet. We send you a link that confirms it; then accept here.</p>
+${postForm(
+  visit,
+  `${PATH}/confirm`,
+  '',
+  html`${hiddenField('link', token)}<button class="button">Send the link</button>`,
+)}`;
+
+/** The same for every link that does not work. */
+const ENDED: PageContent = {
+  title: 'This link does not work',
+  status: 404,
+  main: html`<p>It has been used, it is too old, or a part of it is missing.</p>
+<p>${buttonLink('/console', 'Go to the console')}</p>`,
+};
+
+const OF_ANOTHER: PageContent = {
+  title: 'This invitation is for another person',
+  status: 404,
+  main: html`<p>Sign out, and sign in as the person who was invited.</p>
+<p>${buttonLink('/console', 'Go to the console')}</p>`,
+};

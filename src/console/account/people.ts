@@ -1,0 +1,121 @@
+import type { Invitation } from '../../auth/invitations.ts';
+import { roleIn } from '../../auth/memberships.ts';
+import type { User } from '../../auth/users.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { EMAIL, MAX_INVITATIONS } from '../../domain/limits.ts';
+import { isRole, ROLES } from '../../domain/roles.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
+import { venueCommand } from '../../runtime/venue-command.ts';
+import { type Answer, done, missing } from '../parts/answer.ts';
+import { moment } from '../parts/formats.ts';
+import { choices, confirm, field, onceField, postForm } from '../parts/forms.ts';
+import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
+import { dataTable } from '../parts/tables.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
+import { historyOfAll } from './history.ts';
+
+const PATH = '/console/people';
+
+/** The people who act for an account, and those who are invited to. */
+export function peoplePages(routes: Routes, { users, invitations }: PageDeps): void {
+  routes.get(PATH, 'Manager', (visit) => peoplePage(visit));
+
+  routes.post(`${PATH}/invitations`, 'Manager', async (visit) => {
+    const { account, form, context, user } = visit;
+    const role = form.text('role');
+    if (!isRole(role)) return peoplePage(visit, { role: 'Choose a role.' });
+    const invited = await invitations.invite({ account, role, email: form.text('email') }, user, context);
+    if (isRefusal(invited)) return peoplePage(visit, { email: invited.details });
+    const whom = namedText(invited.email);
+    return invitations.sendsMail
+      ? done(PATH, `${whom} is invited. A mail with the link is on its way.`)
+      : done(PATH, `${whom} is invited. The operator of this service prints the link: see below.`);
+  });
+
+  routes.post(`${PATH}/invitations/:id/withdraw`, 'Manager', async ({ account, params, context }) =>
+    (await invitations.withdraw(account, params.id ?? '', context)) === undefined
+      ? done(PATH, 'Invitation withdrawn. Its link no longer works.')
+      : missing('invitation'),
+  );
+
+  async function peoplePage(visit: Visit, problems: Problems = {}): Promise<Answer> {
+    const { account, accountName } = visit;
+    const [members, open] = await Promise.all([users.list(account), invitations.listOpen(account)]);
+    return {
+      title: 'People',
+      lead: html`Who acts for ${named(accountName)}. <a href="${historyOfAll('members')}">History</a>`,
+      problems,
+      main: html`<div class="split"><div class="stack full"><h2>Members</h2>${memberTable(visit, members)}
+${open.length > 0 && html`<h2>Invitations</h2>${invitationTable(visit, open)}`}</div>
+<div>${inviteForm(visit, problems, invitations.sendsMail)}</div></div>`,
+    };
+  }
+}
+
+const memberTable = (visit: Visit, members: readonly User[]): Html =>
+  dataTable('Members', members, [
+    {
+      label: 'Address',
+      classes: 'long',
+      isHeader: true,
+      cell: ({ id, email }) =>
+        html`${named(email)}${id === visit.user.id && html`<br><span class="muted small">you</span>`}`,
+    },
+    { label: 'Role', classes: 'small', cell: (member) => roleIn(member, visit.account) },
+  ]);
+
+const invitationTable = (visit: Visit, open: readonly Invitation[]): Html =>
+  dataTable('Invitations', open, [
+    {
+      label: 'Address',
+      classes: 'long',
+      isHeader: true,
+      cell: ({ email, expiresAt }) =>
+        html`${named(email)}<br><span class="muted small">until ${moment(visit, expiresAt)}</span>`,
+    },
+    { label: 'Role', classes: 'small', cell: ({ role }) => role },
+    {
+      label: 'Withdraw',
+      classes: 'actions',
+      isHidden: true,
+      cell: ({ id, email }) =>
+        confirm(visit, {
+          action: `${PATH}/invitations/${id}/withdraw`,
+          open: 'Withdraw…',
+          name: email,
+          question: html`Withdraw the invitation to ${named(email)}? Its link stops working.`,
+          submit: 'Withdraw',
+        }),
+    },
+  ]);
+
+function inviteForm(visit: Visit, problems: Problems, sendsMail: boolean): Html {
+  const { form, account } = visit;
+  const chosen = form.text('role');
+  return postForm(
+    visit,
+    `${PATH}/invitations`,
+    'card fields',
+    html`${onceField()}<h2>Invite a person</h2>
+${field({
+  ...{ name: 'email', label: 'Address', type: 'email', value: form.text('email'), required: true, problems },
+  attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
+})}
+${choices(
+  { name: 'role', label: 'Role', problems },
+  'radio',
+  ROLES.map((role) => ({ value: role, label: role, hint: ROLE_TEXTS[role], checked: role === chosen })),
+)}
+${
+  sendsMail
+    ? html`<p class="muted small">We send a link to this address. It works once, for a week.
+At most ${MAX_INVITATIONS} invitations can be open.</p>`
+    : html`<p class="muted small">This service sends no mail. Invite the person here, then ask the operator to print the link:</p>
+<pre tabindex="0">${venueCommand()} user invite --${account.kind.toLowerCase()} ${account.id} \\
+  --email ADDRESS --role ROLE</pre>`
+}
+<div><button class="button">Invite</button></div>`,
+  );
+}

@@ -1,0 +1,84 @@
+import type { Invitation, Invitations } from '../../auth/invitations.ts';
+import { LINK_PATHS } from '../../auth/links.ts';
+import type { Users } from '../../auth/users.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { type Html, html, named } from '../../html/html.ts';
+import { traceOf } from '../../runtime/trace.ts';
+import { addressOf } from '../parts/links.ts';
+import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import {
+  type LinkRoutes,
+  linkForm,
+  newPasswordFields,
+  passwordIn,
+  sendCard,
+  sendDone,
+  sendEnded,
+  TO_CONSOLE,
+  TO_SIGN_IN,
+} from './link-page.ts';
+
+const { invitation: PATH } = LINK_PATHS;
+const DONE = `${PATH}/done`;
+
+/** What an invitation is about, in the words of the person who reads it. */
+const invitationText = (accountName: string, { role }: Pick<Invitation, 'role'>): Html =>
+  html`You are invited to act for ${named(accountName)} as a ${role}. A ${role} ${ROLE_TEXTS[role]}.`;
+
+type Deps = {
+  readonly invitations: Invitations;
+  readonly users: Pick<Users, 'byEmail'>;
+  readonly accountName: (account: Invitation['account']) => Promise<string>;
+};
+
+/** What the link of an invitation opens: a form for a password, or for a person who has a sign-in, the way there. */
+export function invitationRoutes({ get, post }: LinkRoutes, { invitations, users, accountName }: Deps): void {
+  get(PATH, async (query, _request, reply) => {
+    const token = query.text('link');
+    const link = await invitations.check(token);
+    if (link === undefined) return sendEnded(reply, TO_CONSOLE);
+    const { invitation } = link;
+    const hasSignIn = (await users.byEmail(invitation.email)) !== undefined;
+    return sendCard(reply, {
+      title: 'You are invited',
+      lead: invitationText(await accountName(invitation.account), invitation),
+      main: hasSignIn ? signInFirst(token, invitation) : newUserForm(token, invitation),
+    });
+  });
+
+  post(PATH, async (form, request, reply) => {
+    const token = form.text('link');
+    const link = await invitations.check(token);
+    if (link === undefined) return sendEnded(reply, TO_CONSOLE);
+    const { invitation } = link;
+    const context = { correlationId: request.id, ...traceOf(request) };
+    const user = await invitations.acceptAsNew(token, passwordIn(form), context);
+    if (!isRefusal(user)) {
+      request.sender = { account: invitation.account, credential: { kind: 'user', id: user.id } };
+      return reply.redirect(DONE, 303);
+    }
+    if (user.refused === 'ResourceNotFound') return sendEnded(reply, TO_CONSOLE);
+    return sendCard(reply, {
+      title: 'You are invited',
+      lead: invitationText(await accountName(invitation.account), invitation),
+      problem: user.details,
+      main: newUserForm(token, invitation),
+    });
+  });
+
+  get(DONE, async (_form, _request, reply) =>
+    sendDone(reply, 'You are a member', 'Sign in with your address and the password that you have set.', TO_SIGN_IN),
+  );
+}
+
+const signInFirst = (token: string, { email }: Invitation): Html =>
+  html`<p>Sign in as ${named(email)} to accept.</p>
+<a class="button full" href="${addressOf(`${PATH}/accept`, { link: token })}">Sign in</a>`;
+
+const newUserForm = (token: string, { email }: Invitation): Html =>
+  linkForm(
+    PATH,
+    token,
+    html`<p>Set a password to accept. You sign in with it and your address.</p>
+${newPasswordFields(email, 'Password')}<button class="button full" type="submit">Accept</button>`,
+  );

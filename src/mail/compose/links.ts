@@ -1,0 +1,89 @@
+import type { AddressConfirmation } from '../../auth/address-confirmation.ts';
+import type { Invitations } from '../../auth/invitations.ts';
+import type { PasswordReset } from '../../auth/password-reset.ts';
+import type { User, Users } from '../../auth/users.ts';
+import type { Account } from '../../domain/account.ts';
+import { namedText } from '../../html/html.ts';
+import type { Compose, Message, NewMail } from '../new-mail.ts';
+import { renderMail } from './layout.ts';
+
+type Skipped = { readonly skipped: string };
+
+/** Makes the mails that carry a link: to a new password, to confirm an address, to accept an invitation. */
+export function composeLinks(deps: {
+  readonly users: Pick<Users, 'get'>;
+  readonly passwordReset: Pick<PasswordReset, 'mailed'>;
+  readonly addressConfirmation: Pick<AddressConfirmation, 'mailed'>;
+  readonly invitations: Pick<Invitations, 'get' | 'mailed'>;
+  readonly accountName: (account: Account) => Promise<string>;
+  readonly publicUrl: string;
+}): Compose {
+  const { users, passwordReset, addressConfirmation, invitations, accountName, publicUrl } = deps;
+  const yourAccount = `${publicUrl}/console/account`;
+
+  async function invitation({ userId }: NewMail): Promise<Message | Skipped> {
+    const open = await invitations.get(userId);
+    if (open === undefined) return { skipped: 'The invitation was accepted or withdrawn, or has ended' };
+    const name = namedText(await accountName(open.account));
+    const mail = renderMail({
+      subject: `You are invited to act for ${name}`,
+      intro: [
+        `You are invited to act for ${name} as a ${open.role} on this booking service.`,
+        'The link works once, for a week. If you do not know this venue or brand, do nothing: you become no member.',
+      ],
+      action: { text: 'See the invitation', url: invitations.mailed(open).url },
+      footer: 'You get this mail because a member of the account entered your address.',
+    });
+    return { to: open.email, ...mail };
+  }
+
+  function reset(user: User, { at }: NewMail): Message | Skipped {
+    if (user.passwordChangedAt > at) return { skipped: 'The password has changed since' };
+    const mail = renderMail({
+      subject: 'Set a new password',
+      intro: [
+        'Someone asked for a link to set a new password for your sign-in.',
+        'The link works once, for an hour. If you did not ask for it, do nothing: your password stays as it is.',
+      ],
+      action: { text: 'Set a new password', url: passwordReset.mailed(user, Date.parse(at)).url },
+      footer: 'You get this mail because you have a sign-in on this booking service.',
+    });
+    return { to: user.email, ...mail };
+  }
+
+  function confirmation(user: User, { at }: NewMail): Message {
+    const { email, pendingEmail = email } = user;
+    const mail = renderMail({
+      subject: 'Confirm your address',
+      intro: [
+        `Confirm that you read mail at ${namedText(pendingEmail)}.`,
+        'The link works once, for a day. If you did not ask for it, do nothing.',
+      ],
+      action: { text: 'Confirm the address', url: addressConfirmation.mailed(user, Date.parse(at)).url },
+      footer: 'You get this mail because a user of this booking service entered your address.',
+    });
+    return { to: pendingEmail, ...mail };
+  }
+
+  function notice(user: User): Message | Skipped {
+    if (user.pendingEmail === undefined) return { skipped: 'The change of the address is done, or was taken back' };
+    const mail = renderMail({
+      subject: 'Your address is about to change',
+      intro: [
+        'Someone with your password asked to change the address of your sign-in. It changes once the new one is confirmed.',
+        'If it was not you, change your password now: that takes the change back.',
+      ],
+      action: { text: 'Go to your account', url: yourAccount },
+      footer: 'You get this mail because it is about the security of your sign-in. It cannot be turned off.',
+    });
+    return { to: user.email, ...mail };
+  }
+
+  return async (mail) => {
+    if (mail.kind === 'Invitation') return invitation(mail);
+    const user = await users.get(mail.userId);
+    if (user === undefined) return { skipped: 'The user was removed' };
+    if (mail.kind === 'PasswordReset') return reset(user, mail);
+    return mail.about.notice === undefined ? confirmation(user, mail) : notice(user);
+  };
+}

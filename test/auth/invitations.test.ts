@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createInvitations, type Invitations } from '../../src/auth/invitations.ts';
+import { createUsers, type Users } from '../../src/auth/users.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
+import { everyDocument } from '../../src/document-store/queries.ts';
+import { type Account, accountKey } from '../../src/domain/account.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { documentEngines } from '../document-store/engines.ts';
+import { BY_OPERATOR, createChangeLog, NO_LOGGER } from './change-log.ts';
+import { linkDeps, tokenOf } from './mails.ts';
+
+const brand: Account = { kind: 'Brand', id: brandId(1) };
+const community: Account = { kind: 'Community', id: communityId(1) };
+const password = 'correct horse battery';
+const WEEK = 7 * 24 * 3_600_000;
+const REQUEST = { correlationId: 'request-1' };
+const email = 'new@example.com';
+
+describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
+  let now = Date.parse('2026-11-27T12:00:00Z');
+  let documents: OperatedDocumentStore;
+  let log: ReturnType<typeof createChangeLog>;
+  let users: Users;
+  let invitations: Invitations;
+  let deps: ReturnType<typeof linkDeps>;
+  let wait = 0;
+  const invited = { account: brand, role: 'Coordinator', email } as const;
+
+  beforeEach(async () => {
+    const database = await createDatabase();
+    onTestFinished(() => database.remove());
+    documents = await database.open();
+    log = createChangeLog();
+    const clock = () => now;
+    deps = linkDeps(clock);
+    wait = 0;
+    const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
+    users = await createUsers({
+      ...{ documents, log, clock, logger: NO_LOGGER },
+      revocation: { ...revocation, endGrantsOf: revocation.endAppsOf },
+      forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
+    });
+    const countInvitation = async () => wait;
+    invitations = await createInvitations({ ...deps, documents, users, log, logger: NO_LOGGER, countInvitation });
+  });
+
+  const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
+  const invite = async (by?: { readonly email: string }) =>
+    accepted(await invitations.invite(invited, by, BY_OPERATOR));
+  /** Every record, as text. */
+  const stored = async () => {
+    const of = async (name: string) =>
+      Array.fromAsync((await documents.open<object>({ name, kind: 'record', indexes: [] })).find(everyDocument()));
+    return JSON.stringify(await Promise.all(['invitations', 'invitationQuotas', 'users'].map(of)));
+  };
+
+  test('a person without a sign-in sets a password with the link, once', async () => {
+    const invitation = await invite();
+    expect(deps.sent).toMatchObject([{ kind: 'Invitation', userId: invitation.id, account: 'Brand:1' }]);
+    expect(JSON.stringify([deps.sent, log.told])).not.toContain('example');
+    const token = tokenOf(invitations.mailed(invitation));
+    expect(await invitations.acceptAsNew(token, 'short', REQUEST)).toMatchObject({ refused: 'ValidationError' });
+    const uses = await Promise.all([1, 2].map(() => invitations.acceptAsNew(token, password, REQUEST)));
+    expect(uses.filter(isRefusal)).toHaveLength(1);
+    const user = await users.verifyPassword(email, password);
+    expect(user).toMatchObject({ emailConfirmedAt: new Date(now).toISOString() });
+    expect(told()).toEqual(['MemberInvited Brand:1', 'MemberAdded Brand:1']);
+    expect(log.told[1]).toMatchObject({
+      change: { data: { role: 'Coordinator' } },
+      context: { actor: { kind: 'user', id: user?.id, account: brand } },
+    });
+    expect(await invitations.check(token)).toBeUndefined();
+    expect(await invitations.listOpen(brand)).toEqual([]);
+    expect(await stored()).not.toContain(invitation.id);
+  });
+
+  test('a user accepts after signing in, only with the confirmed address that was invited', async () => {
+    const ada = accepted(await users.add({ email, password, accounts: [community] }, BY_OPERATOR));
+    const bob = accepted(
+      await users.add({ ...ada, email: 'bob@example.com', password, accounts: [community] }, BY_OPERATOR),
+    );
+    const token = tokenOf(invitations.mailed(await invite()));
+    // The link must not set the password of a user who has one.
+    expect(await invitations.acceptAsNew(token, 'a password of the thief', REQUEST)).toMatchObject({
+      refused: 'ResourceNotFound',
+    });
+    expect(await users.verifyPassword(email, password)).toBeDefined();
+    expect(await invitations.accept(token, bob, BY_OPERATOR)).toMatchObject({ details: /for another address/ });
+    expect(await invitations.accept(token, ada, BY_OPERATOR)).toMatchObject({ details: 'Confirm your address first.' });
+    const confirmed = accepted(await users.confirmEmail(ada, BY_OPERATOR));
+    const member = accepted(await invitations.accept(token, confirmed, BY_OPERATOR));
+    expect(JSON.stringify(member)).toContain('"Brand"');
+    expect(await invitations.accept(token, confirmed, BY_OPERATOR)).toMatchObject({ refused: 'ResourceNotFound' });
+  });
+
+  test('a link of the operator needs no confirmed address, and confirms none', async () => {
+    const ada = accepted(await users.add({ email, password, accounts: [community] }, BY_OPERATOR));
+    const token = tokenOf(invitations.printed(await invite()));
+    expect(accepted(await invitations.accept(token, ada, BY_OPERATOR))).not.toHaveProperty('emailConfirmedAt');
+    const stranger = accepted(await invitations.invite({ ...invited, email: 's@example.com' }, undefined, BY_OPERATOR));
+    const printed = tokenOf(invitations.printed(stranger));
+    expect(accepted(await invitations.acceptAsNew(printed, password, REQUEST))).not.toHaveProperty('emailConfirmedAt');
+  });
+
+  test('a withdrawn or late invitation cannot be accepted, and its address is erased', async () => {
+    const invitation = await invite();
+    const token = tokenOf(invitations.mailed(invitation));
+    expect(await invitations.withdraw(community, invitation.id, BY_OPERATOR)).toMatchObject({
+      refused: 'ResourceNotFound',
+    });
+    expect(await invitations.withdraw(brand, invitation.id, BY_OPERATOR)).toBeUndefined();
+    expect(await invitations.acceptAsNew(token, password, REQUEST)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await stored()).not.toContain(email);
+    expect(told()).toEqual(['MemberInvited Brand:1', 'InvitationWithdrawn Brand:1']);
+    const late = tokenOf(invitations.mailed(await invite()));
+    now += WEEK;
+    expect(await invitations.acceptAsNew(late, password, REQUEST)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await invitations.listOpen(brand)).toEqual([]);
+    expect(await users.byEmail(email)).toBeUndefined();
+  });
+
+  test('a thousand invitations at once leave at most 20 open', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        invitations.invite({ ...invited, email: `p${index}@example.com` }, undefined, BY_OPERATOR),
+      ),
+    );
+    expect(outcomes.filter((outcome) => !isRefusal(outcome))).toHaveLength(20);
+    expect(await invitations.listOpen(brand)).toHaveLength(20);
+    const [first] = await invitations.listOpen(brand);
+    expect(await invitations.invite(invited, undefined, BY_OPERATOR)).toMatchObject({ details: /at most 20 open/ });
+    await invitations.withdraw(brand, first?.id ?? '', BY_OPERATOR);
+    accepted(await invitations.invite(invited, undefined, BY_OPERATOR));
+  });
+
+  test('refuses the own address, a member, another role, no address, and too many in a day', async () => {
+    const ada = accepted(await users.add({ email, password, accounts: [brand] }, BY_OPERATOR));
+    const refusalOf = async (wanted: Partial<typeof invited> | { email: string; role?: 'Viewer' }, by = ada) =>
+      invitations.invite({ ...invited, ...wanted }, by, BY_OPERATOR);
+    expect(await refusalOf({ email: ' NEW@example.com' })).toMatchObject({ details: 'This is your own address.' });
+    expect(await refusalOf({ email }, { ...ada, email: 'b@example.com' })).toMatchObject({ details: /member already/ });
+    for (const wrong of ['', 'nobody', `${'x'.repeat(300)}@example.com`, 'a@example.com\r\nBcc: b@example.com'])
+      expect(await refusalOf({ email: wrong })).toMatchObject({ details: 'This is not an e-mail address.' });
+    accepted(await refusalOf({ email: 'c@example.com' }));
+    expect(await refusalOf({ email: 'c@example.com', role: 'Viewer' })).toMatchObject({ details: /another role/ });
+    wait = 1;
+    expect(await refusalOf({ email: 'd@example.com' })).toMatchObject({ details: /too many invitations today/ });
+  });
+
+  test('inviting again sends the same link, once a day', async () => {
+    const first = await invite();
+    expect(await invite()).toEqual(first);
+    expect(deps.sent).toHaveLength(1);
+    now += 24 * 3_600_000;
+    expect(invitations.mailed(await invite())).toEqual(invitations.mailed(first));
+    expect(deps.sent).toHaveLength(2);
+  });
+
+  test('an invitation to a user of another account is answered as one to a stranger', async () => {
+    accepted(await users.add({ email: 'known@example.com', password, accounts: [community] }, BY_OPERATOR));
+    const to = async (address: string) => {
+      const {
+        id,
+        email: to,
+        ...rest
+      } = accepted(await invitations.invite({ ...invited, email: address }, { email }, BY_OPERATOR));
+      return { ...rest, length: id.length, to: to === address };
+    };
+    expect(await to('known@example.com')).toEqual(await to('unknown@example.com'));
+  });
+
+  test('removing a user erases the invitations to their address', async () => {
+    const ada = accepted(await users.add({ email, password, accounts: [community] }, BY_OPERATOR));
+    await invite();
+    await users.remove(ada.id, BY_OPERATOR);
+    expect(await stored()).not.toContain(email);
+    expect(told()).toContain('InvitationWithdrawn Brand:1');
+  });
+
+  test('events that the log could not take are appended later, and then the address-less record goes', async () => {
+    log.fails(true);
+    const invitation = await invite();
+    await invitations.withdraw(brand, invitation.id, BY_OPERATOR);
+    expect(await stored()).toContain(invitation.id);
+    expect(await stored()).not.toContain(email);
+    log.fails(false);
+    await invitations.finishChanges();
+    expect(told()).toEqual(['MemberInvited Brand:1', 'InvitationWithdrawn Brand:1']);
+    expect(await stored()).not.toContain(`"${invitation.id}","version"`);
+    expect(await invitations.listOpen(brand)).toEqual([]);
+  });
+});
