@@ -13,7 +13,7 @@ export function personalDataCommands(venue: Command): void {
   subcommand(
     venue,
     'forget',
-    'erase the texts of a brand, user or community for good: messages, reviews, reasons',
+    'erase the texts of a brand, user or community for good: messages, reviews, reasons, the contact address',
     ['forget --brand 7', 'forget --user usr_Zb0…'],
     `Destroys the key of these texts. They read "erased" at once wherever they are shown or sent. This cannot be undone. The log still
 verifies. Names of brands and communities stay, and so do bookings and their prices. The address of a user stays until

@@ -4,8 +4,12 @@ import { declareQuery } from '../document-store/queries.ts';
 import { MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { yieldEvery } from '../runtime/slices.ts';
 import { currentZones } from './current-zones.ts';
 import type { QueryDeps } from './query-deps.ts';
+
+/** How long reading holds the event loop at once, in milliseconds. */
+const SLICE_MS = 2;
 
 /** Unanswered requests whose stored moment of expiry is in a range, earliest first. */
 const expiringBetween = declareQuery(
@@ -31,7 +35,11 @@ const endingBetween = declareQuery(
 export function createReminderQueries({ readModels }: QueryDeps) {
   async function* inCurrentZones(query: ReturnType<typeof expiringBetween>): AsyncGenerator<BookingDocument> {
     const { inCurrentZone } = currentZones({ readModels });
-    for await (const { document } of readModels.collection(bookings).find(query)) yield inCurrentZone(document);
+    const pause = yieldEvery(SLICE_MS);
+    for await (const { document } of readModels.collection(bookings).find(query)) {
+      await pause();
+      yield inCurrentZone(document);
+    }
   }
 
   const widened = (from: number, to: number): [Timestamp, Timestamp] => [

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { type Running, startDemo } from '../console/console.fixture.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
+import { CONTEXT } from '../running-service.fixture.ts';
+import { answering, startReceiver } from '../webhooks/receiver.ts';
 
 let running: Running;
 beforeAll(async () => {
@@ -60,3 +64,41 @@ test('a request becomes a mail, whose link leads to its decision after signing i
   expect(subjects.filter((each) => each.startsWith(`${northwind.user.email} Request`))).toEqual([]);
   expect(subjects.filter((each) => each.startsWith(`${harbour.user.email} Approved`))).toEqual([]);
 }, 60_000);
+
+test('a webhook whose receiver is gone becomes a mail with its last error', async () => {
+  const { core } = running.service;
+  const [harbour] = running.demo.communities;
+  const account = { kind: 'Community', id: communityId(harbour.id) } as const;
+  const receiver = await startReceiver(answering(410, {}, 'moved away'));
+  const owner = { credential: 'user:usr_1', account } as const;
+  const { webhookId } = accepted(
+    await core.commands.webhooks.register({ owner, url: receiver.url, events: 15 }, CONTEXT),
+  );
+  accepted(await core.webhooks.sendTest(webhookId));
+  const { text } = await mailTo(harbour.user.email, 'Webhook disabled');
+  expect(text).toContain(`URL: ${receiver.url}`);
+  expect(text).toContain('Last error: The endpoint answered with status 410.');
+  await receiver.close();
+});
+
+test('a changed role and a changed password become one mail each to the user concerned', async () => {
+  const { users } = running.service.core;
+  const [harbour, union] = running.demo.communities;
+  const accounts = [harbour, union].map(({ id }) => ({ kind: 'Community', id: communityId(id) }) as const);
+  const email = 'viewer@example.com';
+  const { id } = accepted(await users.add({ email, password: 'a long password', accounts, role: 'Viewer' }, CONTEXT));
+  accepted(await users.setRole(id, accounts[0] ?? expect.fail(), 'Coordinator', CONTEXT));
+  accepted(await users.changePassword(id, 'another long password', CONTEXT));
+  const role = await mailTo(email, 'Your role in Harbour Lofts');
+  expect(role.subject).toContain('Coordinator');
+  expect(role.text).toContain('Changed by: the operator');
+  await mailTo(email, 'Your password was changed');
+  // The user belongs to two accounts, whose histories both have the change.
+  await eventually(async () =>
+    expect(await Array.fromAsync(running.service.core.events.readAll(), ({ type }) => type)).toContain(
+      'PasswordChanged',
+    ),
+  );
+  const subjects = (await kept()).filter(({ to }) => to === email).map(({ subject }) => subject);
+  expect(subjects.filter((each) => each.startsWith('Your password'))).toHaveLength(1);
+});
