@@ -255,6 +255,8 @@ describe('forgetting and leaving', () => {
 
     accepted(await commands.personalData.forget(subjectOfUser(idOf('Community')), CONTEXT));
     expect(await skipped('Community')).toEqual(new Set(['The user was forgotten.']));
+    for (const { mail } of own.linkSamples.filter(({ to }) => to === 'Community'))
+      expect(await mailContent.compose(mail)).toEqual({ skipped: 'The user was forgotten.' });
     await users.remove(idOf('Brand'), CONTEXT);
     expect(await skipped('Brand')).toEqual(new Set(['The user was removed.']));
     expect(await Array.fromAsync(records.find(everyDocument()))).toEqual([]);

@@ -1,8 +1,7 @@
 import type { Account } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
-import type { AlwaysKind, ChosenKind } from '../../src/mail/kinds.ts';
-import type { NewMail } from '../../src/mail/new-mail.ts';
+import type { MailKind, NewMail } from '../../src/mail/new-mail.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -21,7 +20,7 @@ const NOW = NOON + 5 * 24 * 3_600_000;
 const date = (text: string) => text as PlainDate;
 
 /** A mail of a kind to a member of one of the parties, and the moment at which it can be written. */
-export type Sample = { readonly kind: ChosenKind | AlwaysKind; readonly to: Account['kind']; readonly mail: NewMail };
+export type Sample = { readonly kind: MailKind; readonly to: Account['kind']; readonly mail: NewMail };
 
 /** A service with one booking for each kind of mail, and the mails themselves. */
 export async function serviceWithEveryKind(names: Names): Promise<{
@@ -29,6 +28,8 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   readonly community: Account;
   readonly brand: Account;
   readonly samples: readonly Sample[];
+  /** The mails that carry a link. */
+  readonly linkSamples: readonly Sample[];
   /** When they were made, in milliseconds since the epoch. */
   readonly now: number;
 }> {
@@ -94,8 +95,17 @@ export async function serviceWithEveryKind(names: Names): Promise<{
   const of = (bookingId: number) => ({ bookingId, spaceId: space });
   const password = sample('PasswordChanged', brand, {});
   const { account: _, ...withoutAccount } = password.mail;
+  const wanted = { account: brand, role: 'Coordinator', email: 'cleo@example.com' } as const;
+  const invited = accepted(await core.invitations.invite(wanted, undefined, CONTEXT));
+  accepted(await users.requestEmail(reader.Community, `${'n'.repeat(60)}@example.com`, CONTEXT));
   return {
     ...{ service, community, brand, now: NOW },
+    linkSamples: [
+      { kind: 'Invitation', to: 'Brand', mail: { ...sample('Invitation', brand, {}).mail, userId: invited.id } },
+      sample('PasswordReset', brand, {}),
+      sample('AddressConfirmation', community, {}),
+      sample('AddressConfirmation', community, { notice: 'change' }),
+    ],
     samples: [
       sample('BookingRequested', community, of(requested)),
       sample('AnswerDue', community, of(requested)),

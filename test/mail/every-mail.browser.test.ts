@@ -42,13 +42,13 @@ describe.skipIf(!hasChromium)('every mail with difficult names', { timeout: 300_
   });
 
   test('fits every screen, is readable in both schemes, and loads nothing', async () => {
-    const { service, samples, now } = made;
+    const { service, samples, linkSamples, now } = made;
     const context = await browser.newContext({ javaScriptEnabled: true });
     const page = await context.newPage();
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
     const found: string[] = [];
-    for (const { kind, to, mail } of samples) {
+    for (const { kind, to, mail } of [...samples, ...linkSamples]) {
       service.time.now = kind === 'EventTomorrow' ? DAY_BEFORE : now;
       const message = await service.core.mailContent.compose(mail);
       if ('skipped' in message) throw new Error(`${kind}: ${message.skipped}`);
@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)('every mail with difficult names', { timeout: 300_
           const wrong = await (width === 390 ? wrongOn(page) : tooWide(page));
           for (const each of wrong) found.push(`${kind} to ${to}, ${width} px, ${colorScheme}: ${each}`);
           if (PICTURES === undefined) continue;
-          const path = join(PICTURES, `${kind}-${to}-${width}-${colorScheme}.png`);
+          const path = join(PICTURES, `${kind}${mail.about.notice ?? ''}-${to}-${width}-${colorScheme}.png`);
           await page.screenshot({ path, fullPage: true });
         }
     }

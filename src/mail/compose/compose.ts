@@ -18,10 +18,12 @@ export function createCompose(deps: ComposeDeps): Compose {
 
   return async (mail) => {
     const { kind, userId } = mail;
+    // An invitation names itself instead of a user.
+    if (kind !== 'Invitation' && (await isForgotten(subjectOfUser(userId))))
+      return { skipped: 'The user was forgotten.' };
     if (!isChosen(kind) && !isAlways(kind)) return deps.links(mail);
     const known = await user(userId);
     if (known === undefined) return { skipped: 'The user was removed.' };
-    if (await isForgotten(subjectOfUser(userId))) return { skipped: 'The user was forgotten.' };
     const account = mail.account === undefined ? undefined : accountOfKey(mail.account);
     const reader = account && (await readerOf(mail, account));
     if (reader !== undefined && 'skipped' in reader) return reader;
