@@ -4,6 +4,7 @@ import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { MAX_INVITATIONS } from '../../src/domain/limits.ts';
+import { renderMail } from '../../src/mail/compose/layout.ts';
 import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
@@ -27,8 +28,10 @@ const CONTEXT = { actor: { kind: 'operator', id: 'busy' }, correlationId: 'busy'
  * A busy service, and every kind of page of its console as the first community, the first brand and a visitor see them. The community has
  * a webhook with 2,000 deliveries too, to which nothing is sent.
  */
-export async function startBusyPages(): Promise<{ readonly running: Running; readonly pages: readonly PageOf[] }> {
-  const running = await startBusy();
+export async function startBusyPages(
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly running: Running; readonly pages: readonly PageOf[] }> {
+  const running = await startBusy(env);
   return { running, pages: await pagesOf(running) };
 }
 
@@ -86,6 +89,27 @@ async function addLinks({ demo, service, url: origin }: Running, account: Accoun
   };
 }
 
+/** A mail with a long subject in the inbox of the service. @returns its id */
+async function keepMail({ service: { core }, url }: Running): Promise<string> {
+  const id = 'c0ffee';
+  const mail = renderMail({
+    subject: `A request of ${'x'.repeat(180)}`,
+    intro: ['A brand asks for an hour.'],
+    facts: [['Message', 'x'.repeat(500)]],
+    action: { text: 'Answer it', url: `${url}/console/inbox` },
+  });
+  const sent = {
+    ...mail,
+    messageId: `<${id}@localhost>`,
+    date: new Date(),
+    userId: 'usr_1',
+    calendar: 'BEGIN:VCALENDAR',
+  };
+  const to = `${'long.'.repeat(30)}name@example.com`;
+  await core.mail.inbox?.sender.send({ ...sent, to }, new AbortController().signal);
+  return id;
+}
+
 async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const { demo, service } = running;
   const { core } = service;
@@ -110,6 +134,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   await addFeeds(running, account, spaces[0]?.spaceId);
   await addFailedMails(running);
   const links = await addLinks(running, account);
+  const kept = await keepMail(running);
   const longWord = 'x'.repeat(200);
   const ofCommunity = {
     'not-found': 'nothing',
@@ -189,10 +214,16 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     'invitation-done': 'invitation/done',
   };
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
-    Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, who, user, path: `/console/${path}` }));
+    Object.entries(paths).map(([name, path]) => ({
+      name: `${who}-${name}`,
+      who,
+      user,
+      path: path.startsWith('/') ? path : `/console/${path}`,
+    }));
   return [
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
     ...pages('visitor', undefined, ofVisitor),
+    ...pages('visitor', undefined, { 'sign-in': 'sign-in', inbox: '/mail', 'inbox-mail': `/mail/${kept}` }),
   ];
 }

@@ -3,8 +3,8 @@ import { isRefusal } from '../../domain/decision.ts';
 import { html, named } from '../../html/html.ts';
 import type { MailKind, MailRecord } from '../../mail/mail.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { moment } from '../parts/formats.ts';
-import { actionButton } from '../parts/forms.ts';
+import { moment, momentIn } from '../parts/formats.ts';
+import { postForm } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
@@ -63,17 +63,14 @@ const nothingFailed = (isConfigured: boolean) =>
     ? emptyState('mail', 'Every mail was sent', 'A mail that the mail server refuses is listed here.')
     : emptyState('mail', 'No mail is sent', 'The operator of this service has not set up mail.');
 
-const failedTable = (visit: Visit, failed: readonly MailRecord[], emails: ReadonlyMap<string, string | undefined>) =>
-  dataTable('Mails that were not sent', failed, [
+function failedTable(visit: Visit, failed: readonly MailRecord[], emails: ReadonlyMap<string, string | undefined>) {
+  const readerOf = ({ userId }: MailRecord): string => emails.get(userId) ?? 'a removed user';
+  return dataTable('Mails that were not sent', failed, [
     { label: 'Mail', isHeader: true, cell: ({ kind }) => KIND_LABELS[kind] ?? kind },
     {
       label: 'To',
       classes: 'small long',
-      cell: ({ userId, due }) => {
-        const email = emails.get(userId);
-        return html`${email === undefined ? 'a removed user' : named(email)}<br><span
-class="muted">failed ${moment(visit, due)}</span>`;
-      },
+      cell: (mail) => html`${named(readerOf(mail))}<br><span class="muted">failed ${moment(visit, mail.due)}</span>`,
     },
     {
       label: 'Reason',
@@ -87,7 +84,11 @@ class="muted">failed ${moment(visit, due)}</span>`;
       label: 'Actions',
       classes: 'actions',
       isHidden: true,
-      cell: ({ mailId }) =>
-        actionButton(visit, `${PATH}/${encodeURIComponent(mailId)}/resend`, 'Send again', 'small quiet'),
+      cell: (mail) => {
+        const which = `${KIND_LABELS[mail.kind] ?? mail.kind}, to ${readerOf(mail)}, ${momentIn(visit.zone, mail.due)}`;
+        const button = html`<button class="button small quiet" aria-label="Send again: ${which}">Send again</button>`;
+        return postForm(visit, `${PATH}/${encodeURIComponent(mail.mailId)}/resend`, '', button);
+      },
     },
   ]);
+}
