@@ -212,6 +212,8 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     invitation: links.stranger,
     'invitation-sign-in': links.member,
     'invitation-done': 'invitation/done',
+    inbox: '/mail',
+    'inbox-mail': `/mail/${kept}`,
   };
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({
@@ -224,6 +226,5 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
     ...pages('visitor', undefined, ofVisitor),
-    ...pages('visitor', undefined, { 'sign-in': 'sign-in', inbox: '/mail', 'inbox-mail': `/mail/${kept}` }),
   ];
 }
