@@ -71,8 +71,8 @@ export async function openWindow(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // Invalid forms (422), repeated ones (409) and missing pages (404) are expected.
-    const expected = /status of (?:404|409|422)/.test(message.text());
+    // Invalid forms (422), repeated ones (409), and missing or refused pages (404, 403) are expected.
+    const expected = /status of (?:403|404|409|422)/.test(message.text());
     if (!expected && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));

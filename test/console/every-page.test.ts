@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium, openWindow, sharedNamesOn, signInOnce, tooWide, wrongOn } from './chromium.ts';
 import type { Running } from './console.fixture.ts';
-import { type PageOf, startBusyPages } from './pages.ts';
+import { type PageOf, READERS, startBusyPages } from './pages.ts';
 
 /** In pixels, from the smallest phone to a wide screen. No page may overflow at any of them. */
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)('every page with a busy store', { timeout: 300_000
     await running.stop();
   });
 
-  test.each(['community', 'brand', 'visitor'] as const)('as seen by %s', async (who) => {
+  test.each(READERS)('as seen by %s', async (who) => {
     const signedIn = signInOnce(running.url);
     const theirs = pages.filter((one) => one.who === who);
     const user = theirs[0]?.user;

@@ -4,6 +4,7 @@ import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { MAX_INVITATIONS } from '../../src/domain/limits.ts';
+import { picked } from '../../src/domain/picked.ts';
 import { renderMail } from '../../src/mail/compose/layout.ts';
 import { MailQueue } from '../../src/mail/mail-queue.ts';
 import { accepted } from '../accepted.ts';
@@ -11,10 +12,14 @@ import { inDays } from '../in-days.ts';
 import { fillDeliveries } from './busy-deliveries.ts';
 import { type Running, startBusy } from './console.fixture.ts';
 
+/** The viewers are Viewers of the community and of the brand. */
+export const READERS = ['community', 'viewer', 'brand', 'brand-viewer', 'visitor'] as const;
+type Who = (typeof READERS)[number];
+
 /** A page of the console that a user may look at. */
 export type PageOf = {
   readonly name: string;
-  readonly who: 'community' | 'brand' | 'visitor';
+  readonly who: Who;
   /** Undefined: no user is signed in. */
   readonly user: DemoUser | undefined;
   readonly path: string;
@@ -110,6 +115,12 @@ async function keepMail({ service: { core }, url }: Running): Promise<string> {
   return id;
 }
 
+async function viewerOf({ service }: Running, account: Account): Promise<DemoUser> {
+  const user = { email: `viewer.${account.kind.toLowerCase()}@example.com`, password: 'correct horse battery' };
+  accepted(await service.core.users.add({ ...user, accounts: [account], role: 'Viewer' }, CONTEXT));
+  return user;
+}
+
 async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const { demo, service } = running;
   const { core } = service;
@@ -119,6 +130,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const webhookId = await fillDeliveries(core, account, { url: 'http://127.0.0.1:9/hook', count: 2_000 });
   accepted(await core.commands.webhooks.disable({ webhookId, reason: 'The receiver answered 410 Gone' }, CONTEXT));
   const [failed] = await core.webhooks.listDeliveries({ webhookId, state: 'Failed', limit: 1 });
+  const brandAccount: Account = { kind: 'Brand', id: brandId(brand.id) };
   const { bookings } = core.queries;
   const [waiting] = (await bookings.page(account, { list: { status: 'Pending' }, direction: 'ascending', limit: 1 }))
     .bookings;
@@ -215,6 +227,21 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     inbox: '/mail',
     'inbox-mail': `/mail/${kept}`,
   };
+  // Where pages differ from those of a Manager, and one that is refused.
+  const ofViewer = {
+    ...picked(ofCommunity, [
+      'inbox',
+      'day',
+      'day-booking',
+      'closures',
+      'closure',
+      'booking-waiting',
+      'spaces',
+      'space',
+    ]),
+    ...picked(ofCommunity, ['feeds', 'apps', 'keys']),
+  };
+  const ofBrandViewer = picked(ofBrand, ['find-space', 'booking', 'feeds']);
   const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
     Object.entries(paths).map(([name, path]) => ({
       name: `${who}-${name}`,
@@ -226,5 +253,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
     ...pages('visitor', undefined, ofVisitor),
+    ...pages('viewer', await viewerOf(running, account), ofViewer),
+    ...pages('brand-viewer', await viewerOf(running, brandAccount), ofBrandViewer),
   ];
 }

@@ -34,7 +34,8 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
     );
     return {
       title: 'Connected apps',
-      lead: html`Apps and AI assistants that may act for ${named(visit.accountName)}. <a href="${historyOfAll('apps')}">History</a>`,
+      lead: html`Apps and AI assistants that ${may(visit, 'Manager') ? 'may' : 'you allowed to'} act for ${named(visit.accountName)}.
+<a href="${historyOfAll('apps')}">History</a>`,
       main: html`<div class="split"><div>${
         cards.length === 0
           ? emptyState(

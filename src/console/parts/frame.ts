@@ -79,8 +79,9 @@ export type Frame = {
 
 /** The navigation rail of every console page: the account, the navigation, the user who is signed in. */
 export function rail(visit: Visit, frame: Frame): Html {
-  const { account, accountName, user } = visit;
+  const { account, accountName, role, user } = visit;
   const { others } = frame;
+  const kind = role === 'Manager' ? account.kind : `${account.kind} · ${role}`;
   const switches = html`${others.map(
     (other) =>
       html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
@@ -90,7 +91,7 @@ ${mark()}
 <button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
 <div class="rail-menu" id="menu" popover>
 <button class="menu-close" type="button" popovertarget="menu" popovertargetaction="hide">${icon('close')}Close</button>
-<div class="account"><span class="kind">${account.kind}</span><span class="name">${named(accountName)}</span>${
+<div class="account"><span class="kind">${kind}</span><span class="name">${named(accountName)}</span>${
     others.length > 0 &&
     html`<details><summary>Switch account</summary>${postForm(visit, '/console/account', 'switch', switches)}</details>`
   }</div>

@@ -48,7 +48,7 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 /** Characters of a message in a row: beside the other cells there is room for three or four lines. A longer one expands. */
 const MESSAGE_SHOWN = 160;
 /** Characters of a name in a row: two lines. */
-const NAME_SHOWN = 80;
+const NAME_SHOWN = 70;
 
 /** A request in the list. */
 type Row = {
@@ -218,14 +218,14 @@ function rowView(visit: Visit, { request, beside, answered }: Row, formPage: For
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
   const isPending = answered === undefined;
-  return html`<article class="request-row" id="${id}" aria-labelledby="${title}" tabindex="-1" data-live-region data-key="${bookingId}">
-<div class="pick">${
+  const mayAnswer = may(visit, 'Coordinator');
+  const pick =
     isPending &&
     expiry > visit.now &&
-    may(visit, 'Coordinator') &&
     html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"
-aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`
-  }</div>
+aria-label="Select ${requestName(request)}"${flag('checked', isPicked)}></label>`;
+  return html`<article class="request-row${!mayAnswer && ' is-read'}" id="${id}" aria-labelledby="${title}" tabindex="-1"
+data-live-region data-key="${bookingId}">${mayAnswer && html`<div class="pick">${pick}</div>`}
 <div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>
 ${detailViews(request)}</div>
 <div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>,
@@ -240,7 +240,7 @@ ${detailViews(request)}</div>
   }</div>
 ${
   isPending
-    ? may(visit, 'Coordinator') && decisionForms(visit, request, formPage)
+    ? mayAnswer && decisionForms(visit, request, formPage)
     : html`<div class="decided">${statusBadge(request)}<p class="small">${doneBy(answered)}</p>
 <p class="small muted">${answered.at}</p></div>`
 }
