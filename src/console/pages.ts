@@ -8,6 +8,7 @@ import { deliveryPages } from './account/delivery-pages.ts';
 import { historyPages } from './account/history.ts';
 import { mailPages } from './account/mail.ts';
 import { mailSettingsPages } from './account/mail-settings.ts';
+import { memberPages } from './account/member-page.ts';
 import { peoplePages } from './account/people.ts';
 import { hoursPages } from './account/space-hours.ts';
 import { spacePages } from './account/spaces.ts';
@@ -54,6 +55,7 @@ const PAGES = [
   connectionPages,
   mailPages,
   peoplePages,
+  memberPages,
   acceptInvitationPages,
   yourAccountPages,
 ];

@@ -148,6 +148,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
   const links = await addLinks(running, account);
   const kept = await keepMail(running);
   const longWord = 'x'.repeat(200);
+  const viewer = await viewerOf(running, account);
   const ofCommunity = {
     'not-found': 'nothing',
     inbox: 'inbox',
@@ -191,6 +192,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     clients: 'clients',
     mail: 'mail',
     people: 'people',
+    member: `people/${(await core.users.byEmail(viewer.email))?.id}`,
     account: 'account',
     'invitation-accept': links.own,
     'invitation-unconfirmed': links.unconfirmed,
@@ -253,7 +255,7 @@ async function pagesOf(running: Running): Promise<readonly PageOf[]> {
     ...pages('community', community.user, ofCommunity),
     ...pages('brand', brand.user, ofBrand),
     ...pages('visitor', undefined, ofVisitor),
-    ...pages('viewer', await viewerOf(running, account), ofViewer),
+    ...pages('viewer', viewer, ofViewer),
     ...pages('brand-viewer', await viewerOf(running, brandAccount), ofBrandViewer),
   ];
 }

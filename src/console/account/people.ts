@@ -15,6 +15,7 @@ import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
+import { memberPath } from './member-page.ts';
 
 const PATH = '/console/people';
 
@@ -61,7 +62,7 @@ const memberTable = (visit: Visit, members: readonly User[]): Html =>
       classes: 'long',
       isHeader: true,
       cell: ({ id, email }) =>
-        html`${named(email)}${id === visit.user.id && html`<br><span class="muted small">you</span>`}`,
+        html`<a href="${memberPath(id)}">${named(email)}</a>${id === visit.user.id && html`<br><span class="muted small">you</span>`}`,
     },
     { label: 'Role', classes: 'small', cell: (member) => roleIn(member, visit.account) },
   ]);

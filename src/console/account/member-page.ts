@@ -1,0 +1,104 @@
+import { roleIn } from '../../auth/memberships.ts';
+import type { User } from '../../auth/users.ts';
+import { isRefusal } from '../../domain/decision.ts';
+import { isRole, ROLES, type Role } from '../../domain/roles.ts';
+import { type Html, html, named, namedText } from '../../html/html.ts';
+import { type Answer, done, missing, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
+import { choices, confirm, hiddenField, postForm } from '../parts/forms.ts';
+import { startPageOf } from '../parts/frame.ts';
+import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import type { PageDeps, Routes } from '../parts/routes.ts';
+import type { Problems } from '../parts/typed-form.ts';
+import type { Visit } from '../parts/visit.ts';
+
+const PEOPLE = { href: '/console/people', label: 'People' } as const;
+
+export const memberPath = (userId: string): string => `${PEOPLE.href}/${userId}`;
+
+type Member = { readonly user: User; readonly role: Role };
+
+/** The page of a member of an account, where a Manager changes the role or removes the member. */
+export function memberPages(routes: Routes, { users }: PageDeps): void {
+  routes.get(memberPath(':id'), 'Manager', withMember(memberPage));
+
+  routes.post(
+    `${memberPath(':id')}/role`,
+    'Manager',
+    withMember(async (visit, { user, role }) => {
+      const { account, form, context } = visit;
+      const wanted = form.text('role');
+      if (!isRole(wanted)) return memberPage(visit, { user, role }, { role: 'Choose a role.' });
+      const name = namedText(user.email);
+      if (role === wanted) return nothingToDo(PEOPLE.href, `${name} is a ${role} already. Nothing has changed.`);
+      // A colleague has changed it since the page was shown.
+      if (form.text('was') !== role)
+        return notDone(memberPath(user.id), `${name} is a ${role} by now. Nothing was changed: choose again.`);
+      const changed = await users.setRole(user.id, account, wanted, context);
+      if (isRefusal(changed)) return notDone(memberPath(user.id), changed.details);
+      const isOwn = user.id === visit.user.id;
+      return done(
+        isOwn ? startPageOf(account).href : PEOPLE.href,
+        isOwn
+          ? `You are a ${wanted} now. Apps that you had connected have no access any more.`
+          : `${name} is a ${wanted} now. Apps that they had connected have no access any more.`,
+      );
+    }),
+  );
+
+  routes.post(
+    `${memberPath(':id')}/remove`,
+    'Manager',
+    withMember(async ({ account, context }, { user }) => {
+      const removed = await users.removeMember(user.id, account, context);
+      return isRefusal(removed)
+        ? notDone(memberPath(user.id), removed.details)
+        : done(PEOPLE.href, `${namedText(user.email)} has no access any more.`);
+    }),
+  );
+
+  /** Wraps a handler about the member in the address. */
+  function withMember(handler: (visit: Visit, member: Member) => Promise<Answer> | Answer) {
+    return async (visit: Visit): Promise<Answer> => {
+      const user = await users.get(visit.params.id ?? '');
+      const role = user && roleIn(user, visit.account);
+      return user === undefined || role === undefined ? missing('member') : handler(visit, { user, role });
+    };
+  }
+}
+
+function memberPage(visit: Visit, { user, role }: Member, problems: Problems = {}): PageContent {
+  const isOwn = user.id === visit.user.id;
+  return {
+    title: namedText(user.email),
+    heading: named(user.email),
+    lead: isOwn ? 'This is you.' : html`A ${role} of ${named(visit.accountName)}.`,
+    back: PEOPLE,
+    problems,
+    main: html`${roleForm(visit, { user, role }, problems)}
+<section class="card narrow"><h2>${isOwn ? 'Leave' : 'Remove'}</h2>
+<p>${isOwn ? 'You lose' : 'This person loses'} access at once. Apps and calendar feeds of this person end; API keys,
+webhooks and service clients belong to the account and stay.</p>${confirm(visit, {
+      action: `${memberPath(user.id)}/remove`,
+      open: isOwn ? 'Leave…' : 'Remove…',
+      question: html`Remove ${named(user.email)} from ${named(visit.accountName)}? If this was their last account, their
+sign-in is removed, too.`,
+      submit: isOwn ? 'Leave' : 'Remove',
+      removes: true,
+    })}</section>`,
+  };
+}
+
+function roleForm(visit: Visit, { user, role }: Member, problems: Problems): Html {
+  const list = ROLES.map((one) => ({
+    ...{ value: one, label: one, hint: ROLE_TEXTS[one] },
+    checked: one === role,
+  }));
+  return postForm(
+    visit,
+    `${memberPath(user.id)}/role`,
+    'card fields narrow',
+    html`${hiddenField('was', role)}${choices({ name: 'role', label: 'Role', problems }, 'radio', list)}
+<p class="muted small">It holds at once. Apps that this person connected for the account lose access, and can be connected
+again.</p><div><button class="button">Save role</button></div>`,
+  );
+}
