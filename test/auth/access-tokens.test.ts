@@ -70,6 +70,17 @@ test('a valid token yields its account, the permissions of its scopes, its clien
   });
 });
 
+test('the role in a token limits its scopes; without one, as earlier releases issue them, the scopes alone count', async () => {
+  const scope = 'service.api.read service.api.write service.api.webhooks service.mcp';
+  for (const [role, permissions] of [
+    ['Viewer', 1 | 2 | 8],
+    ['Coordinator', 1 | 2 | 4 | 8],
+    ['Manager', 31],
+    [undefined, 31],
+  ] as const)
+    expect(await tokens.authenticate(await mint({ claims: { scope, role } }))).toMatchObject({ permissions });
+});
+
 test.each<[string, Mint]>([
   ['another audience', { claims: { aud: 'mcp' } }],
   ['several audiences', { claims: { aud: ['api', 'mcp'] } }],
@@ -81,6 +92,11 @@ test.each<[string, Mint]>([
   ['no expiry', { claims: { exp: undefined } }],
   ['no client', { claims: { client_id: undefined } }],
   ['no account', { claims: { account: undefined } }],
+  ['a role that only a later release knows', { claims: { role: 'Owner' } }],
+  ['no name of a role', { claims: { role: 7 } }],
+  ['null as the role', { claims: { role: null } }],
+  ['the role of the log', { claims: { role: 'Member' } }],
+  ['a role that is a property of Object', { claims: { role: 'toString' } }],
   ['an unknown kind of account', { claims: { account: 'Admin:1' } }],
   ['an account that is an object', { claims: { account: { kind: 'Brand', id: 7 } } }],
   ['an ID token', { header: { typ: 'JWT' } }],
