@@ -237,6 +237,8 @@ export async function openCore(config: Config, logger: Logger, options: CoreOpti
   }
 }
 
+/** Limits the mail that a user can send to addresses of others, by changing the own one. */
+const ADDRESSES_PER_HOUR = { max: 5, windowMs: 60 * 60_000 };
 /** Limits the mail that the Managers of an account can send to addresses of others, by withdrawing and inviting again. */
 const INVITATIONS_PER_DAY = { max: 100, windowMs: 24 * 60 * 60_000 };
 
@@ -283,7 +285,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const links = createLinks({ secretKey: config.secretKey, clock });
   const linked = { users, links, mails: mail, clock, publicUrl: config.publicUrl };
   const passwordReset = createPasswordReset({ ...linked, logger });
-  const addressConfirmation = createAddressConfirmation(linked);
+  const addressConfirmation = createAddressConfirmation({
+    ...linked,
+    countChange: (userId) => counts.add(['address', userId], ADDRESSES_PER_HOUR),
+  });
   const invitations = await createInvitations({
     ...linked,
     ...{ documents, log, logger },

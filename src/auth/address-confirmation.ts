@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toTimestamp } from '../domain/calendar.ts';
-import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type LinkMails, SAME_MAIL_MS, type TimedLink } from './link-mail.ts';
 import { LINK_PATHS, type Links } from './links.ts';
@@ -20,6 +20,8 @@ export function createAddressConfirmation(deps: {
   readonly mails: LinkMails;
   readonly clock: Clock;
   readonly publicUrl: string;
+  /** Counts a change of an address that a user asks for. @returns the wait in milliseconds if there were too many, otherwise 0 */
+  readonly countChange: (userId: string) => Promise<number>;
 }) {
   const { users, links, mails, clock, publicUrl } = deps;
   const kind = 'AddressConfirmation';
@@ -44,11 +46,13 @@ export function createAddressConfirmation(deps: {
     request,
 
     /**
-     * Sends a link to a new address, and a notice to the current one. Refuses only a malformed address: whether another user has it is told
-     * to its owner alone.
+     * Sends a link to a new address, and a notice to the current one. Refuses a malformed address, and too many changes: whether another user
+     * has it is told to its owner alone.
      */
     async requestChange(user: User, email: string, context: ChangeContext): Promise<Refusal | undefined> {
       const userId = user.id;
+      if ((await deps.countChange(userId)) > 0)
+        return refuse('ValidationError', 'You have asked for too many changes of your address. Try again in an hour.');
       const outcome = await users.requestEmail(userId, email, context);
       if (isRefusal(outcome)) return outcome;
       if (outcome.pendingEmail === undefined) return void (await request(user));

@@ -18,6 +18,7 @@ const REQUEST = { correlationId: 'request-1' };
 
 describe.each(documentEngines)('links to a user, on %s', (_name, createDatabase) => {
   let now = Date.parse('2026-11-27T12:00:00Z');
+  let wait = 0;
   let ada: User;
   let deps: ReturnType<typeof linkDeps>;
   let opened: Awaited<ReturnType<typeof openUsers>>;
@@ -31,7 +32,7 @@ describe.each(documentEngines)('links to a user, on %s', (_name, createDatabase)
     const { users } = opened;
     deps = linkDeps(() => now);
     reset = createPasswordReset({ ...deps, users, logger: NO_LOGGER, delayMs: () => 0 });
-    confirmation = createAddressConfirmation({ ...deps, users });
+    confirmation = createAddressConfirmation({ ...deps, users, countChange: async () => wait });
     const email = 'ada@example.com';
     ada = accepted(await users.add({ email, password, accounts: [brand, community] }, BY_OPERATOR));
     now += 1_000;
@@ -131,6 +132,16 @@ describe.each(documentEngines)('links to a user, on %s', (_name, createDatabase)
     expect(tell().slice(2)).toEqual(['EmailChanged Brand:1', 'EmailChanged Community:1']);
     expect(JSON.stringify(opened.log.told)).not.toContain('example.');
     expect(await opened.users.byEmail('ada@example.com')).toBeUndefined();
+  });
+
+  test('too many changes of an address are refused before any mail', async () => {
+    wait = 1;
+    expect(await confirmation.requestChange(ada, 'ada@example.org', BY_OPERATOR)).toMatchObject({
+      details: /too many changes/,
+    });
+    wait = 0;
+    expect(deps.sent).toEqual([]);
+    expect(await stored()).not.toHaveProperty('pendingEmail');
   });
 
   test('nothing tells that an address is taken, until its owner confirms it', async () => {

@@ -23,7 +23,7 @@ export function composeLinks(deps: {
 
   async function invitation({ userId }: NewMail): Promise<Message | Skipped> {
     const open = await invitations.get(userId);
-    if (open === undefined) return { skipped: 'The invitation was accepted or withdrawn, or has ended' };
+    if (open === undefined) return { skipped: 'The invitation was accepted or withdrawn, or has ended.' };
     const name = namedText(await accountName(open.account));
     const mail = renderMail({
       subject: `You are invited to act for ${name}`,
@@ -38,7 +38,7 @@ export function composeLinks(deps: {
   }
 
   function reset(user: User, { at }: NewMail): Message | Skipped {
-    if (user.passwordChangedAt > at) return { skipped: 'The password has changed since' };
+    if (user.passwordChangedAt > at) return { skipped: 'The password has changed since.' };
     const mail = renderMail({
       subject: 'Set a new password',
       intro: [
@@ -66,7 +66,7 @@ export function composeLinks(deps: {
   }
 
   function notice(user: User): Message | Skipped {
-    if (user.pendingEmail === undefined) return { skipped: 'The change of the address is done, or was taken back' };
+    if (user.pendingEmail === undefined) return { skipped: 'The change of the address is done, or was taken back.' };
     const mail = renderMail({
       subject: 'Your address is about to change',
       intro: [
@@ -82,7 +82,7 @@ export function composeLinks(deps: {
   return async (mail) => {
     if (mail.kind === 'Invitation') return invitation(mail);
     const user = await users.get(mail.userId);
-    if (user === undefined) return { skipped: 'The user was removed' };
+    if (user === undefined) return { skipped: 'The user was removed.' };
     if (mail.kind === 'PasswordReset') return reset(user, mail);
     return mail.about.notice === undefined ? confirmation(user, mail) : notice(user);
   };

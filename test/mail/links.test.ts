@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
+import { communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
+import { Browser } from '../browser.ts';
+import { type Running, startDemo } from '../console/console.fixture.ts';
+import { eventually } from '../eventually.ts';
+
+const PASSWORD = 'correct horse battery';
+const NEW_PASSWORD = 'another good password';
+
+let running: Running;
+let account: Account;
+beforeAll(async () => {
+  running = await startDemo();
+  account = { kind: 'Community', id: communityId(running.demo.communities[0].id) };
+});
+afterAll(() => running.stop());
+
+const core = () => running.service.core;
+
+/** The links of the mails to an address with this subject, the latest first. */
+const linksTo = (to: string, subject: RegExp): Promise<readonly [string, ...string[]]> =>
+  eventually(async () => {
+    const mails = (await core().mail.inbox?.list()) ?? [];
+    const links = mails
+      .filter((mail) => mail.to === to && subject.test(mail.subject))
+      .flatMap(({ text }) => /https?:\S+/.exec(text)?.[0] ?? []);
+    const [first, ...others] = links;
+    if (first === undefined) throw new Error(`There is no mail to ${to}: ${mails.map((mail) => mail.to)}`);
+    return [first, ...others];
+  });
+
+async function addUser(email: string) {
+  return accepted(await core().users.add({ email, password: PASSWORD, accounts: [account] }, BY_OPERATOR));
+}
+
+test('the link of a mail sets a new password, and the next mail says that it changed', async () => {
+  const email = 'mailed@example.com';
+  const { id } = await addUser(email);
+  const browser = new Browser(running.url);
+  const form = await browser.open('/console/password/forgotten');
+  await browser.send(form, '/forgotten', { email });
+  const [link, ...others] = await linksTo(email, /Set a new password/);
+  expect(others).toEqual([]);
+  await browser.send(await browser.open(link), '/new', { password: NEW_PASSWORD });
+  expect(await core().users.verifyPassword(email, NEW_PASSWORD)).toMatchObject({
+    emailConfirmedAt: expect.any(String),
+  });
+  await linksTo(email, /password/i);
+  const mails = (await core().mail.inbox?.list()) ?? [];
+  // The address is in the mails alone, never in what is stored to send them.
+  const queued = await core().mail.list('Sent', 100);
+  expect(queued.some(({ userId }) => userId === id)).toBe(true);
+  expect(JSON.stringify(queued)).not.toContain(email);
+  expect(mails.every(({ html }) => !/<img|src=/.test(html))).toBe(true);
+});
+
+test('a new address gets a link, and the current one a notice that leads to the password', async () => {
+  const [before, after] = ['mail-before@example.com', 'mail-after@example.com'];
+  const { id } = await addUser(before);
+  const browser = new Browser(running.url);
+  await browser.signIn({ email: before, password: PASSWORD });
+  const page = await browser.open('/console/account');
+  await browser.send(page, '/address', { email: after, confirmWith: PASSWORD });
+  expect(await linksTo(before, /about to change/)).toEqual([`${running.url}/console/account`]);
+  const [link] = await linksTo(after, /Confirm/);
+  await browser.send(await browser.open(link), '/address');
+  expect(await core().users.get(id)).toMatchObject({ email: after, emailConfirmedAt: expect.any(String) });
+});
+
+test('an invited stranger becomes a member with the link of the mail', async () => {
+  const email = 'mail-invited@example.com';
+  const manager = new Browser(running.url);
+  await manager.signIn(running.demo.communities[0].user);
+  await manager.send(await manager.open('/console/people'), '/invitations', { email, role: 'Coordinator' });
+  const [link] = await linksTo(email, /You are invited/);
+  const stranger = new Browser(running.url);
+  await stranger.send(await stranger.open(link), '/invitation', { password: NEW_PASSWORD });
+  expect((await stranger.signIn({ email, password: NEW_PASSWORD })).title).toContain('Requests');
+  // A Coordinator answers requests, and invites nobody.
+  expect((await stranger.open('/console/people')).status).toBe(403);
+});
+
+test('a mail is not sent once its link would not work', async () => {
+  const { mailContent, users, invitations, passwordReset, clock } = core();
+  const email = 'too-late@example.com';
+  const { id: userId } = await addUser(email);
+  const at = new Date(clock()).toISOString() as never;
+  const reset = { kind: 'PasswordReset', cause: 'slot-1', userId, about: {}, at } as const;
+  const notice = { ...reset, kind: 'AddressConfirmation', about: { notice: 'change' } } as const;
+  expect(await mailContent.compose(reset)).toMatchObject({ to: email });
+  expect(await mailContent.compose(notice)).toMatchObject({ skipped: expect.any(String) });
+  accepted(await users.changePassword(userId, NEW_PASSWORD, BY_OPERATOR));
+  expect(await mailContent.compose(reset)).toMatchObject({ skipped: 'The password has changed since.' });
+  await users.remove(userId, BY_OPERATOR);
+  expect(await mailContent.compose(reset)).toMatchObject({ skipped: 'The user was removed.' });
+  const wanted = { account, role: 'Viewer', email: 'withdrawn@example.com' } as const;
+  const { id } = accepted(await invitations.invite(wanted, undefined, BY_OPERATOR));
+  const invitation = { ...reset, kind: 'Invitation', userId: id } as const;
+  expect(await mailContent.compose(invitation)).toMatchObject({ to: 'withdrawn@example.com' });
+  await invitations.withdraw(account, id, BY_OPERATOR);
+  expect(await mailContent.compose(invitation)).toHaveProperty('skipped');
+  expect(passwordReset.sendsMail).toBe(true);
+});
