@@ -5,6 +5,8 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { deliveryIdOf } from '../webhooks/delivery.ts';
+import { isSuccess } from '../webhooks/send/sender.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { createCompose } from './compose/compose.ts';
 import { createAccountContacts } from './contacts.ts';
@@ -13,7 +15,7 @@ import type { MailPreferences } from './preferences.ts';
 import { createReaders, createRecipients, type MembersOf } from './recipients.ts';
 import { createReminders } from './reminders.ts';
 
-/** Deliveries of a webhook that are searched for its last error, newest first. Those that were cancelled had no attempt. */
+/** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
 const SEARCHED = 20;
 
 export type MailContent = ReturnType<typeof createMailContent>;
@@ -27,7 +29,7 @@ export function createMailContent(deps: {
   readonly users: Pick<Users, 'get'>;
   readonly preferences: MailPreferences;
   readonly membersOf: MembersOf;
-  readonly webhooks: Pick<Webhooks, 'listDeliveries'>;
+  readonly webhooks: Pick<Webhooks, 'getDelivery' | 'listDeliveries'>;
   readonly publicUrl: string;
   readonly clock: Clock;
   readonly links: Compose;
@@ -35,10 +37,11 @@ export function createMailContent(deps: {
   const { documents, readModels, personalData, queries, users, preferences, membersOf, webhooks } = deps;
   const contacts = createAccountContacts({ documents, personalData });
 
-  async function lastErrorOf(webhookId: string): Promise<string | undefined> {
-    const deliveries = await webhooks.listDeliveries({ webhookId, limit: SEARCHED });
+  async function lastErrorOf(webhookId: string, eventId: string | undefined): Promise<string | undefined> {
+    const delivery = eventId === undefined ? undefined : await webhooks.getDelivery(deliveryIdOf(eventId, webhookId));
+    const deliveries = delivery ? [delivery] : await webhooks.listDeliveries({ webhookId, limit: SEARCHED });
     const [last] = deliveries.flatMap(({ attempts }) => attempts.slice(-1)).sort((a, b) => (a.at < b.at ? 1 : -1));
-    if (last === undefined) return undefined;
+    if (last === undefined || isSuccess(last)) return undefined;
     return last.error?.message ?? `The endpoint answered with status ${last.status}.`;
   }
 

@@ -1,6 +1,7 @@
 import { bookings } from '../../projections/bookings.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
 import { type Role, roleOf } from '../domain/roles.ts';
@@ -93,8 +94,12 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         const about = { ...aboutOf(event.data), reviewId: event.data.reviewId };
         return toReaders(event, [{ kind: 'ReviewPublished', account: communityOf(event.data), about }]);
       }
-      case 'WebhookDisabled':
-        return toManagers(event, event.type, event.data.owner.account, { webhookId: event.data.webhookId });
+      case 'WebhookDisabled': {
+        const { webhookId, owner } = event.data;
+        // The event whose delivery failed last.
+        const { causationId: eventId } = event.metadata;
+        return toManagers(event, event.type, owner.account, { webhookId, ...defined({ eventId }) });
+      }
       case 'ApiKeyIssued':
         return toManagers(event, event.type, event.data.account, { apiKeyId: event.data.apiKeyId, ...byOf(event) });
       case 'MemberRoleChanged': {

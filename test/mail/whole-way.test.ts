@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { communityId } from '../../src/domain/ids.ts';
+import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { type Running, startDemo } from '../console/console.fixture.ts';
@@ -71,13 +71,27 @@ test('a webhook whose receiver is gone becomes a mail with its last error', asyn
   const account = { kind: 'Community', id: communityId(harbour.id) } as const;
   const receiver = await startReceiver(answering(410, {}, 'moved away'));
   const owner = { credential: 'user:usr_1', account } as const;
-  const { webhookId } = accepted(
-    await core.commands.webhooks.register({ owner, url: receiver.url, events: 15 }, CONTEXT),
-  );
-  accepted(await core.webhooks.sendTest(webhookId));
+  accepted(await core.commands.webhooks.register({ owner, url: receiver.url, events: 15 }, CONTEXT));
+  const brand = brandId(running.demo.brands[0].id);
+  const details = { spaceId: spaceId(harbour.spaces[0].id), date: inDays(50) as PlainDate, startHour: 12 };
+  accepted(await core.commands.bookings.request({ brandId: brand, details }, CONTEXT));
   const { text } = await mailTo(harbour.user.email, 'Webhook disabled');
   expect(text).toContain(`URL: ${receiver.url}`);
   expect(text).toContain('Last error: The endpoint answered with status 410.');
+
+  // Disabled by hand: the last attempt is no error.
+  const other = await startReceiver();
+  const well = accepted(await core.commands.webhooks.register({ owner, url: other.url, events: 15 }, CONTEXT));
+  const { deliveryId } = accepted(await core.webhooks.sendTest(well.webhookId));
+  await eventually(async () => expect((await core.webhooks.getDelivery(deliveryId))?.state).toBe('Delivered'));
+  accepted(await core.commands.webhooks.disable({ webhookId: well.webhookId, reason: 'By hand' }, CONTEXT));
+  const byHand = await eventually(async () => {
+    const mails = (await kept()).filter((mail) => mail.text.includes(other.url));
+    return mails[0] ?? expect.fail('No mail');
+  });
+  expect(byHand.text).toContain('Reason: By hand');
+  expect(byHand.text).not.toContain('Last error');
+  await other.close();
   await receiver.close();
 });
 

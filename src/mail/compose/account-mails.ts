@@ -33,7 +33,7 @@ async function webhookDisabled(deps: Deps, { about, reader }: About): Promise<Wr
   const webhook = await deps.queries.webhooks.get(reader.account, webhookId);
   if (webhook === undefined) return { skipped: 'The webhook was removed meanwhile.' };
   if (webhook.status === 'enabled') return { skipped: 'The webhook was enabled again meanwhile.' };
-  const lastError = await deps.lastErrorOf(webhookId);
+  const lastError = await deps.lastErrorOf(webhookId, about.eventId === undefined ? undefined : String(about.eventId));
   return {
     subject: `Webhook disabled: ${namedText(shortened(webhook.url))}`,
     intro: [

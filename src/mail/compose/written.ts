@@ -26,8 +26,8 @@ export type ComposeDeps = {
   readonly membersOf: MembersOf;
   readonly preferences: Pick<MailPreferences, 'get'>;
   readonly contacts: Pick<AccountContacts, 'of'>;
-  /** How the last attempt to reach the endpoint of a webhook failed. */
-  readonly lastErrorOf: (webhookId: string) => Promise<string | undefined>;
+  /** How the last attempt to reach the endpoint of a webhook failed: with a delivery of this event, or with any. */
+  readonly lastErrorOf: (webhookId: string, eventId: string | undefined) => Promise<string | undefined>;
   readonly publicUrl: string;
   readonly clock: Clock;
   /** Composes the kinds that carry a link: invitations and the like. */
