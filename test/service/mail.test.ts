@@ -64,6 +64,37 @@ test('a request is mailed to the members of the community, through a server that
   expect(stdout + stderr).not.toContain(community?.user.email);
 });
 
+test('processes and a mail server that are killed under load lose no mail, and repeat none under another Message-ID', async () => {
+  const smtp = await smtpServer();
+  const dataDir = temporaryDataDir();
+  let service = await startServiceProcess(dataDir, mailTo(smtp.port));
+  const booked = new Set<number>();
+  for (const round of [0, 1, 2]) {
+    const ending = smtp.arrived.length;
+    const sending = (async () => {
+      for (const day of range(30 + 20 * round, 12)) for (const id of await request(service, [day])) booked.add(id);
+    })();
+    // A booking whose answer did not come may have been made. It counts only if its answer came.
+    const isSent = sending.catch(() => {});
+    await eventually(() => expect(smtp.arrived.length).toBeGreaterThan(ending + 3));
+    await Promise.all([service.end('SIGKILL'), smtp.kill()]);
+    await isSent;
+    await smtp.start();
+    service = await startServiceProcess(dataDir, mailTo(smtp.port));
+  }
+  const bookingOf = (text = '') => Number(/\/console\/bookings\/(\d+)/.exec(text)?.[1]);
+  const requests = () => smtp.arrived.filter(({ mail }) => mail.text?.includes(MESSAGE));
+  await eventually(() => {
+    const mailed = new Set(requests().map(({ mail }) => bookingOf(mail.text)));
+    expect([...booked].filter((id) => !mailed.has(id))).toEqual([]);
+  });
+  expect(booked.size).toBeGreaterThan(9);
+  const ids = Map.groupBy(requests(), ({ mail }) => bookingOf(mail.text));
+  for (const copies of ids.values()) expect(new Set(copies.map(({ mail }) => mail.messageId)).size).toBe(1);
+  // Up to four are in flight at each kill.
+  expect(requests().length - ids.size).toBeLessThanOrEqual(3 * 4);
+});
+
 test('while the mail server never answers, requests are answered, webhooks delivered, and a stop takes its usual time', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
