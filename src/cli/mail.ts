@@ -65,12 +65,12 @@ async function test({ mail }: OperatorCore, to: string): Promise<Answer | Refusa
 }
 
 /** A mail as `--json` shows it, with the address as it is now. */
-async function printed({ users }: OperatorCore, mail: MailRecord) {
-  const user = await users.get(mail.userId);
+async function printed({ users, invitations }: OperatorCore, mail: MailRecord) {
+  const reader = (await users.get(mail.userId)) ?? (await invitations.get(mail.userId));
   return {
     id: mail.mailId,
     ...picked(mail, ['kind', 'userId']),
-    to: user?.email ?? null,
+    to: reader?.email ?? null,
     account: mail.account ?? null,
     ...picked(mail, ['state', 'tries', 'due', 'createdAt', 'notAfter', 'reason']),
     answer: mail.attempts.at(-1)?.response ?? null,

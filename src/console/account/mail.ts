@@ -43,11 +43,12 @@ export function mailPages(routes: Routes, deps: PageDeps): void {
   });
 }
 
-async function listPage({ mail, users }: PageDeps, visit: Visit): Promise<Answer> {
+async function listPage({ mail, users, invitations }: PageDeps, visit: Visit): Promise<Answer> {
   const key: AccountKey = accountKey(visit.account);
   const failed = await mail.list('Failed', SHOWN, key);
   const readers = [...new Set(failed.map(({ userId }) => userId))];
-  const emails = new Map(await Promise.all(readers.map(async (id) => [id, (await users.get(id))?.email] as const)));
+  const emailOf = async (id: string) => ((await users.get(id)) ?? (await invitations.get(id)))?.email;
+  const emails = new Map(await Promise.all(readers.map(async (id) => [id, await emailOf(id)] as const)));
   return {
     title: 'Failed mail',
     back: { href: `${PATH}/settings`, label: 'Mail settings' },
