@@ -112,7 +112,7 @@ describe('an authorization that only identifies the user', () => {
     const { access_token: token = '', id_token: idToken = '', refresh_token: refreshToken = '' } = tokens;
     expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
     const userinfo = await fetch(`${running.url}/connect/userinfo`, { headers: { authorization: `Bearer ${token}` } });
-    const identity = { name: running.user.email, email: running.user.email };
+    const identity = { name: running.user.email, email: running.user.email, email_verified: false };
     expect(await userinfo.json()).toMatchObject(identity);
     expect(claimsOf(idToken)).toMatchObject({ ...identity, nonce: 'n1' });
 
@@ -123,6 +123,18 @@ describe('an authorization that only identifies the user', () => {
     });
     const { id_token: later = '' } = (await refreshed.json()) as Record<string, string>;
     expect(claimsOf(later)).not.toHaveProperty('nonce');
+  });
+
+  test('the claim email_verified says whether the user has confirmed the address', async () => {
+    const claims = async () => {
+      const { id_token: idToken = '' } = await app.tokens({ ...consent(), scope: 'openid email' });
+      return claimsOf(idToken);
+    };
+    expect(await claims()).toMatchObject({ email_verified: false });
+    const known = await running.users.get(running.user.id);
+    if (known === undefined) throw new Error('The user is gone');
+    await running.users.confirmEmail(known, BY_OPERATOR);
+    expect(await claims()).toMatchObject({ email_verified: true });
   });
 
   test('an ID token beside a token for the API has the same claims', async () => {

@@ -112,6 +112,28 @@ test('a change is one line with its sender; reads and what a stranger causes are
     expect(line.traceId, line.msg).toMatch(/^[0-9a-f]{32}$/);
 });
 
+test('no line has a link to a new password, an address or an invitation, at any level', async () => {
+  const { users, passwordReset, invitations, clock } = service.core;
+  const email = 'linked@example.com';
+  const user = accepted(await users.add({ ...USER, email, accounts: [brand.account] }, BY_OPERATOR));
+  const { account } = brand;
+  const invited = accepted(
+    await invitations.invite({ account, role: 'Viewer', email: 'i@example.com' }, undefined, BY_OPERATOR),
+  );
+  const [reset, invitation] = [passwordReset.mailed(user, clock()).url, invitations.mailed(invited).url];
+  const browser = new Browser(url);
+  const before = written.length;
+  const page = await browser.open(reset);
+  for (const path of [reset, invitation, invitation.replace('?', '/accept?')]) await browser.open(path);
+  await browser.send(page, '/new', { password: 'short' });
+  await browser.send(page, '/new', { password: 'another good password' });
+  await browser.send(await browser.open(invitation), '/invitation', { password: 'another good password' });
+  const text = written.slice(before).join('');
+  expect(text).toContain('/console/password/new');
+  for (const link of [reset, invitation]) expect(text).not.toContain(link.split('.').at(-1));
+  expect(text).not.toMatch(/example\.com|another good/);
+});
+
 test('the trace of a request is in its line, in its events and in every delivery that follows', async () => {
   const { key } = brand;
   await service.post('/webhooks', { key, body: { url: receiver.url, events: 15 } });

@@ -41,9 +41,16 @@ export function peoplePages(routes: Routes, { users, invitations }: PageDeps): v
       : missing('invitation'),
   );
 
+  /** The members of the account, ordered by address. */
+  async function membersOf({ account }: Visit): Promise<readonly User[]> {
+    const ids = (await users.membersOf(account)).map(({ userId }) => userId);
+    const members = (await Promise.all(ids.map(users.get))).filter((user) => user !== undefined);
+    return members.filter((user) => roleIn(user, account) !== undefined).sort((a, b) => (a.email < b.email ? -1 : 1));
+  }
+
   async function peoplePage(visit: Visit, problems: Problems = {}): Promise<Answer> {
     const { account, accountName } = visit;
-    const [members, open] = await Promise.all([users.list(account), invitations.listOpen(account)]);
+    const [members, open] = await Promise.all([membersOf(visit), invitations.listOpen(account)]);
     return {
       title: 'People',
       lead: html`Who acts for ${named(accountName)}. <a href="${historyOfAll('members')}">History</a>`,

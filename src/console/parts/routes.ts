@@ -18,7 +18,7 @@ import type { AccountOf, Settings, Visit } from './visit.ts';
 export type PageDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
-  readonly users: Pick<Users, 'get' | 'list' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember'>;
+  readonly users: Pick<Users, 'get' | 'membersOf' | 'verifyPassword' | 'changePassword' | 'setRole' | 'removeMember'>;
   readonly addressConfirmation: AddressConfirmation;
   readonly invitations: Invitations;
   readonly sessions: UserSessions;
