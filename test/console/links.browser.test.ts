@@ -1,0 +1,88 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
+import { hasChromium, launchChromium, openWindow } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const PASSWORD = 'correct horse battery';
+
+describe.skipIf(!hasChromium)('links in Chromium, by keyboard alone', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  /** Presses Tab until the element with this name has the focus. */
+  async function tabTo(page: Page, name: string): Promise<void> {
+    for (let stops = 0; stops < 60; stops += 1) {
+      await page.keyboard.press('Tab');
+      const focused = page.locator(':focus');
+      const label = (await focused.getAttribute('aria-label')) ?? (await focused.textContent()) ?? '';
+      if (label.trim() === name) return;
+      const id = await focused.getAttribute('id');
+      if (id !== null && (await page.locator(`label[for="${id}"]`).allTextContents()).includes(name)) return;
+    }
+    throw new Error(`Tab does not lead to "${name}" on ${page.url()}`);
+  }
+
+  test.each([true, false])('a stranger accepts an invitation, script: %s', async (script) => {
+    const { core } = running.service;
+    const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+    const email = `script-${script}@example.com`;
+    const invitation = accepted(
+      await core.invitations.invite({ account, role: 'Viewer', email }, undefined, BY_OPERATOR),
+    );
+    const screen = { width: 390, colorScheme: 'dark', script } as const;
+    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    await page.goto(core.invitations.mailed(invitation).url);
+    // The password has the focus already.
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/invitation/done');
+    await tabTo(page, 'Sign in');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/connect/interaction/**');
+    await page.keyboard.type(email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/inbox');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a forgotten password is set from the sign-in page on, without script', async () => {
+    const { core } = running.service;
+    const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+    const email = 'keys@example.com';
+    const user = accepted(
+      await core.users.add({ email, password: 'one that is forgotten', accounts: [account] }, BY_OPERATOR),
+    );
+    const screen = { width: 1280, colorScheme: 'light', script: false } as const;
+    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    await page.goto('/console');
+    await tabTo(page, 'Forgot your password?');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/password/forgotten');
+    await page.keyboard.type(email);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/forgotten/sent');
+    await page.goto(core.passwordReset.mailed(user, core.clock()).url);
+    await page.keyboard.type('short');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/password/new/done');
+    expect(await core.users.verifyPassword(email, PASSWORD)).toMatchObject({ id: user.id });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
