@@ -99,8 +99,8 @@ async function passwordChanged({ publicUrl }: Deps, { at }: About): Promise<Writ
     subject: 'Your password was changed',
     intro: [
       `The password of your account was changed on ${at.slice(0, 16).replace('T', ' ')} UTC. All other browsers were signed out.`,
-      'If it was not you, tell a Manager of your account or the operator of the service at once.',
+      'If it was not you, choose “Forgot your password?” where you sign in, and tell a Manager of your account.',
     ],
-    action: { text: 'Open the console', url: `${publicUrl}/console` },
+    action: { text: 'Go to your account', url: `${publicUrl}/console/account` },
   };
 }

@@ -10,7 +10,7 @@ import { type MailText, renderMail } from './layout.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
 /**
- * Writes mails at the moment when they are sent: to whom they go, whether they are still wanted, and what they say. Nothing of it is stored,
+ * Writes mails when they are sent: to whom they go, whether they are still wanted, and what they say. Nothing of it is stored,
  * so texts that were erased meanwhile read "erased".
  */
 export function createCompose(deps: ComposeDeps): Compose {
