@@ -252,6 +252,8 @@ describe('forgetting and leaving', () => {
       await mailContent.preferences.choose(idOf(to), `${account.kind}:${account.id}`, undefined, { AnswerDue: false });
     }
     expect(await Array.fromAsync(records.find(everyDocument()))).toHaveLength(2);
+    const copy = await service.core.copyOf(subjectOfUser(idOf('Community')), () => {});
+    expect(copy.records.map(({ collection }) => collection)).toContain('mailPreferences');
 
     accepted(await commands.personalData.forget(subjectOfUser(idOf('Community')), CONTEXT));
     expect(await skipped('Community')).toEqual(new Set(['The user was forgotten.']));
@@ -260,6 +262,27 @@ describe('forgetting and leaving', () => {
     await users.remove(idOf('Brand'), CONTEXT);
     expect(await skipped('Brand')).toEqual(new Set(['The user was removed.']));
     expect(await Array.fromAsync(records.find(everyDocument()))).toEqual([]);
+  });
+
+  test('a member whose role was lowered gets no mail that the role does not allow', async () => {
+    const { service, brand, samples } = own;
+    const { mailContent, users } = service.core;
+    const email = 'lowered@example.com';
+    // The only other Manager was removed.
+    const password = 'a long password';
+    accepted(await users.add({ email: 'stays@example.com', password, accounts: [brand] }, CONTEXT));
+    const user = accepted(await users.add({ email, password, accounts: [brand] }, CONTEXT));
+    accepted(await users.setRole(user.id, brand, 'Viewer', CONTEXT));
+    const toUser = (kind: Sample['kind']) => {
+      const sample = samples.find((each) => each.kind === kind) ?? expect.fail(kind);
+      return mailContent.compose({ ...sample.mail, userId: user.id });
+    };
+    expect(await toUser('ApiKeyIssued')).toEqual({ skipped: 'The role of the user no longer allows it.' });
+    expect(await toUser('RoleChanged')).toEqual({ skipped: 'The role changed again meanwhile.' });
+    // A Viewer gets only what was turned on.
+    expect(await toUser('BookingApproved')).toEqual({ skipped: 'The user turned this mail off.' });
+    await mailContent.preferences.choose(user.id, `Brand:${brand.id}`, undefined, { BookingApproved: true });
+    expect(await toUser('BookingApproved')).toMatchObject({ to: email });
   });
 
   test('a user who leaves the account gets no mail of it, and keeps that of another', async () => {
