@@ -72,21 +72,16 @@ export function createAccountMembers(deps: {
     return isChanged;
   }
 
-  /** The record, made from the users if there is none yet. A change of a member meanwhile writes it too, so that it is made again. */
-  async function made(
-    account: Account,
-  ): Promise<AccountMembersDocument & { readonly members: readonly AccountMember[] }> {
+  /** Makes the record from the users. A change of a member meanwhile writes it too, so that it is made again. */
+  async function make(account: Account): Promise<readonly AccountMember[]> {
     for (;;) {
       const stored = await records.get(accountKey(account));
-      const { members: existing, ...document } = stored?.document ?? EMPTY;
-      if (existing !== undefined) return { ...document, members: existing };
       const members: AccountMember[] = [];
       for await (const user of users.all()) {
         const role = roleIn(user, account);
         if (role !== undefined) members.push({ userId: user.id, role });
       }
-      const next = { ...document, members };
-      if (await write(account, stored, next)) return next;
+      if (await write(account, stored, { ...(stored?.document ?? EMPTY), members })) return members;
     }
   }
 
@@ -113,7 +108,8 @@ export function createAccountMembers(deps: {
 
   return {
     /** The members of an account, in no order. */
-    membersOf: async (account: Account): Promise<readonly AccountMember[]> => (await made(account)).members,
+    membersOf: async (account: Account): Promise<readonly AccountMember[]> =>
+      (await records.get(accountKey(account)))?.document.members ?? make(account),
 
     /** Call it after the record of the user has changed. */
     update,
@@ -132,7 +128,8 @@ export function createAccountMembers(deps: {
         mayBeLast,
       }: { readonly userId: string; readonly version: number; readonly mayBeLast: boolean },
     ): Promise<boolean> {
-      if (!mayBeLast) await made(account);
+      // Rare enough to make it anew: a release before this record may have changed members without it, and been rolled out again.
+      if (!mayBeLast) await make(account);
       let stays = true;
       await records.update(accountKey(account), (document = EMPTY) => {
         const leaving = document.leaving.filter((one) => one.userId !== userId);

@@ -146,6 +146,21 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
     }
   });
 
+  test('a record that a release without it has left behind is mended before anyone stops being a Manager', async () => {
+    const account = newAccount();
+    const [a, b] = [await add(account, 'Manager'), await add(account, 'Manager')];
+    const stored = await documents.open(USERS);
+    const beside = newAccount();
+    expect((await recorded(account)).size).toBe(2);
+    // That release removes one Manager, and adds another one, in the records of the users alone.
+    await stored.update(a.id, (user) => user && { ...user, accounts: [beside] });
+    expect((await recorded(account)).get(a.id)).toBe('Manager');
+    expect(await users.setRole(b.id, account, 'Viewer', BY_OPERATOR)).toMatchObject(LAST);
+    await stored.update(a.id, (user) => user && { ...user, accounts: [beside, account] });
+    accepted(await users.setRole(b.id, account, 'Viewer', BY_OPERATOR));
+    expect(await recorded(account)).toEqual(await rolesIn(account));
+  });
+
   test('a process that dies before it changes the user leaves nothing behind', async () => {
     const account = newAccount();
     const [a, b] = [await add(account, 'Manager'), await add(account, 'Manager')];
