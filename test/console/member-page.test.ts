@@ -93,6 +93,25 @@ test('a removed member has no access any more, and a sign-in only if there is an
   expect((await service.core.users.get(cem.id))?.memberships).toEqual([{ account: other.account, role: 'Viewer' }]);
 });
 
+test('an API key belongs to the account and outlives the person who made it', async () => {
+  ({ account } = await service.brand());
+  const [ada, bob] = [await member('Manager'), await member('Manager')];
+  const theirs = await signedIn(bob);
+  const made = await theirs.send(await theirs.open('/console/keys'), '/console/keys', {
+    label: 'Desk',
+    permission: ['ReadBookings'],
+  });
+  const key = /vbs_live_\w+/.exec(made.text)?.[0] ?? expect.fail(made.text);
+  const status = async () => (await service.get('/bookings', { key })).statusCode;
+  expect(await status()).toBe(200);
+  const browser = await signedIn(ada);
+  await browser.send(await browser.open(bob.path), `${bob.path}/role`, { role: 'Viewer' });
+  expect(await status()).toBe(200);
+  await browser.send(await browser.open(bob.path), `${bob.path}/remove`);
+  expect(await service.core.users.get(bob.id)).toBeUndefined();
+  expect(await status()).toBe(200);
+});
+
 test('the page of a member of another account is not found', async () => {
   ({ account } = await service.brand());
   const stranger = await member('Viewer');
