@@ -48,7 +48,7 @@ export type User = {
 
 /** Revokes what was issued to a user: sessions, apps and calendar feeds. */
 export type UserRevocation = {
-  /** Signs the user out of every browser. Connected apps stay connected. */
+  /** Signs the user out of every browser, also of those that are signing in. Connected apps stay connected. */
   endSessionsOf(userId: string): Promise<void>;
   /** Disconnects the apps that the user connected to the account. */
   endAppsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;

@@ -102,7 +102,8 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     if (user === undefined) return refuse(422, 'Wrong e-mail or password.');
     await deps.attempts.succeeded(email, request.ip);
     request.sender = { credential: { kind: 'user', id: user.id } };
-    return finish(deps, request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
+    const isStill = async () => (await deps.users.get(user.id))?.passwordChangedAt === user.passwordChangedAt;
+    return finish(deps, request, reply, { login: { accountId: user.id, amr: ['pwd'] } }, isStill);
   });
 
   onForm('consent', 'consent', async (interaction, request, reply) => {
@@ -217,9 +218,15 @@ async function finish(
   request: FastifyRequest,
   reply: FastifyReply,
   result: InteractionResults,
+  isStill: () => Promise<boolean> = async () => true,
 ) {
   const current = await provider();
   const next = await current.interactionResult(request.raw, reply.raw, result);
+  // The password has changed while it was compared. A later change finds the stored result, and ends it.
+  if (!(await isStill())) {
+    await (await current.interactionDetails(request.raw, reply.raw)).destroy();
+    return send(reply, expired());
+  }
   // Otherwise each sign-in would leave a cookie for half an hour, and some clients keep only twenty of a site.
   const path = `${PATHS.interaction}/${uidOf(request)}`;
   const { cookies } = current.createContext(request.raw, reply.raw);

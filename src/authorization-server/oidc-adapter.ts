@@ -73,7 +73,8 @@ export async function createOidcAdapter(deps: {
       expiresAt: new Date(now + expiresIn * 1000).toISOString(),
       ...defined({
         uid: payload.uid,
-        userId: payload.accountId,
+        // An interaction names the user once the password was right.
+        userId: payload.accountId ?? payload.result?.login?.accountId,
         clientId: payload.clientId,
         grantId: model === 'Grant' ? id : payload.grantId,
         account: model === 'Grant' ? accountOfGrant(id) : undefined,

@@ -12,6 +12,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import { type AccountKey, accountOfKey } from '../domain/account.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
 
 const unlogged = declareQuery(OIDC_RECORDS, (): Find<OidcRecord> => UNLOGGED, []);
@@ -91,7 +92,7 @@ export async function createRevocation(deps: {
     /** See `UserRevocation` in `auth/users.ts`. */
     async endSessionsOf(userId: string): Promise<void> {
       for (const { key, document } of await recordsOf('userId', userId))
-        if (document.model === 'Session') await records.delete(key);
+        if (isSignIn(document)) await records.delete(key);
     },
     endAllOfUser: (userId: string, context: ChangeContext): Promise<void> => endAllOf('userId', userId, context),
     async endAppsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void> {
@@ -100,6 +101,10 @@ export async function createRevocation(deps: {
     },
   };
 }
+
+/** A session, or a step of signing in to the console on the way to one. */
+const isSignIn = ({ model, clientId }: OidcRecord): boolean =>
+  model === 'Session' || model === 'Interaction' || (model === 'AuthorizationCode' && clientId === CONSOLE_CLIENT_ID);
 
 /** An ended grant until its event is in the log. No query by owner finds it, and nothing can be issued under it. */
 const ended = ({ createdAt, unlogged: changes = [] }: OidcRecord, now: number): OidcRecord => ({

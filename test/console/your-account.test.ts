@@ -43,6 +43,28 @@ test('changing the password asks for the current one, and ends every other sessi
   expect(await isSignedIn(again)).toBe(true);
 });
 
+test('a sign-in that had begun with the former password cannot be finished, at any of its steps', async () => {
+  const [own] = await signedIn('halfway@example.com');
+  /** Signs in, and keeps the redirect to `until` instead of following it. */
+  async function held(until: string) {
+    const browser = new Browser(running.url);
+    const { target, body } = (await browser.open('/console')).form('/sign-in', {
+      email: 'halfway@example.com',
+      password,
+    });
+    let answer = await browser.request(target, { method: 'POST', body });
+    while (answer.location !== undefined && !answer.location.pathname.startsWith(until))
+      answer = await browser.request(answer.location);
+    return { browser, next: answer.location ?? expect.fail(`Nothing leads to ${until}`) };
+  }
+  const steps = [await held('/connect/'), await held('/console/callback')];
+  await own.send(await own.open(PATH), '/password', { current: password, password: next });
+  for (const step of steps) {
+    await step.browser.open(step.next);
+    expect(await isSignedIn(step.browser)).toBe(false);
+  }
+});
+
 test('guessing the current password counts like a sign-in', async () => {
   const [own] = await signedIn('guess@example.com');
   const page = await own.open(PATH);
