@@ -120,9 +120,9 @@ export class MailQueue {
       await Promise.all(page.map((stored) => this.#change(stored.key, correct, stored)));
   }
 
-  /** Makes a mail due now, with a day and a full schedule ahead of it, from any state. @returns undefined if there is none */
-  resend(mailId: string): Promise<MailRecord | undefined> {
-    return this.#change(mailId, (record) => restarted(record, this.#clock()));
+  /** Makes a mail due now, with a day and a full schedule ahead of it. @returns undefined if there is none that may be resent */
+  resend(mailId: string, mayResend: (record: MailRecord) => boolean): Promise<MailRecord | undefined> {
+    return this.#change(mailId, (record) => (mayResend(record) ? restarted(record, this.#clock()) : undefined));
   }
 
   /** Deletes all mails to a user. */

@@ -161,11 +161,14 @@ export async function createMail(deps: MailDeps) {
     /** The last mails in a state, latest first: of all accounts, or of one. */
     list: (state: MailState, limit: number, account?: AccountKey) => queue.list(state, limit, account),
 
-    /** Sends a mail again, with a day ahead of it. Refuses one that does not exist (`ResourceNotFound`), or is not of the account. */
+    /**
+     * Sends a mail again, with a day ahead of it. Refuses one that does not exist (`ResourceNotFound`). An account may resend what failed, of
+     * its own: each mail that arrived could otherwise be sent to its reader without end.
+     */
     async resend(mailId: string, account?: AccountKey): Promise<MailRecord | Refusal> {
-      const found = await queue.get(mailId);
-      const isOwn = account === undefined || found?.account === account;
-      const resent = found !== undefined && isOwn ? await queue.resend(mailId) : undefined;
+      const mayResend = (mail: MailRecord) =>
+        account === undefined || (mail.account === account && mail.state === 'Failed');
+      const resent = await queue.resend(mailId, mayResend);
       if (resent === undefined) return refuse('ResourceNotFound', `There is no mail ${mailId}.`);
       mailer?.wake();
       return resent;

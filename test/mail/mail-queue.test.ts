@@ -71,13 +71,14 @@ describe.each(documentEngines)('mails on %s', (_, createDatabase) => {
     expect(await queue.list('Failed', 10)).toHaveLength(1);
     expect(await queue.stillPending(stored)).toBeUndefined();
     now += 3 * DAY_MS;
-    expect(await queue.resend(stored.key)).toMatchObject({
+    expect(await queue.resend(stored.key, () => false)).toBeUndefined();
+    expect(await queue.resend(stored.key, () => true)).toMatchObject({
       ...{ state: 'Pending', tries: 0, attempts: [attempt], notAfter: toTimestamp(now + DAY_MS) },
     });
     await queue.complete(await one(), { ...attempt, code: 250 }, { state: 'Sent' });
     const [sent] = await queue.list('Sent', 10);
     expect(sent).not.toHaveProperty('reason');
-    expect(await queue.resend('nothing')).toBeUndefined();
+    expect(await queue.resend('nothing', () => true)).toBeUndefined();
   });
 
   test('an attempt that ends after its mail was ended changes the state only if it was sent', async () => {

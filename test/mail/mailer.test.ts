@@ -145,6 +145,10 @@ test('a recipient refused for good fails at once, is shown, holds no other mail 
   expect(await mail.resend(mailId, 'Community:4')).toMatchObject({ refused: 'ResourceNotFound' });
   accepted(await mail.resend(mailId, 'Community:3'));
   await inState(mail, 'Sent', 2);
+
+  // Otherwise a Manager could fill the inbox of an address by inviting it once.
+  expect(await mail.resend(mailId, 'Community:3')).toMatchObject({ refused: 'ResourceNotFound' });
+  accepted(await mail.resend(mailId));
 });
 
 test('a recipient refused for now is tried again on the schedule of deliveries', async () => {
