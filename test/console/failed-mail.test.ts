@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toTimestamp } from '../../src/domain/calendar.ts';
-import { communityId } from '../../src/domain/ids.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
 import type { NewMail } from '../../src/mail/mail.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
@@ -60,6 +60,24 @@ test('an invitation that was refused names the address that was invited', async 
   const page = await (await browserOf(user)).open('/console/mail');
   expect(page.text).toContain('Invitation');
   expect(page.text).toContain('typo@example.com');
+});
+
+test('the address of a person who has left the account is not shown', async () => {
+  const { users, mail, clock } = running.service.core;
+  const { communities, brands } = running.demo;
+  smtp.onRecipient = async () => ({ status: 550, text: 'No such mailbox' });
+  const account = { kind: 'Community', id: communityId(communities[0].id) } as const;
+  const accounts = [account, { kind: 'Brand', id: brandId(brands[0].id) } as const];
+  const { id } = accepted(
+    await users.add({ email: 'left@example.com', password: 'a good password', accounts }, CONTEXT),
+  );
+  const about = { kind: 'PasswordChanged', userId: id, account: 'Community:1', about: {} } as const;
+  await mail.enqueue({ ...about, cause: 'left', at: toTimestamp(clock()) });
+  await eventually(async () => expect((await mail.list('Failed', 10))[0]).toMatchObject({ userId: id }));
+  const shown = async () => (await (await browserOf(communities[0].user)).open('/console/mail')).text;
+  expect(await shown()).toContain('left@example.com');
+  accepted(await users.removeAccount(id, account, CONTEXT));
+  expect(await shown()).not.toContain('left@example.com');
 });
 
 test('another account sees none of them, and cannot send one again', async () => {

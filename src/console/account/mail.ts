@@ -1,3 +1,4 @@
+import { belongsTo } from '../../auth/memberships.ts';
 import { type AccountKey, accountKey } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { html, named } from '../../html/html.ts';
@@ -47,7 +48,12 @@ async function listPage({ mail, users, invitations }: PageDeps, visit: Visit): P
   const key: AccountKey = accountKey(visit.account);
   const failed = await mail.list('Failed', SHOWN, key);
   const readers = [...new Set(failed.map(({ userId }) => userId))];
-  const emailOf = async (id: string) => ((await users.get(id)) ?? (await invitations.get(id)))?.email;
+  // The address of a person who has left is no concern of the account.
+  const emailOf = async (id: string) => {
+    const user = await users.get(id);
+    if (user !== undefined) return belongsTo(user, visit.account) ? user.email : undefined;
+    return (await invitations.get(id))?.email;
+  };
   const emails = new Map(await Promise.all(readers.map(async (id) => [id, await emailOf(id)] as const)));
   return {
     title: 'Failed mail',
