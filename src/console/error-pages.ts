@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
 import { UNUSABLE_TEXT } from '../domain/unicode.ts';
+import { capitalised } from '../html/formats.ts';
 import { html, named } from '../html/html.ts';
 import { problemPage, sendPage } from '../html/layout.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type UnavailableError,
 } from '../runtime/unavailable.ts';
 import type { PageContent } from './parts/answer.ts';
-import { capitalised } from './parts/formats.ts';
 import { buttonLink, startPageOf } from './parts/frame.ts';
 import type { Visit } from './parts/visit.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromNow, shortened } from '../../src/console/parts/formats.ts';
+import { fromNow, shortened } from '../../src/html/formats.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTES = 60_000;

@@ -1,10 +1,10 @@
 import { belongsTo } from '../../auth/memberships.ts';
 import { type AccountKey, accountKey } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
+import { moment, momentIn } from '../../html/formats.ts';
 import { html, named } from '../../html/html.ts';
 import type { MailKind, MailRecord } from '../../mail/mail.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { moment, momentIn } from '../parts/formats.ts';
 import { postForm } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';

@@ -17,6 +17,7 @@ import {
   type Space,
   type SpecialChanges,
 } from '../../domain/space.ts';
+import { counted, hours, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
@@ -25,7 +26,6 @@ import { isUnavailable } from '../../runtime/unavailable.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, notDone, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { viaField, withVia } from '../parts/back-link.ts';
-import { counted, hours, momentIn, shortDate, shortened, zoneName } from '../parts/formats.ts';
 import { choices, hasProblems, hiddenField, postForm, problemOf } from '../parts/forms.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';
 import { type Form, idOf, type Problems } from '../parts/typed-form.ts';

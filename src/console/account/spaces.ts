@@ -6,12 +6,12 @@ import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '
 import { picked } from '../../domain/picked.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount, priceOf } from '../../domain/pricing.ts';
 import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
+import { amount, momentIn } from '../../html/formats.ts';
 import { type Html, html, namedText } from '../../html/html.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
 import { type Answer, done, missing, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { backTo, viaField, withVia } from '../parts/back-link.ts';
-import { amount, momentIn } from '../parts/formats.ts';
 import { type Field, field, hiddenField, onceField, postForm, problemOf } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { type ConsoleRoutes, handlersFor, type PageDeps } from '../parts/routes.ts';

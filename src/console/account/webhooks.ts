@@ -4,11 +4,11 @@ import { isRefusal } from '../../domain/decision.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { WEBHOOK_URL } from '../../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../../domain/webhook.ts';
+import { counted, fromNow, moment, momentIn, second, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { Breaker } from '../../webhooks/webhooks.ts';
 import { type Answer, done, missing, notDone, nothingToDo } from '../parts/answer.ts';
-import { counted, fromNow, moment, momentIn, second, zoneName } from '../parts/formats.ts';
 import {
   actionButton,
   choices,

@@ -1,9 +1,9 @@
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL, PASSWORD } from '../../domain/limits.ts';
+import { bareMoment, bareSecond, moment, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { bareMoment, bareSecond, moment, zoneName } from '../parts/formats.ts';
 import { actionButton, field, postForm, problemOf } from '../parts/forms.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';

@@ -6,6 +6,7 @@ import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { hasLength, SEARCH } from '../../domain/limits.ts';
 import { formatAmount } from '../../domain/pricing.ts';
+import { capitalised, counted, shortDate } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
@@ -20,7 +21,6 @@ import {
   STATES,
   stateOf,
 } from '../parts/booking-views.ts';
-import { capitalised, counted, shortDate } from '../parts/formats.ts';
 import { dateField, field, hasProblems, hiddenField } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, type Fields, noticeOf, tabs } from '../parts/links.ts';

@@ -1,12 +1,12 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { HistoryStep, NamedStep } from '../../domain/booking-history.ts';
 import { defined } from '../../domain/defined.ts';
+import { amount, capitalised, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { BookingHistory } from '../../queries/booking-history.ts';
 import { actorText } from '../parts/actor-view.ts';
 import { viaField } from '../parts/back-link.ts';
 import { statusBadge, statusClass } from '../parts/booking-views.ts';
-import { amount, capitalised, momentIn, zoneName } from '../parts/formats.ts';
 import { hasProblems, momentField } from '../parts/forms.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
 import type { Problems } from '../parts/typed-form.ts';

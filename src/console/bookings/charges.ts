@@ -4,11 +4,11 @@ import { isMonth, localMonth, localTime, monthsLater } from '../../domain/calend
 import { defined } from '../../domain/defined.ts';
 import { cents } from '../../domain/ids.ts';
 import { CHARGE_BASES, type ChargeBasis } from '../../domain/payment.ts';
+import { amount, momentIn, monthName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type ChargeTotals, type Made, madeCursorIn, madeCursorText } from '../../queries/month-charges.ts';
 import type { Answer } from '../parts/answer.ts';
 import { bookingPager, cursorsOf, onlyZone, stateOf, statusBadge, whenOf, zoneNote } from '../parts/booking-views.ts';
-import { amount, momentIn, monthName } from '../parts/formats.ts';
 import { hasProblems } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, cursorPager, type Fields, neighbours, noticeOf, tabs } from '../parts/links.ts';

@@ -1,10 +1,10 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
 import { formatAmount } from '../../domain/pricing.ts';
+import { clock, counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type Cell, csvHeader, csvLine } from '../../runtime/csv.ts';
 import type { Download } from '../parts/answer.ts';
-import { clock, counted } from '../parts/formats.ts';
 
 /** A column of a file. Amounts are added up, by the column that holds their currency. */
 export type CsvColumn<T> = {

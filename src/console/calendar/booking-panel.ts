@@ -1,9 +1,9 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
+import { amount } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { returnFields } from '../parts/back-link.ts';
 import { statusBadge } from '../parts/booking-views.ts';
-import { amount } from '../parts/formats.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { type CommunityVisit, may } from '../parts/visit.ts';
 import { bookingFacts } from '../requests/booking-facts.ts';

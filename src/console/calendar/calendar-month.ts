@@ -2,10 +2,10 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
+import { clock, counted, dayAndMonth, longDate, monthName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type BookingCounts, NO_BOOKINGS, type OpenDays } from '../../queries/calendar.ts';
 import { stateOf, statusClass } from '../parts/booking-views.ts';
-import { clock, counted, dayAndMonth, longDate, monthName } from '../parts/formats.ts';
 
 /** Bookings shown per day; the rest are counted. */
 export const PER_DAY = 3;

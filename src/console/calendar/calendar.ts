@@ -4,12 +4,12 @@ import { daysLater, isMonth, isPlainDate, isYearsLater, localDate, monthsLater }
 import type { PlainDate, SpaceId } from '../../domain/ids.ts';
 import { MAX_YEARS_AHEAD } from '../../domain/limits.ts';
 import type { Space } from '../../domain/space.ts';
+import { dayAndMonth, longDate, monthName, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type BookingCounts, type CountsBySpace, type OpenDays, totalOf } from '../../queries/calendar.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { missing } from '../parts/answer.ts';
 import { statusClass } from '../parts/booking-views.ts';
-import { dayAndMonth, longDate, monthName, shortened, zoneName } from '../parts/formats.ts';
 import { hasProblems, hiddenField, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { addressOf, FEEDS, type Fields, neighbours, pager, tabs } from '../parts/links.ts';

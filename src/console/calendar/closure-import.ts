@@ -1,8 +1,8 @@
 import { isRefusal } from '../../domain/decision.ts';
 import { MAX_SPACE_DAYS } from '../../domain/limits.ts';
+import { counted } from '../../html/formats.ts';
 import { type Html, html } from '../../html/html.ts';
 import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
-import { counted } from '../parts/formats.ts';
 import { csrfField, fileField, hiddenField, onceField } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { type ConsoleRoutes, MAX_FILE_BYTES, type PageDeps } from '../parts/routes.ts';

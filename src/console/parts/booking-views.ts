@@ -3,6 +3,7 @@ import type { Account } from '../../domain/account.ts';
 import { defined } from '../../domain/defined.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
+import { amount, hours, shortDate, shortened, zoneName } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import {
@@ -12,7 +13,6 @@ import {
   cursorIn,
   cursorText,
 } from '../../queries/booking-pages.ts';
-import { amount, hours, shortDate, shortened, zoneName } from './formats.ts';
 import { cursorPager, type Fields } from './links.ts';
 import { dataTable } from './tables.ts';
 import type { Form } from './typed-form.ts';

@@ -1,9 +1,9 @@
 import { type Account, accountKey } from '../../domain/account.ts';
 import { isAtLeast, type Role } from '../../domain/roles.ts';
+import { counted, momentIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, type Interpolated, named } from '../../html/html.ts';
 import { type IconName, icon, mark } from '../../html/layout.ts';
 import type { Link, PageContent } from './answer.ts';
-import { counted, momentIn, zoneName } from './formats.ts';
 import { postForm } from './forms.ts';
 import { linkItem } from './links.ts';
 import type { Problems } from './typed-form.ts';

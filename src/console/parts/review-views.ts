@@ -1,8 +1,8 @@
 import type { ReadableReview } from '../../../projections/reviews.ts';
 import type { Rating } from '../../../projections/space-ratings.ts';
 import { RATING } from '../../domain/limits.ts';
+import { counted, dayIn } from '../../html/formats.ts';
 import { type Html, html, named, written } from '../../html/html.ts';
-import { counted, dayIn } from './formats.ts';
 
 /** A rating as stars, with a text alternative. */
 export const stars = (rating: number): Html => {

@@ -2,7 +2,7 @@ import { isMonth, isPlainDate } from '../../domain/calendar.ts';
 import type { DateRange } from '../../domain/date-range.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import { monthName, pad, shortDate } from './formats.ts';
+import { monthName, pad, shortDate } from '../../html/formats.ts';
 
 /**
  * DateRange and moments as people type them. Every field shows them as the pages do (`Fri 20 Nov 2026`), where a native date field

@@ -1,9 +1,9 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import { duration, hours } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import type { BrandRecord } from '../../queries/bookings.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { statusClass, statusIcon } from '../parts/booking-views.ts';
-import { duration, hours } from '../parts/formats.ts';
 
 /** Facts for a decision: the brand's record with the community, and the other bookings on that day. */
 type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };

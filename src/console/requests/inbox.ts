@@ -3,9 +3,6 @@ import { furtherDetails } from '../../contract/booking.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import { beginningOf } from '../../domain/cut-text.ts';
 import type { Space } from '../../domain/space.ts';
-import { flag, type Html, html, named, namedText } from '../../html/html.ts';
-import type { Beside } from '../../queries/requests.ts';
-import { statusBadge } from '../parts/booking-views.ts';
 import {
   amount,
   capitalised,
@@ -17,7 +14,10 @@ import {
   shortDate,
   shortened,
   zoneName,
-} from '../parts/formats.ts';
+} from '../../html/formats.ts';
+import { flag, type Html, html, named, namedText } from '../../html/html.ts';
+import type { Beside } from '../../queries/requests.ts';
+import { statusBadge } from '../parts/booking-views.ts';
 import { csrfField, dateField, field, hasProblems, select } from '../parts/forms.ts';
 import { buttonLink, emptyState } from '../parts/frame.ts';
 import { noticeOf, pager } from '../parts/links.ts';

@@ -1,8 +1,8 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { NamedStep } from '../../domain/booking-history.ts';
+import { momentIn, zoneName } from '../../html/formats.ts';
 import type { Queries } from '../../queries/queries.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
-import { momentIn, zoneName } from '../parts/formats.ts';
 import type { Visit } from '../parts/visit.ts';
 
 /** The last step of a booking, and its actor. */

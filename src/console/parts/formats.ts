@@ -1,1 +1,0 @@
-export * from '../../html/formats.ts';
