@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { OPERATOR } from './domain/account.ts';
+import { isAddress } from './domain/email-address.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { ConfigError } from './runtime/config-error.ts';
@@ -93,9 +94,6 @@ const SECRET_KEY_FILE = 'secret.key';
 const EVENTSTORE_PROTOCOLS = ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:'];
 const MAX_PORT = 65_535;
 const PORT_RULE = `a port, 1 to ${MAX_PORT}`;
-
-/** RFC 5321, 4.5.3.1.3. */
-const MAX_ADDRESS = 254;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -344,8 +342,7 @@ const mailFrom = (value: Value): MailAddress | undefined =>
       .trim()
       .replace(/^"(.*)"$/, '$1');
     const address = bracket === -1 ? text : text.slice(bracket + 1, -1);
-    const isUsable = /^[^\s<>"@]+@[^\s<>"@]+$/.test(address) && !/[<>"\p{Cc}]/u.test(name);
-    return isUsable && address.length <= MAX_ADDRESS ? { name, address } : undefined;
+    return isAddress(address) && !/[<>"\p{Cc}]/u.test(name) ? { name, address } : undefined;
   });
 
 /** With one of them, no file in `DATA_DIR` holds the secret key. */

@@ -5,6 +5,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey, accountOfKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { MAX_INVITATIONS } from '../domain/limits.ts';
@@ -14,7 +15,6 @@ import type { Clock } from '../runtime/clock.ts';
 import type { LinkMails, TimedLink } from './link-mail.ts';
 import { LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
 import { belongsTo } from './memberships.ts';
-
 import { LINK_ENDED } from './password-reset.ts';
 import {
   type ChangeContext,
@@ -25,7 +25,7 @@ import {
   type WithUnlogged,
   withChanges,
 } from './unlogged-changes.ts';
-import { isAddress, normalisedEmail, type User, type Users, wrongPassword } from './users.ts';
+import { type User, type Users, wrongPassword } from './users.ts';
 
 /** A person who may act for an account as soon as they accept. The address is nowhere else, and erased with the record. */
 export type Invitation = {

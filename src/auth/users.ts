@@ -4,8 +4,9 @@ import type { Collection, Documents, Find, OperatedDocumentStore, Stored } from 
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { MembershipEvent } from '../domain/events.ts';
-import { EMAIL, hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
+import { hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
 import { picked } from '../domain/picked.ts';
 import { memberRoleOf, type Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -493,12 +494,6 @@ type SignIn = Pick<User, 'passwordChangedAt' | 'email' | 'pendingEmail' | 'email
 export const signInState = ({ passwordChangedAt, email, pendingEmail = '', emailConfirmedAt = '' }: SignIn) => [
   ...[passwordChangedAt, email, pendingEmail, emailConfirmedAt],
 ];
-
-/** Normalises an e-mail for storage and comparison. */
-export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
-
-// Deliberately lenient: something before and after a single @. Only the mail server knows whether an address exists.
-export const isAddress = (email: string) => hasLength(email, EMAIL) && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
 
 const notAnAddress = (email: string) => refuse('ValidationError', `"${email}" is not an e-mail address.`);
 

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { normalisedEmail } from '../auth/users.ts';
+import { normalisedEmail } from '../domain/email-address.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 
 /** Wrong passwords within the window: for an e-mail from one network, and from one network for any e-mail. */
@@ -10,8 +10,8 @@ const WINDOW_MS = 15 * 60_000;
 export type SignInAttempts = ReturnType<typeof createSignInAttempts>;
 
 /**
- * Counts wrong passwords, or other attempts that name an e-mail, across all processes, for existing and unknown users alike (docs/decisions/accounts.md). Attempts from one
- * network never count against another, so an attacker cannot lock a user out everywhere.
+ * Counts wrong passwords, or other attempts that name an e-mail, across all processes, for existing and unknown users alike
+ * (docs/decisions/accounts.md). Attempts from one network never count against another, so an attacker cannot lock a user out everywhere.
  */
 export function createSignInAttempts(deps: {
   readonly counts: AttemptCounts;

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { isAddress, normalisedEmail } from '../auth/users.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import { picked } from '../domain/picked.ts';
 import type { MailRecord, MailState } from '../mail/mail.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';

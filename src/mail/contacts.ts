@@ -1,7 +1,7 @@
-import { isAddress, normalisedEmail } from '../auth/users.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import { ERASED, type SealedText, subjectOf } from '../domain/personal-text.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import { loadOnce } from '../runtime/load-once.ts';

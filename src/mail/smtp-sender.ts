@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer';
+import { isAddress } from '../domain/email-address.ts';
 import type { SendResult } from './outcome.ts';
 import type { MailSender, OutgoingMail } from './sender.ts';
 
@@ -83,9 +84,6 @@ function contentOf(mail: OutgoingMail, from: MailAddress) {
   };
 }
 
-/** Nothing that could end it in a command or a header. */
-const isAddress = (text: string): boolean => /^[^\s<>"@]+@[^\s<>"@]+$/.test(text);
-
 const inOneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 
 /** The commands that are about one mail. Any other failure concerns all mails. */
@@ -112,7 +110,7 @@ function resultOf(error: unknown, to: string): SendResult {
   const reply = typeof response === 'string' ? replyOf(said, to) : { response: withoutAddresses(said, to) };
   if (typeof responseCode !== 'number' || !OF_ONE_MAIL.includes(command) || NOT_SIGNED_IN.includes(responseCode))
     return { outcome: 'unreachable', ...reply };
-  // 421: it closes the connection, whatever it was asked. 503: it has lost track of the session.
+  // 421: it closes the connection, in answer to any command. 503: it has lost track of the session.
   if (responseCode === 421) return { outcome: 'unreachable', ...reply };
   return { outcome: 'refused', isFinal: responseCode >= 500 && responseCode !== 503, ...reply };
 }

@@ -1,8 +1,8 @@
 import { LINK_PATHS } from '../../auth/links.ts';
 import type { PasswordReset } from '../../auth/password-reset.ts';
-import { isAddress, normalisedEmail } from '../../auth/users.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import { isRefusal } from '../../domain/decision.ts';
+import { isAddress, normalisedEmail } from '../../domain/email-address.ts';
 import { html, named } from '../../html/html.ts';
 import { traceOf } from '../../runtime/trace.ts';
 import { venueCommand } from '../../runtime/venue-command.ts';
