@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
+import type { ReadableBooking } from '../../projections/bookings.ts';
 import { toOperatorBooking } from '../contract/booking.ts';
-import type { Account } from '../domain/account.ts';
+import { brandOf, communityOf } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
@@ -65,7 +65,7 @@ function cancelCommand(booking: Command): void {
     .action((id, { by: party, reason }, command) =>
       operate(command, (core, context) =>
         decide(core, id, ({ bookings }, found) => {
-          const by = party === 'brand' ? ({ kind: 'Brand', id: found.brandId } as const) : communityOf(found);
+          const by = party === 'brand' ? brandOf(found) : communityOf(found);
           return bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, context);
         }),
       ),
@@ -82,8 +82,6 @@ async function decide(
   if (isRefusal(found)) return found;
   return answer(await decision(core.commands, found), () => shown(core, id));
 }
-
-const communityOf = ({ communityId: id }: BookingDocument) => ({ kind: 'Community', id }) as const satisfies Account;
 
 async function get({ queries }: OperatorCore, id: number): Promise<ReadableBooking | Refusal> {
   return (await queries.operator.booking(id)) ?? refuse('ResourceNotFound', `There is no booking ${id}.`);

@@ -1,4 +1,4 @@
-import { type Account, accountOfKey } from './account.ts';
+import { type Account, accountOfKey, communityOf, partiesOf } from './account.ts';
 import type { Community } from './community.ts';
 import { type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
 import { keysOf } from './keys-of.ts';
@@ -89,13 +89,13 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
     case 'SpecialHoursRemoved':
     case 'TimeClosed':
     case 'TimeReopened': {
-      const { spaceId, communityId } = event.data;
-      return ofSpaces({ kind: 'Community', id: communityId }, { kind: 'space', id: String(spaceId) });
+      const { spaceId } = event.data;
+      return ofSpaces(communityOf(event.data), { kind: 'space', id: String(spaceId) });
     }
     case 'ClosureAdded':
     case 'ClosureEnded': {
-      const { closureId, communityId } = event.data;
-      return ofSpaces({ kind: 'Community', id: communityId }, { kind: 'closure', id: closureId });
+      const { closureId } = event.data;
+      return ofSpaces(communityOf(event.data), { kind: 'closure', id: closureId });
     }
     case 'ApiKeyIssued':
     case 'ApiKeyRevoked':
@@ -137,16 +137,6 @@ export function accountChange(event: DomainEvent): AccountChange | undefined {
       return event satisfies never;
   }
 }
-
-type Parties = {
-  readonly communityId: Extract<Account, { readonly kind: 'Community' }>['id'];
-  readonly brandId: Extract<Account, { readonly kind: 'Brand' }>['id'];
-};
-
-const partiesOf = ({ communityId, brandId }: Parties): readonly Account[] => [
-  { kind: 'Community', id: communityId },
-  { kind: 'Brand', id: brandId },
-];
 
 const ofSpaces = (owner: Account, of: ChangedThing): AccountChange => ({ topic: 'spaces', accounts: [owner], of });
 

@@ -7,6 +7,20 @@ export type Account =
 
 export type AccountKind = Account['kind'];
 
+type OfKind<K extends AccountKind> = Extract<Account, { readonly kind: K }>;
+
+export const communityOf = ({ communityId: id }: { readonly communityId: CommunityId }): OfKind<'Community'> => ({
+  kind: 'Community',
+  id,
+});
+export const brandOf = ({ brandId: id }: { readonly brandId: BrandId }): OfKind<'Brand'> => ({ kind: 'Brand', id });
+
+/** The two parties of a booking: the community first. */
+export const partiesOf = (booking: { readonly communityId: CommunityId; readonly brandId: BrandId }): Account[] => [
+  communityOf(booking),
+  brandOf(booking),
+];
+
 /** An account as a single index key, such as `Community:7`. */
 export type AccountKey = `${AccountKind}:${number}`;
 export const accountKey = (account: Account): AccountKey => `${account.kind}:${account.id}`;

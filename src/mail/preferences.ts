@@ -28,7 +28,8 @@ const ofUser = declareQuery(MAIL_PREFERENCES, (userId: string): Find<Preferences
   'usr_1',
 ]);
 
-const NONE: Preferences = { all: {}, spaces: {} };
+/** Everything follows the default. */
+export const NO_CHOICES: Preferences = { all: {}, spaces: {} };
 
 export type MailPreferences = ReturnType<typeof createMailPreferences>;
 
@@ -38,14 +39,13 @@ export function createMailPreferences({ documents }: { readonly documents: Pick<
 
   return {
     async get(userId: string, account: AccountKey): Promise<Preferences> {
-      return (await (await records()).get(keyOf(userId, account)))?.document ?? NONE;
+      return (await (await records()).get(keyOf(userId, account)))?.document ?? NO_CHOICES;
     },
 
-    /** The preferences of several users for one account, by user. */
+    /** The preferences of several users for one account, by user. Users without choices are left out. */
     async ofMembers(userIds: readonly string[], account: AccountKey): Promise<ReadonlyMap<string, Preferences>> {
       const stored = await (await records()).getMany(userIds.map((userId) => keyOf(userId, account)));
-      const found = new Map(stored.map(({ document }) => [document.userId, document]));
-      return new Map(userIds.map((userId) => [userId, found.get(userId) ?? NONE]));
+      return new Map(stored.map(({ document }) => [document.userId, document]));
     },
 
     /** Replaces the choices for one space, or those for all. Without choices, a space follows those for all. */
@@ -56,7 +56,7 @@ export function createMailPreferences({ documents }: { readonly documents: Pick<
       choices: MailChoices,
     ): Promise<void> {
       await (await records()).update(keyOf(userId, account), (before) => {
-        const { all, spaces } = before ?? NONE;
+        const { all, spaces } = before ?? NO_CHOICES;
         if (spaceId === undefined) return { userId, account, all: choices, spaces };
         const { [String(spaceId)]: _, ...others } = spaces;
         const isEmpty = Object.keys(choices).length === 0;

@@ -1,17 +1,17 @@
 import { bookings } from '../../projections/bookings.ts';
 import { webhooks } from '../../projections/webhooks.ts';
-import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import type { Users } from '../auth/users.ts';
+import { type Account, type AccountKey, accountKey, brandOf, communityOf, partiesOf } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingCancelled, EventType, Recorded } from '../domain/events.ts';
 import type { BookingId, SpaceId } from '../domain/ids.ts';
-import { type Role, roleOf } from '../domain/roles.ts';
+import { roleOf } from '../domain/roles.ts';
 import type { Recipients } from './fan-out.ts';
 import { type AlwaysKind, type ChosenKind, mayGet } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
-import { type MailPreferences, wants } from './preferences.ts';
+import { type MailPreferences, NO_CHOICES, wants } from './preferences.ts';
 
-type Member = { readonly userId: string; readonly role: Role };
-export type MembersOf = (account: Account) => Promise<readonly Member[]>;
+export type MembersOf = Users['membersOf'];
 
 type Deps = {
   readonly membersOf: MembersOf;
@@ -47,7 +47,7 @@ export function createReaders({ membersOf, preferences }: Pick<Deps, 'membersOf'
     // Brands choose for all spaces at once: they are not theirs.
     const spaceId = account.kind === 'Community' ? about.spaceId : undefined;
     return members
-      .filter(({ userId, role }) => wants(chosen.get(userId) ?? { all: {}, spaces: {} }, kind, role, spaceId))
+      .filter(({ userId, role }) => wants(chosen.get(userId) ?? NO_CHOICES, kind, role, spaceId))
       .map(({ userId }) => userId);
   };
 }
@@ -121,22 +121,19 @@ export function createRecipients(deps: Deps): Recipients['of'] {
 /** Who hears that a request or a booking ended: the other party, and on the side that ended it the colleagues. */
 function cancellation(event: Recorded<BookingCancelled>, wasApproved: boolean): readonly BookingMail[] {
   const { data } = event;
-  const [community, brand] = [communityOf(data), brandOf(data)];
   const mail = (kind: ChosenKind) => (account: Account) => ({ kind, account, about: aboutOf(data) });
-  if (wasApproved || data.cancelledBy === 'Brand') return [community, brand].map(mail('BookingCancelled'));
-  if (data.cancelledBy === 'Community') return [mail('BookingDeclined')(brand)];
-  return [community, brand].map(mail('BookingExpired'));
+  if (wasApproved || data.cancelledBy === 'Brand') return partiesOf(data).map(mail('BookingCancelled'));
+  if (data.cancelledBy === 'Community') return [mail('BookingDeclined')(brandOf(data))];
+  return partiesOf(data).map(mail('BookingExpired'));
 }
-
-type Facts = Pick<BookingCancelled['data'], 'bookingId' | 'spaceId' | 'communityId' | 'brandId'>;
 
 /** A moment as a part of an id, which has no colons. */
 const digitsOf = (moment: string): string => moment.replaceAll(/\D/g, '');
 
-const communityOf = ({ communityId }: Pick<Facts, 'communityId'>): Account => ({ kind: 'Community', id: communityId });
-const brandOf = ({ brandId }: Pick<Facts, 'brandId'>): Account => ({ kind: 'Brand', id: brandId });
-export const partiesOf = (booking: Facts): readonly Account[] => [communityOf(booking), brandOf(booking)];
-export const aboutOf = ({ bookingId, spaceId }: Facts): BookingMail['about'] => ({ bookingId, spaceId });
+export const aboutOf = ({
+  bookingId,
+  spaceId,
+}: Pick<BookingCancelled['data'], 'bookingId' | 'spaceId'>): BookingMail['about'] => ({ bookingId, spaceId });
 
 /** Who did it, as an id. The name is looked up when the mail is sent. */
 const byOf = ({ metadata: { actor } }: Recorded): { readonly by: string } => ({ by: `${actor.kind}:${actor.id}` });

@@ -1,12 +1,12 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import { type Account, accountKey, communityOf, partiesOf } from '../domain/account.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { daysLater, localDate, momentOn, toTimestamp, wallDay } from '../domain/calendar.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import type { ChosenKind } from './kinds.ts';
 import type { NewMail } from './new-mail.ts';
-import { aboutOf, type BookingMail, partiesOf } from './recipients.ts';
+import { aboutOf, type BookingMail } from './recipients.ts';
 
 const HOUR_MS = 3_600_000;
 /** A community is reminded of a request when a quarter of the time for its answer is left, and at most so long before. */
@@ -54,8 +54,7 @@ export function createReminders({ bookings, readersOf }: Deps): (now: number) =>
   return async function* reminders(now) {
     for await (const booking of bookings.expiring(now, now + AT_MOST_BEFORE_MS)) {
       const dueAt = answerDueAt(booking);
-      if (dueAt <= now && now < expiryOf(booking))
-        yield* remind('AnswerDue', booking, partiesOf(booking).slice(0, 1), dueAt);
+      if (dueAt <= now && now < expiryOf(booking)) yield* remind('AnswerDue', booking, [communityOf(booking)], dueAt);
     }
     if (now >= lookedAt && now - lookedAt < LOOK_EVERY_MS) return;
     for await (const booking of bookings.ending(now, now + LOOK_AHEAD_MS)) {

@@ -1,7 +1,6 @@
-import type { Account } from '../domain/account.ts';
+import { brandOf, communityOf } from '../domain/account.ts';
 import { PERSONAL_DETAILS } from '../domain/booking-details.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { BrandId, CommunityId } from '../domain/ids.ts';
 import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import type { WithoutText } from '../domain/text-owner.ts';
@@ -40,12 +39,6 @@ export function writtenIn(event: DomainEvent, author: Subject | undefined): Writ
       return undefined;
   }
 }
-
-const communityOf = ({ communityId: id }: { readonly communityId: CommunityId }): Account => ({
-  kind: 'Community',
-  id,
-});
-const brandOf = ({ brandId: id }: { readonly brandId: BrandId }): Account => ({ kind: 'Brand', id });
 
 function written(
   subject: Subject,

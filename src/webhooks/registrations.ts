@@ -4,7 +4,7 @@ import type { DeliverableEvent } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
-import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { type Account, type AccountKey, accountKey, partiesOf } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
@@ -159,10 +159,7 @@ export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEv
 }
 
 /** The accounts whose registrations may get an event. */
-const accountsOf = ({ data: { communityId, brandId } }: Recorded<DeliverableEvent>): AccountKey[] => [
-  accountKey({ kind: 'Community', id: communityId }),
-  accountKey({ kind: 'Brand', id: brandId }),
-];
+const accountsOf = ({ data }: Recorded<DeliverableEvent>): AccountKey[] => partiesOf(data).map(accountKey);
 
 const subscribes = (webhook: WebhookDocument, { type, position }: Recorded<DeliverableEvent>): boolean =>
   (webhook.events & WEBHOOK_EVENTS[type]) !== 0 && webhook.registeredAt < position;

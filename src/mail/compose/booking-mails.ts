@@ -2,7 +2,7 @@ import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { furtherDetails } from '../../contract/booking.ts';
 import { namedBooking } from '../../contract/calendar-event.ts';
 import { calendarFile } from '../../contract/icalendar.ts';
-import type { Account } from '../../domain/account.ts';
+import { type Account, brandOf, communityOf } from '../../domain/account.ts';
 import { expiryOf } from '../../domain/booking-moments.ts';
 import { RATING } from '../../domain/limits.ts';
 import { amount, hours, longDate, momentIn, shortDate, shortened, zoneName } from '../../html/formats.ts';
@@ -37,8 +37,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
   const booking = await queries.bookings.get(account, Number(about.bookingId));
   if (booking === undefined) throw new Unavailable(`The read models do not show booking ${about.bookingId} yet`);
   const isCommunity = account.kind === 'Community';
-  const communityName =
-    (await queries.accounts.name({ kind: 'Community', id: booking.communityId })) ?? 'the community';
+  const communityName = (await queries.accounts.name(communityOf(booking))) ?? 'the community';
   const other = namedText(shortened(isCommunity ? booking.brandName : communityName));
   const seen: Seen = { booking, reader, isCommunity, communityName, other, now: clock() };
   const skipped = outdated(kind, seen);
@@ -84,8 +83,8 @@ function outdated(kind: ChosenKind, { booking, now }: Seen): string | undefined 
   }
 }
 
-const otherParty = ({ communityId, brandId }: ReadableBooking, { kind }: Account): Account =>
-  kind === 'Community' ? { kind: 'Brand', id: brandId } : { kind: 'Community', id: communityId };
+const otherParty = (booking: ReadableBooking, { kind }: Account): Account =>
+  kind === 'Community' ? brandOf(booking) : communityOf(booking);
 
 /** Whether the calendar of the reader changes: a request that was never approved is in none. */
 const hasCalendar = (kind: ChosenKind, { charge }: ReadableBooking): boolean =>
