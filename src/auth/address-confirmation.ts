@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type LinkMails, SAME_MAIL_MS, type TimedLink } from './link-mail.ts';
+import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
 import { LINK_PATHS, type Links } from './links.ts';
 import { LINK_ENDED } from './password-reset.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
@@ -35,8 +35,7 @@ export function createAddressConfirmation(deps: {
 
   async function request({ id: userId }: Pick<User, 'id'>): Promise<void> {
     const now = clock();
-    const cause = `slot-${Math.floor(now / SAME_MAIL_MS)}`;
-    await mails.enqueue({ kind, cause, userId, about: {}, at: toTimestamp(now) });
+    await mails.enqueue({ kind, cause: causeAt(now), userId, about: {}, at: toTimestamp(now) });
   }
 
   return {
@@ -46,8 +45,8 @@ export function createAddressConfirmation(deps: {
     request,
 
     /**
-     * Sends a link to a new address, and a notice to the current one. Refuses a malformed address, and too many changes: whether another user
-     * has it is told to its owner alone.
+     * Sends a link to a new address, and a notice to the current one. Refuses a malformed address, and too many changes. Does not refuse a
+     * taken one: only the person who confirms it is told.
      */
     async requestChange(user: User, email: string, context: ChangeContext): Promise<Refusal | undefined> {
       const userId = user.id;

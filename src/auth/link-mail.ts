@@ -17,5 +17,7 @@ export type LinkMails = { readonly isConfigured: boolean; enqueue(mail: LinkMail
 /** A link, and when it ends. */
 export type TimedLink = { readonly url: string; readonly until: Timestamp };
 
-/** Within this time, asking again sends no second mail. */
-export const SAME_MAIL_MS = 5 * 60_000;
+const SAME_MAIL_MS = 5 * 60_000;
+
+/** The cause of a mail that a user asks for. The same for five minutes, in which asking again sends no second mail. */
+export const causeAt = (now: number): string => `slot-${Math.floor(now / SAME_MAIL_MS)}`;

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type LinkMails, SAME_MAIL_MS, type TimedLink } from './link-mail.ts';
+import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
 import { LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import type { User, Users } from './users.ts';
@@ -53,8 +53,13 @@ export function createPasswordReset(deps: {
     const user = await users.byEmail(email);
     if (user === undefined) return;
     const now = clock();
-    const cause = `slot-${Math.floor(now / SAME_MAIL_MS)}`;
-    await mails.enqueue({ kind: 'PasswordReset', cause, userId: user.id, about: {}, at: toTimestamp(now) });
+    await mails.enqueue({
+      kind: 'PasswordReset',
+      cause: causeAt(now),
+      userId: user.id,
+      about: {},
+      at: toTimestamp(now),
+    });
   }
 
   return {

@@ -47,6 +47,8 @@ type Moment = string | number;
 
 /** A moment in a time zone: `20 Nov 2026, 09:30` */
 export const momentIn = (zone: string, moment: Moment): string => MINUTE(zone).format(new Date(moment));
+/** A moment for readers whose time zone is not known: `2026-11-20 09:30 UTC` */
+export const momentInUtc = (at: string): string => `${at.slice(0, 16).replace('T', ' ')} UTC`;
 /** A moment in a time zone, to the second: `20 Nov 2026, 09:30:05` */
 const secondIn = (zone: string, moment: Moment): string => SECOND(zone).format(new Date(moment));
 /** The day of a moment in a time zone: `20 Nov 2026` */

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { momentInUtc } from '../html/formats.ts';
 import { type Html, html, named } from '../html/html.ts';
 import { icon, page, pageHeaders } from '../html/layout.ts';
 import { sendNotFoundPage } from '../html/not-found.ts';
@@ -82,7 +83,7 @@ const mailTable = (mails: readonly KeptMail[]): Html =>
     ({ id, subject, to, at }) => html`<tr>
 <th scope="row" data-label="Subject" class="long"><div><a href="${PATH}/${id}">${named(subject)}</a></div></th>
 <td data-label="To" class="long"><div>${named(to)}</div></td>
-<td data-label="Time"><div><time datetime="${at}">${shownTime(at)}</time></div></td></tr>`,
+<td data-label="Time"><div><time datetime="${at}">${momentInUtc(at)}</time></div></td></tr>`,
   )}</tbody></table></div>`;
 
 function mailPage(mail: KeptMail): string {
@@ -90,7 +91,7 @@ function mailPage(mail: KeptMail): string {
   const headers: readonly (readonly [name: string, value: string])[] = [
     ['To', to],
     ...(replyTo === undefined ? [] : [['Reply-To', replyTo] as const]),
-    ['Date', shownTime(date)],
+    ['Date', momentInUtc(date)],
     ['Message-ID', messageId],
   ];
   const main = html`<div class="inbox stack full"><p class="back"><a href="${PATH}">${icon('back')} All mail</a></p>
@@ -103,6 +104,3 @@ ${calendar !== undefined && html`<p>Attached: <a href="${PATH}/${id}/event.ics">
 <pre>${text}</pre></div>`;
   return page({ title: subject, main });
 }
-
-/** In UTC, as in the header of a mail. */
-const shownTime = (time: string): string => `${time.slice(0, 16).replace('T', ' ')} UTC`;

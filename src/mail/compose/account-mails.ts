@@ -1,5 +1,5 @@
 import { permissionNames } from '../../domain/permissions.ts';
-import { shortened } from '../../html/formats.ts';
+import { momentInUtc, shortened } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { AlwaysKind } from '../kinds.ts';
@@ -63,7 +63,7 @@ async function apiKeyIssued(deps: Deps, { about, reader, at }: About): Promise<W
       ['Key', `${key.label} (${key.preview})`],
       ['Permissions', permissionNames(key.permissions).join(', ')],
       ['Issued by', await actorName(deps, String(about.by ?? ''))],
-      ['Issued at', `${at.slice(0, 16).replace('T', ' ')} UTC`],
+      ['Issued at', momentInUtc(at)],
     ],
     action: { text: 'See the API keys', url: `${deps.publicUrl}/console/keys` },
   };
@@ -98,7 +98,7 @@ async function passwordChanged({ publicUrl }: Deps, { at }: About): Promise<Writ
   return {
     subject: 'Your password was changed',
     intro: [
-      `The password of your account was changed on ${at.slice(0, 16).replace('T', ' ')} UTC. All other browsers were signed out.`,
+      `The password of your account was changed on ${momentInUtc(at)}. All other browsers were signed out.`,
       'If it was not you, choose “Forgot your password?” where you sign in, and tell a Manager of your account.',
     ],
     action: { text: 'Go to your account', url: `${publicUrl}/console/account` },

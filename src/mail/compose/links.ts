@@ -6,8 +6,7 @@ import type { Account } from '../../domain/account.ts';
 import { namedText } from '../../html/html.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { renderMail } from './layout.ts';
-
-type Skipped = { readonly skipped: string };
+import type { Skipped } from './written.ts';
 
 /** Makes the mails that carry a link: to a new password, to confirm an address, to accept an invitation. */
 export function composeLinks(deps: {
