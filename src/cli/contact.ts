@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { AccountKind } from '../domain/account.ts';
-import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { operateFor, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
@@ -23,7 +22,7 @@ export function contactCommand(group: Command, kind: AccountKind): void {
       const account = requiredAccount(kind === 'Brand' ? { brand: id } : { community: id });
       return operateFor(command, account, async ({ mailContent: { contacts } }) => {
         const refusal = email !== undefined || none ? await contacts.set(account, email ?? '') : undefined;
-        if (refusal !== undefined && isRefusal(refusal)) return refusal;
+        if (refusal !== undefined) return refusal;
         return { json: { id, ...defined({ contact: await contacts.of(account) }) } };
       });
     });

@@ -16,7 +16,7 @@ export const memberRoleOf = (role: Role): MemberRole => (role === 'Manager' ? 'M
 
 const READS = Permission.ReadAvailability | Permission.ReadBookings | Permission.ReadReviews;
 
-/** The permission flags that a role allows, from the least role to the highest. A token has no other, whatever its scopes are. */
+/** The permission flags that a role allows, from the least role to the highest. A token has no other, even if its scopes grant more. */
 export const ROLE_PERMISSIONS: Readonly<Record<Role, number>> = {
   Viewer: READS,
   Coordinator: READS | Permission.WriteBookings,

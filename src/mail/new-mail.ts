@@ -29,7 +29,7 @@ export type NewMail = {
   readonly cause: string;
   /** The user who gets it; for an invitation its id, `inv_…`. */
   readonly userId: string;
-  /** The account for which the user gets it. Its managers see whether it failed. */
+  /** The account for which the user gets it. Its Managers see whether it failed. */
   readonly account?: AccountKey;
   /** The ids of what it is about. */
   readonly about: Readonly<Record<string, string | number>>;

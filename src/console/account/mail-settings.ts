@@ -1,5 +1,4 @@
 import { type Account, accountKey } from '../../domain/account.ts';
-import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL } from '../../domain/limits.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Space } from '../../domain/space.ts';
@@ -73,8 +72,7 @@ export function mailSettingsPages(routes: Routes, { queries, mail, mailContent }
   routes.post(CONTACT_PATH, 'Manager', async (visit): Promise<Answer> => {
     const typed = visit.form.text('contact');
     const refusal = await contacts.set(visit.account, typed);
-    if (refusal !== undefined && isRefusal(refusal))
-      return contactPage(visit, typed, problemOf(refusal, { contact: 'Contact address' }));
+    if (refusal !== undefined) return contactPage(visit, typed, problemOf(refusal, { contact: 'Contact address' }));
     return done(PATH, typed === '' ? 'Contact address removed.' : 'Contact address saved.');
   });
 

@@ -14,7 +14,7 @@ const PATH = '/console/account';
 
 type Session = Awaited<ReturnType<PageDeps['sessions']['listOf']>>[number];
 
-/** What users change of their own sign-in, whichever account they act for: password, address, and the browsers they are signed in to. */
+/** What users change of their own sign-in, which is the same for all their accounts: password, address, and the browsers they are signed in to. */
 export function yourAccountPages(
   routes: Routes,
   { users, addressConfirmation, sessions, signInAttempts, endSessionsOf }: PageDeps,
