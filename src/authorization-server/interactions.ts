@@ -7,6 +7,7 @@ import { isKnownScope } from '../auth/scopes.ts';
 import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
+import { tryAgainIn } from '../html/formats.ts';
 import { sendPage } from '../html/layout.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
@@ -91,12 +92,8 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
       );
     const wait = await deps.attempts.begin(email, request.ip);
     if (wait > 0) {
-      const minutes = Math.ceil(wait / 60_000);
       reply.header('retry-after', Math.ceil(wait / 1_000));
-      return refuse(
-        429,
-        `Too many wrong passwords. Please try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
-      );
+      return refuse(429, `Too many wrong passwords. ${tryAgainIn(wait)}`);
     }
     const user = await deps.users.verifyPassword(email, formFields(request).get('password') ?? '');
     if (user === undefined) return refuse(422, 'Wrong e-mail or password.');

@@ -2,7 +2,7 @@ import { LINK_PATHS } from '../auth/links.ts';
 import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { EMAIL, PASSWORD } from '../domain/limits.ts';
+import { EMAIL, MAX_TYPED_PASSWORD } from '../domain/limits.ts';
 import type { Role } from '../domain/roles.ts';
 import { escapeText, flag, type Html, html, named, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
@@ -30,9 +30,6 @@ type FormPage = {
   readonly app: App | undefined;
   readonly problem?: string;
 };
-
-/** Browsers count UTF-16 code units, of which a character (code point) has up to two. */
-const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
 
 export type SignInPage = FormPage & {
   readonly email?: string;

@@ -35,6 +35,8 @@ export const WEBHOOK_URL: TextLimit = { min: 1, max: 2_048 };
 export const EMAIL: TextLimit = { min: 1, max: 254 };
 /** A user's password. There is a maximum so that hashing one cannot be made expensive. */
 export const PASSWORD: TextLimit = { min: 10, max: 256 };
+/** The `maxlength` of its field: browsers count UTF-16 code units, of which a character (code point) has up to two. */
+export const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
 
 /** An hour of the day on the 24-hour clock. */
 export const HOUR: NumberLimit = { min: 0, max: 23, step: 1 };

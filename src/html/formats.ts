@@ -82,6 +82,9 @@ export const zoneName = (zone: string): string =>
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+/** `Try again in 3 minutes.` @param waitMs milliseconds */
+export const tryAgainIn = (waitMs: number): string => `Try again in ${counted(Math.ceil(waitMs / 60_000), 'minute')}.`;
+
 /** `approved` → `Approved` */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -416,7 +416,7 @@ describe('limits', () => {
       const refused = await attempt(0, 'ada@example.com', PASSWORD);
       expect(refused.status).toBe(429);
       expect(refused.text).toContain('Too many wrong passwords');
-      expect(refused.text).toMatch(/try again in 1[45] minutes/);
+      expect(refused.text).toMatch(/Try again in 1[45] minutes/);
       const seconds = Number(refused.headers.get('retry-after'));
       expect(seconds).toBeGreaterThan(14 * 60);
       expect(seconds).toBeLessThanOrEqual(15 * 60);

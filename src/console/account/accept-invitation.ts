@@ -8,11 +8,12 @@ import { type Answer, done, missing, type PageContent } from '../parts/answer.ts
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { addressOf } from '../parts/links.ts';
-import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import { invitationText } from '../parts/role-texts.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import type { Visit } from '../parts/visit.ts';
 
 const PATH = `${LINK_PATHS.invitation}/accept`;
+const ACCEPTED = `${LINK_PATHS.invitation}/accepted`;
 
 /** Accepting an invitation as a user who has a sign-in. */
 export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
@@ -26,7 +27,7 @@ export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
     const link = await invitations.check(token);
     const accepted = await invitations.accept(token, user, context);
     if (link === undefined || isRefusal(accepted)) return acceptPage(visit, token);
-    return { go: addressOf(`${PATH}ed`, { account: accountKey(link.invitation.account) }) };
+    return { go: addressOf(ACCEPTED, { account: accountKey(link.invitation.account) }) };
   });
 
   routes.post(`${PATH}/confirm`, 'Viewer', async ({ user, form }) => {
@@ -35,7 +36,7 @@ export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
     return done(back, 'A mail with a link is on its way. Open it, then come back to this page.');
   });
 
-  routes.get(`${PATH}ed`, 'Viewer', async (visit) => {
+  routes.get(ACCEPTED, 'Viewer', async (visit) => {
     const account = accountOfKey(visit.query.text('account'));
     const name = account && (await queries.accounts.name(account));
     const isMember = account !== undefined && belongsTo(visit.user, account);
@@ -65,9 +66,9 @@ it</button>`,
   }
 }
 
-const page = ({ user }: Visit, { role }: Invitation, name: string, action: Html): PageContent => ({
+const page = ({ user }: Visit, invitation: Invitation, name: string, action: Html): PageContent => ({
   title: 'You are invited',
-  lead: html`You are invited to act for ${named(name)} as a ${role}. A ${role} ${ROLE_TEXTS[role]}.`,
+  lead: invitationText(name, invitation),
   main: html`<div class="card stack"><p>You are signed in as ${named(user.email)}.</p>${action}</div>`,
 });
 

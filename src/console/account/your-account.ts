@@ -1,10 +1,10 @@
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { EMAIL, PASSWORD } from '../../domain/limits.ts';
-import { bareMoment, bareSecond, moment, zoneName } from '../../html/formats.ts';
+import { EMAIL } from '../../domain/limits.ts';
+import { bareMoment, bareSecond, moment, tryAgainIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { actionButton, field, postForm, problemOf } from '../parts/forms.ts';
+import { actionButton, field, PASSWORD_HINT, passwordField, postForm, problemOf } from '../parts/forms.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
@@ -25,7 +25,7 @@ export function yourAccountPages(
     const { user, context, form } = visit;
     const wrong = await wrongPassword(visit, 'current');
     if (wrong !== undefined) return accountPage(visit, wrong);
-    const changed = await users.changePassword(user.id, form.all('password')[0] ?? '', context);
+    const changed = await users.changePassword(user.id, form.password(), context);
     if (isRefusal(changed)) return accountPage(visit, { password: changed.details });
     return {
       ...done(PATH, 'Password changed. You are signed out of every other browser.'),
@@ -66,8 +66,8 @@ export function yourAccountPages(
     name: 'current' | 'confirmWith',
   ): Promise<Problems | undefined> {
     const waitMs = await signInAttempts.begin(user.email, clientAddress);
-    if (waitMs > 0) return { [name]: `Too many wrong passwords. Try again in ${Math.ceil(waitMs / 60_000)} minutes.` };
-    if ((await users.verifyPassword(user.email, form.all(name)[0] ?? '')) === undefined)
+    if (waitMs > 0) return { [name]: `Too many wrong passwords. ${tryAgainIn(waitMs)}` };
+    if ((await users.verifyPassword(user.email, form.password(name))) === undefined)
       return { [name]: 'This is not your password.' };
     await signInAttempts.succeeded(user.email, clientAddress);
     return undefined;
@@ -88,24 +88,17 @@ ${addressForm(visit, problems, addressConfirmation.sendsMail)}</div></div>`,
 
 const MAIL_SENT = 'A mail with a link is on its way.';
 
-/** Browsers count UTF-16 code units, of which a character (code point) has up to two. */
-const maxlength = 2 * PASSWORD.max;
-
-const passwordField = (name: string, label: string, autocomplete: string, problems: Problems, hint?: string): Html =>
-  field({
-    ...{ name, label, type: 'password', required: true, problems },
-    ...(hint !== undefined && { hint }),
-    attributes: { maxlength, autocomplete },
-  });
-
 const passwordForm = (visit: Visit, problems: Problems): Html =>
   postForm(
     visit,
     `${PATH}/password`,
     'card fields',
     html`<h2>Change the password</h2>
-${passwordField('current', 'Current password', 'current-password', problems)}
-${passwordField('password', 'New password', 'new-password', problems, `At least ${PASSWORD.min} characters`)}
+${passwordField({ name: 'current', label: 'Current password', autocomplete: 'current-password', problems })}
+${passwordField({
+  ...{ name: 'password', label: 'New password', hint: PASSWORD_HINT, problems },
+  autocomplete: 'new-password',
+})}
 <p class="muted small">It signs you out of every other browser. Connected apps stay connected.</p>
 <div><button class="button">Change password</button></div>`,
   );
@@ -126,7 +119,7 @@ ${postForm(
     hint: 'It replaces the current one once you open the link that we send to it.',
     attributes: { maxlength: EMAIL.max, autocomplete: 'off' },
   })}
-${passwordField('confirmWith', 'Your password', 'current-password', problems)}
+${passwordField({ name: 'confirmWith', label: 'Your password', autocomplete: 'current-password', problems })}
 <div><button class="button">Change address</button></div>`,
 )}</div>`;
 }

@@ -5,12 +5,11 @@ import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { traceOf } from '../../runtime/trace.ts';
 import { addressOf } from '../parts/links.ts';
-import { ROLE_TEXTS } from '../parts/role-texts.ts';
+import { invitationText } from '../parts/role-texts.ts';
 import {
   type LinkRoutes,
   linkForm,
   newPasswordFields,
-  passwordIn,
   sendCard,
   sendDone,
   sendEnded,
@@ -20,10 +19,6 @@ import {
 
 const { invitation: PATH } = LINK_PATHS;
 const DONE = `${PATH}/done`;
-
-/** What an invitation is about, in the words of the person who reads it. */
-const invitationText = (accountName: string, { role }: Pick<Invitation, 'role'>): Html =>
-  html`You are invited to act for ${named(accountName)} as a ${role}. A ${role} ${ROLE_TEXTS[role]}.`;
 
 type Deps = {
   readonly invitations: Invitations;
@@ -52,7 +47,7 @@ export function invitationRoutes({ get, post }: LinkRoutes, { invitations, users
     if (link === undefined) return sendEnded(reply, TO_CONSOLE);
     const { invitation } = link;
     const context = { correlationId: request.id, ...traceOf(request) };
-    const user = await invitations.acceptAsNew(token, passwordIn(form), context);
+    const user = await invitations.acceptAsNew(token, form.password(), context);
     if (!isRefusal(user)) {
       request.sender = { account: invitation.account, credential: { kind: 'user', id: user.id } };
       return reply.redirect(DONE, 303);

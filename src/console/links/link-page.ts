@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LINK_PATHS } from '../../auth/links.ts';
-import { EMAIL, PASSWORD } from '../../domain/limits.ts';
-import { flag, type Html, html, type Interpolated } from '../../html/html.ts';
+import { EMAIL } from '../../domain/limits.ts';
+import { type Html, html, type Interpolated } from '../../html/html.ts';
 import { page, problemPage, sendPage } from '../../html/layout.ts';
 import type { Link } from '../parts/answer.ts';
-import { hiddenField } from '../parts/forms.ts';
+import { field, hiddenField, PASSWORD_HINT, passwordField } from '../parts/forms.ts';
 import { Form } from '../parts/typed-form.ts';
 
 /** Requests for each of these pages per network and minute, as for the sign-in page. */
@@ -67,7 +67,7 @@ export const sendDone = (reply: FastifyReply, title: string, text: string, next?
 export const TO_SIGN_IN: Link = { href: '/console', label: 'Sign in' };
 
 /** The same for every link that does not work: why would tell a stranger something. */
-export const sendEnded = (reply: FastifyReply, next: { readonly href: string; readonly label: string }): FastifyReply =>
+export const sendEnded = (reply: FastifyReply, next: typeof TO_CONSOLE): FastifyReply =>
   sendPage(
     reply,
     404,
@@ -81,21 +81,14 @@ export const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 export const linkForm = (action: string, token: string, content: Interpolated): Html =>
   html`<form class="fields" method="post" action="${action}">${hiddenField('link', token)}${content}</form>`;
 
-/** Browsers count UTF-16 code units, of which a character (code point) has up to two. */
-const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
-
 /** A new password, with the address that a password manager keeps it for. */
 export const newPasswordFields = (email: string, label = 'New password'): Html => html`<div class="field">
 <label for="email">E-mail</label>
 <input id="email" type="email" autocomplete="username" value="${email}" readonly></div>
-<div class="field"><label for="password">${label}</label>
-<p class="hint" id="password-hint">At least ${PASSWORD.min} characters</p>
-<input id="password" name="password" type="password" autocomplete="new-password" aria-describedby="password-hint"
-maxlength="${MAX_TYPED_PASSWORD}" required${flag('autofocus', true)}></div>`;
+${passwordField({ name: 'password', label, hint: PASSWORD_HINT, autocomplete: 'new-password', isFocused: true })}`;
 
-export const emailField = (value: string): Html => html`<div class="field"><label for="email">E-mail</label>
-<input id="email" name="email" type="email" autocomplete="username" maxlength="${EMAIL.max}" value="${value}" required
-${flag('autofocus', true)}></div>`;
-
-/** As typed: blanks at its ends belong to it. */
-export const passwordIn = (form: Form, name = 'password'): string => form.all(name)[0] ?? '';
+export const emailField = (value: string): Html =>
+  field({
+    ...{ name: 'email', label: 'E-mail', type: 'email', value, required: true },
+    attributes: { autocomplete: 'username', maxlength: EMAIL.max, autofocus: '' },
+  });

@@ -3,6 +3,7 @@ import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { AuthorizationServer } from '../../authorization-server/authorization-server.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../../domain/email-address.ts';
+import { tryAgainIn } from '../../html/formats.ts';
 import { html, named } from '../../html/html.ts';
 import { traceOf } from '../../runtime/trace.ts';
 import { venueCommand } from '../../runtime/venue-command.ts';
@@ -12,7 +13,6 @@ import {
   type LinkRoutes,
   linkForm,
   newPasswordFields,
-  passwordIn,
   sendCard,
   sendDone,
   sendEnded,
@@ -38,9 +38,7 @@ export function passwordRoutes(
     const waitMs = await attempts.begin(email, request.ip);
     if (waitMs > 0) {
       reply.header('retry-after', Math.ceil(waitMs / 1_000));
-      const minutes = Math.ceil(waitMs / 60_000);
-      const problem = `Too many links were asked for. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
-      return sendCard(reply, askPage(email, problem), 429);
+      return sendCard(reply, askPage(email, `Too many links were asked for. ${tryAgainIn(waitMs)}`), 429);
     }
     reset.request(email);
     return reply.redirect(SENT, 303);
@@ -65,7 +63,7 @@ export function passwordRoutes(
     const token = form.text('link');
     const link = await reset.check(token);
     if (link === undefined) return sendEnded(reply, ASK_AGAIN);
-    const changed = await reset.reset(token, passwordIn(form), { correlationId: request.id, ...traceOf(request) });
+    const changed = await reset.reset(token, form.password(), { correlationId: request.id, ...traceOf(request) });
     if (isRefusal(changed))
       return changed.refused === 'ResourceNotFound'
         ? sendEnded(reply, ASK_AGAIN)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Refusal } from '../../domain/decision.ts';
 import type { PlainDate } from '../../domain/ids.ts';
-import type { Flags } from '../../domain/limits.ts';
+import { type Flags, MAX_TYPED_PASSWORD, PASSWORD } from '../../domain/limits.ts';
 import { escapeText, flag, type Html, html, type Interpolated, namedText, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { momentInField, shownInField } from './typed-dates.ts';
@@ -70,6 +70,24 @@ export function field({ type = 'text', value = '', required = false, ...rest }: 
 ${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${ariaAttributes}>`,
   );
 }
+
+/** The hint of a field for a new password. */
+export const PASSWORD_HINT = `At least ${PASSWORD.min} characters`;
+
+/** A field for a password. */
+export const passwordField = ({
+  autocomplete,
+  isFocused = false,
+  ...rest
+}: Pick<Field, 'name' | 'label' | 'hint' | 'problems'> & {
+  readonly autocomplete: 'current-password' | 'new-password';
+  /** Whether the page opens with the cursor in it. */
+  readonly isFocused?: boolean;
+}): Html =>
+  field({
+    ...{ ...rest, type: 'password', required: true },
+    attributes: { maxlength: MAX_TYPED_PASSWORD, autocomplete, autofocus: isFocused ? '' : undefined },
+  });
 
 type DateField = Control & { readonly earliest?: PlainDate };
 

@@ -11,6 +11,11 @@ export class Form {
     return (this.all(name)[0] ?? '').trim();
   }
 
+  /** A password as typed: blanks at its ends belong to it. */
+  password(name = 'password'): string {
+    return this.all(name)[0] ?? '';
+  }
+
   /** The values of several fields. */
   texts<N extends string>(names: readonly N[]): Readonly<Record<N, string>>;
   texts(names: readonly string[]): Readonly<Record<string, string>> {
