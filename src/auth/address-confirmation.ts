@@ -11,6 +11,11 @@ import { signInState, type User, type Users } from './users.ts';
 /** How long a link works. */
 const CONFIRM_MS = 24 * 60 * 60_000;
 
+const TOO_MANY = refuse(
+  'ValidationError',
+  'You have asked for too many changes of your address. Try again in an hour.',
+);
+
 export type AddressConfirmation = ReturnType<typeof createAddressConfirmation>;
 
 /** Confirms that a user reads mail at an address: the current one, or a new one, which then replaces it. */
@@ -20,7 +25,7 @@ export function createAddressConfirmation(deps: {
   readonly mails: LinkMails;
   readonly clock: Clock;
   readonly publicUrl: string;
-  /** Counts a change of an address that a user asks for. @returns the wait in milliseconds if there were too many, otherwise 0 */
+  /** Counts a mail to an address that a user wants to have. @returns the wait in milliseconds if there were too many, otherwise 0 */
   readonly countChange: (userId: string) => Promise<number>;
 }) {
   const { users, links, mails, clock, publicUrl } = deps;
@@ -33,7 +38,7 @@ export function createAddressConfirmation(deps: {
     return links.purposeOf(link, ['address'], signInState(user)) && user;
   }
 
-  async function request({ id: userId }: Pick<User, 'id'>): Promise<void> {
+  async function send({ id: userId }: Pick<User, 'id'>): Promise<void> {
     const now = clock();
     await mails.enqueue({ kind, cause: causeAt(now), userId, about: {}, at: toTimestamp(now) });
   }
@@ -41,8 +46,11 @@ export function createAddressConfirmation(deps: {
   return {
     sendsMail: mails.isConfigured,
 
-    /** Sends a link to the current address. */
-    request,
+    /** Sends a link to the pending address, or else to the current one. Refuses too many to a pending one: it may be that of a stranger. */
+    async request(user: Pick<User, 'id' | 'pendingEmail'>): Promise<Refusal | undefined> {
+      if (user.pendingEmail !== undefined && (await deps.countChange(user.id)) > 0) return TOO_MANY;
+      return void (await send(user));
+    },
 
     /**
      * Sends a link to a new address, and a notice to the current one. Refuses a malformed address, and too many changes. Does not refuse a
@@ -50,11 +58,10 @@ export function createAddressConfirmation(deps: {
      */
     async requestChange(user: User, email: string, context: ChangeContext): Promise<Refusal | undefined> {
       const userId = user.id;
-      if ((await deps.countChange(userId)) > 0)
-        return refuse('ValidationError', 'You have asked for too many changes of your address. Try again in an hour.');
+      if ((await deps.countChange(userId)) > 0) return TOO_MANY;
       const outcome = await users.requestEmail(userId, email, context);
       if (isRefusal(outcome)) return outcome;
-      if (outcome.pendingEmail === undefined) return void (await request(user));
+      if (outcome.pendingEmail === undefined) return void (await send(user));
       const at = toTimestamp(clock());
       const cause = randomUUID();
       await mails.enqueue({ kind, cause: `${cause}-notice`, userId, about: { notice: 'change' }, at });

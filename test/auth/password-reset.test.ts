@@ -144,6 +144,21 @@ describe.each(documentEngines)('links to a user, on %s', (_name, createDatabase)
     expect(await stored()).not.toHaveProperty('pendingEmail');
   });
 
+  test('links to an address that a user only wants to have are limited, those to the own address are not', async () => {
+    await confirmation.requestChange(ada, 'stranger@example.org', BY_OPERATOR);
+    const before = deps.sent.length;
+    now += HOUR;
+    wait = 1;
+    expect(await confirmation.request(await stored())).toMatchObject({ details: /too many changes/ });
+    expect(deps.sent).toHaveLength(before);
+    expect(await confirmation.request(ada)).toBeUndefined();
+    expect(deps.sent).toHaveLength(before + 1);
+    wait = 0;
+    now += HOUR;
+    expect(await confirmation.request(await stored())).toBeUndefined();
+    expect(deps.sent).toHaveLength(before + 2);
+  });
+
   test('nothing tells that an address is taken, until its owner confirms it', async () => {
     const other = { email: 'bob@example.com', password, accounts: [brand] };
     accepted(await opened.users.add(other, BY_OPERATOR));

@@ -4,7 +4,7 @@ import { belongsTo } from '../../auth/memberships.ts';
 import { accountKey, accountOfKey } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { type Answer, done, missing, type PageContent } from '../parts/answer.ts';
+import { type Answer, done, missing, notDone, type PageContent } from '../parts/answer.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
 import { addressOf } from '../parts/links.ts';
@@ -31,8 +31,9 @@ export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
   });
 
   routes.post(`${PATH}/confirm`, 'Viewer', async ({ user, form }) => {
-    if (addressConfirmation.sendsMail) await addressConfirmation.request(user);
+    const refusal = addressConfirmation.sendsMail ? await addressConfirmation.request(user) : undefined;
     const back = addressOf(PATH, { link: form.text('link') });
+    if (refusal !== undefined) return notDone(back, refusal.details);
     return done(back, 'A mail with a link is on its way. Open it, then come back to this page.');
   });
 

@@ -3,7 +3,7 @@ import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL } from '../../domain/limits.ts';
 import { bareMoment, bareSecond, moment, tryAgainIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
-import { type Answer, done, missing } from '../parts/answer.ts';
+import { type Answer, done, missing, notDone } from '../parts/answer.ts';
 import { actionButton, field, PASSWORD_HINT, passwordField, postForm, problemOf } from '../parts/forms.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
@@ -43,8 +43,8 @@ export function yourAccountPages(
   });
 
   routes.post(`${PATH}/address/confirm`, 'Viewer', async ({ user }) => {
-    if (addressConfirmation.sendsMail) await addressConfirmation.request(user);
-    return done(PATH, MAIL_SENT);
+    const refusal = addressConfirmation.sendsMail ? await addressConfirmation.request(user) : undefined;
+    return refusal === undefined ? done(PATH, MAIL_SENT) : notDone(PATH, refusal.details);
   });
 
   routes.post(`${PATH}/sessions/:id/end`, 'Viewer', async ({ user, params }) => {
