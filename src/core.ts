@@ -275,10 +275,8 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const users = await createUsers({
     ...{ documents, log, clock, logger },
     revocation: withFeedsAndMail(revocation, commands.calendarFeeds, endedMail),
-    forgetAddresses: async ({ email, pendingEmail }, context) => {
-      for (const each of new Set([email, pendingEmail]))
-        if (each !== undefined) await invitations.withdrawAll({ email: each }, context);
-    },
+    // Not those to a pending address, which may be that of a stranger.
+    forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
   });
 
   const counts = await openAttemptCounts({ documents, secretKey: config.secretKey, clock });

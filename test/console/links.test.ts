@@ -248,6 +248,17 @@ test('where no mail is sent, pages and the command line say so, and the operator
   }
 });
 
+test('a user who only wants to have an address ends no invitation to it by being removed', async () => {
+  const email = 'invited-elsewhere@example.net';
+  const wanted = { account: brand(), role: 'Viewer', email } as const;
+  const { id } = accepted(await core().invitations.invite(wanted, undefined, BY_OPERATOR));
+  const user = await addUser('wants-it@example.net');
+  accepted(await core().users.requestEmail(user.id, email, BY_OPERATOR));
+  await core().users.remove(user.id, BY_OPERATOR);
+  expect(await core().invitations.get(id)).toMatchObject({ email });
+  expect(await core().invitations.withdraw(wanted.account, id, BY_OPERATOR)).toBeUndefined();
+});
+
 test('after `venue user remove` and `venue forget` no file has an address', async () => {
   const gone = 'vanishing@example.net';
   const user = await addUser(gone);
