@@ -18,7 +18,7 @@ import type { PersonalDataCommands } from './commands/personal-data.ts';
 import type { Config } from './config.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { OperatedDocumentStore } from './document-store/document-store.ts';
-import { accountKey, accountOfKey } from './domain/account.ts';
+import { accountInWords, accountOfKey } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
 import { userIdOf } from './domain/personal-text.ts';
 import {
@@ -332,7 +332,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     membersOf: users.membersOf,
     links: composeLinks({
       ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl },
-      accountName: async (account) => (await queries.accounts.name(account)) ?? accountKey(account),
+      accountName: async (account) => (await queries.accounts.name(account)) ?? accountInWords(account),
     }),
   });
 

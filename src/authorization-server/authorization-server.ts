@@ -8,7 +8,7 @@ import { createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { MembershipLog } from '../auth/unlogged-changes.ts';
 import type { Users } from '../auth/users.ts';
 import type { DocumentStore, DocumentStoreOperations } from '../document-store/document-store.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import { type Account, accountInWords } from '../domain/account.ts';
 import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
@@ -148,7 +148,7 @@ export async function createAuthorizationServer(deps: {
         rewrite,
         current,
         keepClient: (clientId) => Promise.all([clients.keep(clientId), copies.keep(clientId)]),
-        accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
+        accountName: async (account) => (await deps.accountName?.(account)) ?? accountInWords(account),
       }),
     );
   };

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { toOperatorAccountChange } from '../contract/account-change.ts';
+import { accountInWords } from '../domain/account.ts';
 import { AUDITED_TYPES, type NamedChange, TOPICS, type Topic } from '../domain/account-change.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -101,7 +102,7 @@ async function* asCsv(changes: AsyncIterable<NamedChange>): AsyncGenerator<strin
   ]);
   for await (const change of changes) {
     const { id, at, event, topic, of, actor, changes: made, stream, revision } = toOperatorAccountChange(change);
-    const account = actor.account && `${actor.account.kind} ${actor.account.id}`;
+    const account = actor.account && accountInWords(actor.account);
     yield csvLine([
       ...[id, at, event, topic, of.kind, of.id, of.name, actor.kind, actor.id, actor.name, account],
       ...[changesText(made), stream, revision],

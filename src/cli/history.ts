@@ -1,6 +1,7 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { toOperatorBooking } from '../contract/booking.ts';
 import { type OperatorHistoryEntry, operatorHistoryEntries } from '../contract/history-entry.ts';
+import { accountInWords } from '../domain/account.ts';
 import type { Until } from '../domain/as-of.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -105,7 +106,7 @@ const HEADER = [
 function csv(events: readonly OperatorHistoryEntry[]): Answer {
   const rows = events.map(({ revision: at, actor, changes, ...entry }) => [
     ...[at, entry.at, entry.event, entry.bookingId, changes.status?.to, actor.kind, actor.id, actor.name],
-    ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],
+    ...[actor.account && accountInWords(actor.account), changesText(changes)],
   ]);
   // Printing adds the final line feed.
   return { json: undefined, document: [csvHeader(HEADER), ...rows.map(csvLine)].join('').slice(0, -1) };

@@ -3,7 +3,7 @@ import type { Membership } from '../auth/memberships.ts';
 import type { User, Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { toPublicAccount } from '../contract/account.ts';
-import { accountKey } from '../domain/account.ts';
+import { accountInWords, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { ROLES, type Role } from '../domain/roles.ts';
@@ -178,7 +178,7 @@ async function withoutManager(users: Users, left: readonly Membership[]): Promis
   const without: string[] = [];
   for (const { account, role } of left) {
     const members = role === 'Manager' ? await users.membersOf(account) : [{ role: 'Manager' }];
-    if (members.every((one) => one.role !== 'Manager')) without.push(`${account.kind} ${account.id}`);
+    if (members.every((one) => one.role !== 'Manager')) without.push(accountInWords(account));
   }
   return without.length === 0
     ? undefined

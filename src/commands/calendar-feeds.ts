@@ -1,5 +1,5 @@
 import type { Credentials } from '../credentials/credentials.ts';
-import type { Account } from '../domain/account.ts';
+import { type Account, accountInWords } from '../domain/account.ts';
 import { addCalendarFeed, endCalendarFeed, endFeedsOfUser, ownerOfFeed } from '../domain/calendar-feed.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -45,7 +45,7 @@ export function createCalendarFeedCommands(deps: {
     const owned = await handler.load(streamOf.space(spaceId), space);
     if (owned !== undefined && account.kind === 'Community' && owned.communityId === account.id)
       return { spaceId: owned.spaceId };
-    return refuse('ResourceNotFound', `${account.kind} ${account.id} has no space ${spaceId}.`);
+    return refuse('ResourceNotFound', `${accountInWords(account)} has no space ${spaceId}.`);
   }
 
   return {

@@ -12,11 +12,10 @@ import {
   RETRY_AFTER_SECONDS,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
+import { TO_CONSOLE } from './links/link-page.ts';
 import type { PageContent } from './parts/answer.ts';
 import { buttonLink, startPageOf } from './parts/frame.ts';
 import type { Visit } from './parts/visit.ts';
-
-const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
 export function notFound(what: string, account: Account): PageContent {
   const home = startPageOf(account);

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Account, accountKey } from '../domain/account.ts';
+import { type Account, accountInWords, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { html } from '../html/html.ts';
 import { page, sendPage } from '../html/layout.ts';
@@ -17,7 +17,7 @@ export type PageRenderer = ReturnType<typeof createPageRenderer>;
 /** Renders the page of a handler with the navigation rail of its account. */
 export function createPageRenderer({ queries }: Pick<PageDeps, 'queries'>) {
   const nameOf = async (account: Account): Promise<string> =>
-    (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
+    (await queries.accounts.name(account)) ?? accountInWords(account);
 
   /** The account of a visit, with its name, its time zone, and the role of its user. */
   async function visitedAccount(

@@ -1,4 +1,4 @@
-import { type Account, accountOfKey, communityOf, partiesOf } from './account.ts';
+import { type Account, accountInWords, accountOfKey, communityOf, partiesOf } from './account.ts';
 import type { Community } from './community.ts';
 import { type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
 import { keysOf } from './keys-of.ts';
@@ -143,7 +143,7 @@ const ofSpaces = (owner: Account, of: ChangedThing): AccountChange => ({ topic: 
 const ofAccount = (account: Account): AccountChange => ({
   topic: 'account',
   accounts: [account],
-  of: { kind: 'account', id: `${account.kind} ${account.id}` },
+  of: { kind: 'account', id: accountInWords(account) },
 });
 
 const accountOfSubject = (subject: Subject): Account | undefined =>

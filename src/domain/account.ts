@@ -25,6 +25,10 @@ export const partiesOf = (booking: { readonly communityId: CommunityId; readonly
 export type AccountKey = `${AccountKind}:${number}`;
 export const accountKey = (account: Account): AccountKey => `${account.kind}:${account.id}`;
 
+/** An account where its name is not known or not shown: `Brand 7` */
+export const accountInWords = ({ kind, id }: { readonly kind: AccountKind; readonly id: number }): string =>
+  `${kind} ${id}`;
+
 /** The account of a key such as `Brand:7`; undefined if it is no such key. */
 export function accountOfKey(key: string): Account | undefined {
   const match = /^(Community|Brand):(\d+)$/.exec(key);

@@ -141,7 +141,7 @@ export function createMailer(deps: MailerDeps) {
     // What the server did is unknown. The mail stays due, and the next process repeats it.
     if (breaking.signal.aborted && result.outcome !== 'accepted') return;
     await record(mail, { at, ...defined({ code: result.code }), response: result.response }, result);
-    await heed(result);
+    await pauseOrResume(result);
   }
 
   /** @returns undefined if the message cannot be made now */
@@ -184,7 +184,7 @@ export function createMailer(deps: MailerDeps) {
   }
 
   /** Pauses while the server takes no mail, and notes that for other processes. */
-  async function heed(result: SendResult): Promise<void> {
+  async function pauseOrResume(result: SendResult): Promise<void> {
     if (result.outcome === 'unreachable') {
       // Attempts that were in flight when the pause began tell nothing new.
       if (performance.now() < pausedUntil) return;

@@ -1,7 +1,7 @@
 import { type Invitation, NOT_CONFIRMED } from '../../auth/invitations.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
 import { belongsTo } from '../../auth/memberships.ts';
-import { accountKey, accountOfKey } from '../../domain/account.ts';
+import { accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing, notDone, type PageContent } from '../parts/answer.ts';
@@ -60,7 +60,7 @@ it</button>`,
     if (link === undefined) return ENDED;
     const { invitation } = link;
     const refusal = invitations.whyNot(link, visit.user);
-    const name = (await queries.accounts.name(invitation.account)) ?? accountKey(invitation.account);
+    const name = (await queries.accounts.name(invitation.account)) ?? accountInWords(invitation.account);
     if (refusal === undefined) return page(visit, invitation, name, acceptForm(visit, token));
     if (refusal !== NOT_CONFIRMED) return OF_ANOTHER;
     return page(visit, invitation, name, confirmFirst(visit, token));

@@ -127,10 +127,11 @@ ${passwordField({ name: 'confirmWith', label: 'Your password', autocomplete: 'cu
 /** What waits for a link to be opened, and a button to send it again. */
 function pendingAddress(visit: Visit, { pendingEmail, emailConfirmedAt }: User): Html | undefined {
   if (pendingEmail === undefined && emailConfirmedAt !== undefined) return undefined;
+  const label = pendingEmail === undefined ? 'Confirm address' : 'Send the link again';
   return html`${
     pendingEmail !== undefined &&
     html`<p>${named(pendingEmail)} replaces it once you open the link that we sent there.</p>`
-  }${actionButton(visit, `${PATH}/address/confirm`, pendingEmail === undefined ? 'Confirm address' : 'Send the link again', 'small quiet')}`;
+  }${actionButton(visit, `${PATH}/address/confirm`, label, 'small quiet')}`;
 }
 
 const sessionList = (visit: Visit, list: readonly Session[]): Html =>

@@ -47,7 +47,7 @@ export function passwordRoutes(
   get(SENT, async (_form, _request, reply) =>
     sendDone(
       reply,
-      'Look into your mail',
+      'Check your mail',
       'If a user has this address, a mail with a link is on its way. The link works once, within an hour.',
       TO_SIGN_IN,
     ),

@@ -1,4 +1,4 @@
-import { type Account, accountKey, accountOfKey } from '../../domain/account.ts';
+import { type Account, accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
 import { subjectOfUser } from '../../domain/personal-text.ts';
 import { namedText } from '../../html/html.ts';
 import { isAlways, isChosen, mayGet } from '../kinds.ts';
@@ -49,7 +49,7 @@ export function createCompose(deps: ComposeDeps): Compose {
       const preferences = await deps.preferences.get(userId, accountKey(account));
       if (!wants(preferences, kind, role, spaceId)) return { skipped: 'The user turned this mail off.' };
     }
-    return { account, role, accountName: (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}` };
+    return { account, role, accountName: (await queries.accounts.name(account)) ?? accountInWords(account) };
   }
 
   async function write(mail: NewMail, reader: Reader | undefined): Promise<Written | Skipped> {
