@@ -266,7 +266,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     reminders: (now) => mailContent.reminders(now),
     onOutcome: metrics.mail,
   });
-  const preferences = createMailPreferences({ documents });
+  const preferences = await createMailPreferences({ documents });
   const endedMail = { mail, preferences };
   const served = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
   const commands: Commands = { ...served, personalData: withMail(served.personalData, endedMail) };
@@ -326,7 +326,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     onAttempt: metrics.deliveryAttempt,
   });
 
-  const mailContent = createMailContent({
+  const mailContent = await createMailContent({
     ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
     publicUrl: config.publicUrl,
     membersOf: users.membersOf,

@@ -4,22 +4,21 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import { ERASED, type SealedText, subjectOf } from '../domain/personal-text.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
-import { loadOnce } from '../runtime/load-once.ts';
 
 /** The address is sealed under the key of the account, so that forgetting the account erases it from copies of the store, too. */
 type Contact = { readonly account: AccountKey; readonly address: SealedText };
 
 const ACCOUNT_CONTACTS: Collection<Contact> = { name: 'accountContacts', kind: 'record', indexes: [] };
 
-export type AccountContacts = ReturnType<typeof createAccountContacts>;
+export type AccountContacts = Awaited<ReturnType<typeof createAccountContacts>>;
 
 /** The address at which a community or a brand can be reached: `Reply-To` of mail to the other party. A record, not an event. */
-export function createAccountContacts(deps: {
+export async function createAccountContacts(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
   readonly personalData: Pick<PersonalData, 'sealText' | 'openTexts'>;
 }) {
   const { documents, personalData } = deps;
-  const records = loadOnce(() => documents.open(ACCOUNT_CONTACTS));
+  const records = await documents.open(ACCOUNT_CONTACTS);
 
   async function opened({ account, address }: Contact): Promise<string> {
     const [texts] = await personalData.openTexts([{ texts: { address }, of: ownerOf(account) }]);
@@ -29,7 +28,7 @@ export function createAccountContacts(deps: {
   return {
     /** Undefined if the account has set none, or was forgotten. */
     async of(account: Account): Promise<string | undefined> {
-      const stored = await (await records()).get(accountKey(account));
+      const stored = await records.get(accountKey(account));
       const address = stored && (await opened(stored.document));
       return address === ERASED ? undefined : address;
     },
@@ -41,7 +40,7 @@ export function createAccountContacts(deps: {
     async set(account: Account, typed: string): Promise<Refusal | undefined> {
       const key = accountKey(account);
       const text = normalisedEmail(typed);
-      if (text === '') return void (await (await records()).delete(key));
+      if (text === '') return void (await records.delete(key));
       if (!isAddress(text)) return refuse('ValidationError', `contact "${text}" is not an e-mail address.`);
       const address = await personalData.sealText(subjectOf(account), ownerOf(key), 'address', text);
       if (typeof address === 'string')
@@ -49,13 +48,13 @@ export function createAccountContacts(deps: {
           'BookingNotAllowed',
           'The personal data of this account was erased for good, so no address of it can be stored.',
         );
-      await (await records()).update(key, () => ({ account: key, address }));
+      await records.update(key, () => ({ account: key, address }));
       return undefined;
     },
 
     /** The record with its address opened, for a copy of all data of the account. */
     async readable(key: string): Promise<object | undefined> {
-      const stored = await (await records()).get(key);
+      const stored = await records.get(key);
       return stored && { ...stored.document, address: await opened(stored.document) };
     },
   };

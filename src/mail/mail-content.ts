@@ -18,10 +18,10 @@ import { createReminders } from './reminders.ts';
 /** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
 const SEARCHED = 20;
 
-export type MailContent = ReturnType<typeof createMailContent>;
+export type MailContent = Awaited<ReturnType<typeof createMailContent>>;
 
 /** What mails say, who gets them, and when (docs/decisions/mail.md). */
-export function createMailContent(deps: {
+export async function createMailContent(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
   readonly readModels: ReadModels;
   readonly personalData: Pick<PersonalData, 'sealText' | 'openTexts' | 'isForgotten'>;
@@ -35,7 +35,7 @@ export function createMailContent(deps: {
   readonly links: Compose;
 }) {
   const { documents, readModels, personalData, queries, users, preferences, membersOf, webhooks } = deps;
-  const contacts = createAccountContacts({ documents, personalData });
+  const contacts = await createAccountContacts({ documents, personalData });
 
   async function lastErrorOf(webhookId: string, eventId: string | undefined): Promise<string | undefined> {
     const delivery = eventId === undefined ? undefined : await webhooks.getDelivery(deliveryIdOf(eventId, webhookId));

@@ -2,7 +2,6 @@ import type { Collection, DocumentStore, Find } from '../document-store/document
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import type { Role } from '../domain/roles.ts';
-import { loadOnce } from '../runtime/load-once.ts';
 import { type ChosenKind, isOnByDefault } from './kinds.ts';
 
 /** The kinds that a user has turned on or off. Those left out follow the default. */
@@ -31,20 +30,20 @@ const ofUser = declareQuery(MAIL_PREFERENCES, (userId: string): Find<Preferences
 /** Everything follows the default. */
 export const NO_CHOICES: Preferences = { all: {}, spaces: {} };
 
-export type MailPreferences = ReturnType<typeof createMailPreferences>;
+export type MailPreferences = Awaited<ReturnType<typeof createMailPreferences>>;
 
 /** Records of which mail each user wants. They end when the user leaves the account, is removed or forgotten. */
-export function createMailPreferences({ documents }: { readonly documents: Pick<DocumentStore, 'open'> }) {
-  const records = loadOnce(() => documents.open(MAIL_PREFERENCES));
+export async function createMailPreferences({ documents }: { readonly documents: Pick<DocumentStore, 'open'> }) {
+  const records = await documents.open(MAIL_PREFERENCES);
 
   return {
     async get(userId: string, account: AccountKey): Promise<Preferences> {
-      return (await (await records()).get(keyOf(userId, account)))?.document ?? NO_CHOICES;
+      return (await records.get(keyOf(userId, account)))?.document ?? NO_CHOICES;
     },
 
     /** The preferences of several users for one account, by user. Users without choices are left out. */
     async ofMembers(userIds: readonly string[], account: AccountKey): Promise<ReadonlyMap<string, Preferences>> {
-      const stored = await (await records()).getMany(userIds.map((userId) => keyOf(userId, account)));
+      const stored = await records.getMany(userIds.map((userId) => keyOf(userId, account)));
       return new Map(stored.map(({ document }) => [document.userId, document]));
     },
 
@@ -55,7 +54,7 @@ export function createMailPreferences({ documents }: { readonly documents: Pick<
       spaceId: number | undefined,
       choices: MailChoices,
     ): Promise<void> {
-      await (await records()).update(keyOf(userId, account), (before) => {
+      await records.update(keyOf(userId, account), (before) => {
         const { all, spaces } = before ?? NO_CHOICES;
         if (spaceId === undefined) return { userId, account, all: choices, spaces };
         const { [String(spaceId)]: _, ...others } = spaces;
@@ -66,10 +65,9 @@ export function createMailPreferences({ documents }: { readonly documents: Pick<
 
     /** Removes the preferences of a user for an account, or for all accounts. */
     async endOf(userId: string, account?: AccountKey): Promise<void> {
-      const collection = await records();
-      if (account !== undefined) return void (await collection.delete(keyOf(userId, account)));
-      const keys = await Array.fromAsync(collection.find(ofUser(userId)), ({ key }) => key);
-      for (const key of keys) await collection.delete(key);
+      if (account !== undefined) return void (await records.delete(keyOf(userId, account)));
+      const keys = await Array.fromAsync(records.find(ofUser(userId)), ({ key }) => key);
+      for (const key of keys) await records.delete(key);
     },
   };
 }
