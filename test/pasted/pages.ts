@@ -123,6 +123,8 @@ const AUDIT: Page = {
   },
 };
 
+const RESEND = ['npx venue mail resend ID', 'needs a mail; test/contract/operator-shapes.test.ts has one'] as const;
+
 const BACKUP: Page = {
   leftOut: [['install -d', 'needs systemd']],
   steps: {
@@ -301,6 +303,9 @@ export const PAGES: Readonly<Record<string, Page>> = {
       ['npx venue read-model skip', 'needs a read model that fails; test/service/poisoned-read-model.test.ts has one'],
     ],
   },
+  'docs/operations/mail.md': {
+    leftOut: [['export SMTP_URL', 'needs a mail server; test/service/mail.test.ts has one'], RESEND],
+  },
   'docs/operations/containers.md': {
     leftOut: [
       ['docker ', 'needs Docker'],
@@ -318,6 +323,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
       ['docker compose', 'needs Docker'],
       ['systemctl', 'needs systemd'],
       ['journalctl', 'needs systemd'],
+      RESEND,
     ],
     steps: { 'backup --into': { before: 'mkdir backups', fill: { '/backups': 'backups' } } },
   },
