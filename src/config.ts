@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { OPERATOR } from './domain/account.ts';
-import { isAddress } from './domain/email-address.ts';
+import { isAddress, type NamedAddress } from './domain/email-address.ts';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
 import { ConfigError } from './runtime/config-error.ts';
@@ -35,7 +35,7 @@ export type Config = {
   /** Without `mail` if no mail is configured. */
   readonly roles: ReadonlySet<Role>;
   /** The mail server, and the sender of every mail. Undefined: no mail is sent. */
-  readonly smtp: { readonly url: string; readonly from: MailAddress } | undefined;
+  readonly smtp: { readonly url: string; readonly from: NamedAddress } | undefined;
   /** Whether mails are kept and shown at `/mail` instead. */
   readonly mailInbox: boolean;
   readonly serviceFeePercent: number;
@@ -83,8 +83,6 @@ export type Config = {
   /** How long an unused read model is kept, such as one of an earlier release, in milliseconds. */
   readonly retireAfterMs: number;
 };
-
-type MailAddress = { readonly name: string; readonly address: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -334,7 +332,7 @@ function mailSettings(
 }
 
 /** `Name <address>`, or an address. */
-const mailFrom = (value: Value): MailAddress | undefined =>
+const mailFrom = (value: Value): NamedAddress | undefined =>
   read(value, 'MAIL_FROM', 'an address such as bookings@example.com or Bookings <bookings@example.com>', (text) => {
     const bracket = text.endsWith('>') ? text.lastIndexOf('<') : -1;
     const name = text

@@ -6,6 +6,8 @@ import type { Role } from '../domain/roles.ts';
 import { type Membership, roleIn } from './memberships.ts';
 
 type AccountMember = { readonly userId: string; readonly role: Role };
+/** A Manager about to stop being one. `version`: that of the user's record before the change. */
+type Leaving = { readonly userId: string; readonly version: number };
 
 /**
  * The members of one account. The records of the users are the truth; this one decides who may stop being a Manager, because it is one
@@ -14,8 +16,8 @@ type AccountMember = { readonly userId: string; readonly role: Role };
 type AccountMembersDocument = {
   /** Absent until the record is first needed. */
   readonly members?: readonly AccountMember[];
-  /** The Managers about to stop being one, with the version of the user's record before that change. They no longer count. */
-  readonly leaving: readonly { readonly userId: string; readonly version: number }[];
+  /** They no longer count. */
+  readonly leaving: readonly Leaving[];
   /** Indexed: whether there are any. */
   readonly isLeft: 'yes' | 'no';
 };
@@ -116,19 +118,14 @@ export function createAccountMembers(deps: {
 
     /**
      * Call it before a user stops being a Manager of the account; `update` then ends what it begins.
-     * @param version of the user's record, before the change
      * @param mayBeLast whether the account may be left without a Manager
      * @returns false if no other Manager would stay
      */
     async leave(
       account: Account,
-      {
-        userId,
-        version,
-        mayBeLast,
-      }: { readonly userId: string; readonly version: number; readonly mayBeLast: boolean },
+      { userId, version, mayBeLast }: Leaving & { readonly mayBeLast: boolean },
     ): Promise<boolean> {
-      // Rare enough to make it anew: a release before this record may have changed members without it, and been rolled out again.
+      // A release before this record, rolled out again, changes members without it. This happens rarely, so read all users again.
       if (!mayBeLast) await make(account);
       let stays = true;
       await records.update(accountKey(account), (document = EMPTY) => {

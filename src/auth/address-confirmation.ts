@@ -3,8 +3,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
-import { LINK_PATHS, type Links } from './links.ts';
-import { LINK_ENDED } from './password-reset.ts';
+import { LINK_ENDED, LINK_PATHS, type Links } from './links.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import { signInState, type User, type Users } from './users.ts';
 

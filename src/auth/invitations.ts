@@ -13,9 +13,8 @@ import { memberRoleOf, type Role } from '../domain/roles.ts';
 import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LinkMails, TimedLink } from './link-mail.ts';
-import { LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
+import { LINK_ENDED, LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
 import { belongsTo } from './memberships.ts';
-import { LINK_ENDED } from './password-reset.ts';
 import {
   type ChangeContext,
   createRecorder,

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -11,6 +12,9 @@ export const LINK_PATHS = {
   address: '/console/address',
   invitation: '/console/invitation',
 } as const;
+
+/** The refusal of every link that does not work. It does not say why: that would tell a stranger something. */
+export const LINK_ENDED = refuse('ResourceNotFound', 'This link has been used, has ended, or is not complete.');
 
 /** What a link is for. One that the operator printed does not prove that its holder reads mail at the address. */
 export type LinkPurpose = 'reset' | 'reset by operator' | 'address' | 'invitation' | 'invitation by operator';

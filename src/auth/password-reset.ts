@@ -2,18 +2,16 @@ import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { toTimestamp } from '../domain/calendar.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
-import { LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
+import { LINK_ENDED, LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
 import type { User, Users } from './users.ts';
 
 /** How long a link works. */
 const RESET_MS = 60 * 60_000;
 const MOST_DELAY_MS = 1_000;
-
-export const LINK_ENDED = refuse('ResourceNotFound', 'This link has been used, has ended, or is not complete.');
 
 /** A user with a link that works, and whether it came by mail. */
 type ResetLink = { readonly user: User; readonly isMailed: boolean };
@@ -99,7 +97,7 @@ export function createPasswordReset(deps: {
       const actor = { kind: 'user', id: user.id } as const;
       const changed = await users.resetPassword(user, { password, confirms: isMailed }, { ...context, actor });
       // Another use of the link was faster.
-      return 'refused' in changed && changed.refused === 'ResourceNotFound' ? LINK_ENDED : changed;
+      return isRefusal(changed) && changed.refused === 'ResourceNotFound' ? LINK_ENDED : changed;
     },
   };
 }

@@ -1,5 +1,8 @@
 import { EMAIL, hasLength } from './limits.ts';
 
+/** An address with the name that mail programs show. */
+export type NamedAddress = { readonly name: string; readonly address: string };
+
 /** Normalises an e-mail address for storage and comparison. */
 export const normalisedEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase();
 

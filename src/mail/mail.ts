@@ -2,6 +2,7 @@ import type { BaseLogger } from 'pino';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import type { NamedAddress } from '../domain/email-address.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
@@ -21,7 +22,7 @@ import type { Compose, NewMail } from './new-mail.ts';
 import type { pauseAfter, SendResult } from './outcome.ts';
 import type { MailSender } from './sender.ts';
 import { openServerState } from './server-state.ts';
-import type { MailAddress, SmtpOptions } from './smtp-sender.ts';
+import type { SmtpOptions } from './smtp-sender.ts';
 
 export type { MailRecord, MailState } from './mail-record.ts';
 export type { Compose, MailKind, Message, NewMail } from './new-mail.ts';
@@ -33,7 +34,7 @@ export type MailDeps = {
   readonly readModels: Pick<ReadModels, 'waitFor'>;
   readonly config: {
     /** Where mails are sent. Undefined: they are kept in the inbox, or there are none. */
-    readonly smtp: { readonly url: string; readonly from: MailAddress } | undefined;
+    readonly smtp: { readonly url: string; readonly from: NamedAddress } | undefined;
     readonly mailInbox: boolean;
   };
   readonly compose: Compose;

@@ -1,15 +1,13 @@
 import { createTransport } from 'nodemailer';
-import { isAddress } from '../domain/email-address.ts';
+import { isAddress, type NamedAddress } from '../domain/email-address.ts';
 import type { SendResult } from './outcome.ts';
 import type { MailSender, OutgoingMail } from './sender.ts';
-
-/** `MAIL_FROM`. */
-export type MailAddress = { readonly name: string; readonly address: string };
 
 export type SmtpOptions = {
   /** `smtp://` or `smtps://`, with the user and the password. */
   readonly url: string;
-  readonly from: MailAddress;
+  /** `MAIL_FROM`. */
+  readonly from: NamedAddress;
   /** Mails sent at the same time. */
   readonly connections: number;
   readonly timeouts?: Partial<typeof TIMEOUTS>;
@@ -62,7 +60,7 @@ export function createSmtpSender({ url, from, connections, timeouts }: SmtpOptio
 }
 
 /** Addresses are objects, so that no name can be read as an address, and nodemailer encodes what would begin another header. */
-function contentOf(mail: OutgoingMail, from: MailAddress) {
+function contentOf(mail: OutgoingMail, from: NamedAddress) {
   const { to, subject, text, html, replyTo, calendar, messageId, date } = mail;
   return {
     from,
