@@ -92,7 +92,7 @@ describe.each(documentEngines)('members of an account on %s', (_name, createData
     expect(await users.setRole(id, newAccount(), 'Viewer', BY_OPERATOR)).toMatchObject({ refused: 'ResourceNotFound' });
   });
 
-  test('the last Manager stays, whatever two processes do at once', async () => {
+  test('the last Manager stays while two processes change members at once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const account = newAccount();
       const [a, b] = [await add(account, 'Manager'), await add(account, 'Manager')];

@@ -142,7 +142,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
       invitations.invite({ ...invited, ...wanted }, by, BY_OPERATOR);
     expect(await refusalOf({ email: ' NEW@example.com' })).toMatchObject({ details: 'This is your own address.' });
     expect(await refusalOf({ email }, { ...ada, email: 'b@example.com' })).toMatchObject({ details: /member already/ });
-    for (const wrong of ['', 'nobody', `${'x'.repeat(300)}@example.com`, 'a@example.com\r\nBcc: b@example.com'])
+    for (const wrong of ['', 'unknown', `${'x'.repeat(300)}@example.com`, 'a@example.com\r\nBcc: b@example.com'])
       expect(await refusalOf({ email: wrong })).toMatchObject({ details: 'This is not an e-mail address.' });
     accepted(await refusalOf({ email: 'c@example.com' }));
     expect(await refusalOf({ email: 'c@example.com', role: 'Viewer' })).toMatchObject({ details: /another role/ });

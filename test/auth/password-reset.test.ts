@@ -47,7 +47,7 @@ describe.each(documentEngines)('links to a user, on %s', (_name, createDatabase)
 
   test('a known address gets one mail in five minutes, an unknown one none', async () => {
     for (let clicks = 0; clicks < 1_000; clicks += 1) reset.request(' ADA@example.com ');
-    reset.request('nobody@example.com');
+    reset.request('unknown@example.com');
     // Nothing is looked up before the answer.
     expect(deps.sent).toEqual([]);
     await reset.settled();

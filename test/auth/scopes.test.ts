@@ -28,7 +28,7 @@ test('a user who can still choose the account sees which scopes depend on it', (
   }
 });
 
-test('a user sees only what the role allows, whatever the app asks for', () => {
+test('a user sees only what the role allows, also if the app asks for more', () => {
   const viewer = { ...BRAND, role: 'Viewer' } as const;
   const coordinator = { ...BRAND, role: 'Coordinator' } as const;
   expect(whatScopesAllow(['service.api.read', 'service.api.write', 'service.api.webhooks'], [viewer])).toEqual([

@@ -111,7 +111,7 @@ test('a form from another site, an altered link and an impossible address do not
     expect((await browser.open(`/console/address?link=${altered}`)).status).toBe(404);
   }
   expect(await core().users.get(user.id)).toEqual(user);
-  for (const email of ['', 'nobody', `${'x'.repeat(300)}@example.com`, 'a@b.example\r\nBcc: c@d.example'])
+  for (const email of ['', 'unknown', `${'x'.repeat(300)}@example.com`, 'a@b.example\r\nBcc: c@d.example'])
     expect([400, 422]).toContain((await ask(email)).status);
 });
 

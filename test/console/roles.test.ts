@@ -255,7 +255,7 @@ const TOOLS: Readonly<Record<string, Role>> = {
 };
 
 describe.each(ROLES)('a token of a %s', (role) => {
-  test('opens the routes of the REST API that the role allows, whatever its scopes are', async () => {
+  test('opens the routes of the REST API that the role allows, also with more scopes', async () => {
     const described: { paths: Record<string, object> } = JSON.parse(
       readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
     );

@@ -79,7 +79,7 @@ test('an invited stranger becomes a member with the link of the mail', async () 
   const stranger = new Browser(running.url);
   await stranger.send(await stranger.open(link), '/invitation', { password: NEW_PASSWORD });
   expect((await stranger.signIn({ email, password: NEW_PASSWORD })).title).toContain('Requests');
-  // A Coordinator answers requests, and invites nobody.
+  // A Coordinator answers requests and may not invite people.
   expect((await stranger.open('/console/people')).status).toBe(403);
 });
 

@@ -13,7 +13,7 @@ import { earlierRelease } from './releases.ts';
 const PASSWORD = 'correct horse battery';
 const SCOPE = 'offline_access service.api.read service.api.write service.api.webhooks';
 
-test('a Viewer and a Coordinator are never more than that, whichever of two releases gives out the token or answers', async () => {
+test('a Viewer and a Coordinator are never more than that, if either of two releases issues the token or answers', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-release-'));
   const earlier = earlierRelease(folder);
   const store = await embeddedEngines.openStore();
