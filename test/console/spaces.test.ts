@@ -350,27 +350,28 @@ describe('the hours of a space', () => {
   });
 
   test('of two people who save at once, the second sees what changed and keeps the input', async () => {
+    // Longer days only: shorter ones may leave a booking of the demo outside, depending on today's weekday.
     const [mine, theirs] = await Promise.all([harbour.open(path()), ada.open(path())]);
     const saved = await ada.send(theirs, path(), {
       ...save,
-      day1To: '18',
+      day1To: '21',
       noticeHours: '12',
       date0: '',
       date0From: '',
       date0To: '',
     });
     expect(saved.flash).toContain('Saved.');
-    const refused = await harbour.send(mine, path(), { ...save, day2To: '19', noticeHours: '36' });
+    const refused = await harbour.send(mine, path(), { ...save, day2To: '22', noticeHours: '36' });
     expect(refused.status).toBe(409);
     expect(textOf(refused.text)).toMatch(/changed by ada@harbour\.example in the meantime.*without hours of its own/s);
-    expect(errorOf(refused, 'day1From')).toMatch(/Tuesday is now 09:00–18:00, changed by ada@harbour\.example/);
+    expect(errorOf(refused, 'day1From')).toMatch(/Tuesday is now 09:00–21:00, changed by ada@harbour\.example/);
     expect(errorOf(refused, 'noticeHours')).toContain('is now 12');
-    expect(['day1To', 'day2To', 'noticeHours'].map((name) => typedIn(refused, name))).toEqual(['18', '19', '36']);
+    expect(['day1To', 'day2To', 'noticeHours'].map((name) => typedIn(refused, name))).toEqual(['21', '22', '36']);
     expect((await harbour.send(refused, path(), save)).flash).toContain('Saved.');
     expect(await spaceNow()).toMatchObject({
       noticeHours: 36,
       special: {},
-      week: [{}, { windowEnd: 18 }, { windowEnd: 19 }, {}, {}, {}, {}],
+      week: [{}, { windowEnd: 21 }, { windowEnd: 22 }, {}, {}, {}, {}],
     });
   });
 });
