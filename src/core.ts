@@ -277,6 +277,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     revocation: withFeedsAndMail(revocation, commands.calendarFeeds, endedMail),
     // Not those to a pending address, which may be that of a stranger.
     forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
+    withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),
   });
 
   const counts = await openAttemptCounts({ documents, secretKey: config.secretKey, clock });

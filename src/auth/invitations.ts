@@ -5,6 +5,7 @@ import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey, accountOfKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
 import type { MembershipEvent } from '../domain/events.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -14,7 +15,7 @@ import { atMost, openAccountQuota } from '../quotas/account-quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LinkMails, TimedLink } from './link-mail.ts';
 import { LINK_ENDED, LINK_PATHS, type LinkPurpose, type Links } from './links.ts';
-import { belongsTo } from './memberships.ts';
+import { belongsTo, roleIn } from './memberships.ts';
 import {
   type ChangeContext,
   createRecorder,
@@ -41,6 +42,8 @@ type InvitationDocument = WithUnlogged & {
   readonly role: Role;
   readonly createdAt: Timestamp;
   readonly expiresAt: Timestamp;
+  /** The user who made it. Absent: the operator, or a release that did not store it. */
+  readonly inviterId?: string;
   /** Absent once it was accepted or withdrawn. The record then waits until the log has its events. */
   readonly email?: string;
   /** The person is accepting it: it can no longer be withdrawn. */
@@ -86,7 +89,7 @@ export const NOT_CONFIRMED = refuse('ValidationError', 'Confirm your address fir
  */
 export async function createInvitations(deps: {
   readonly documents: DocumentStore & Pick<DocumentStoreOperations, 'now'>;
-  readonly users: Pick<Users, 'byEmail' | 'add' | 'addAccount'>;
+  readonly users: Pick<Users, 'get' | 'byEmail' | 'add' | 'addAccount'>;
   readonly links: Links;
   readonly mails: LinkMails;
   readonly log: MembershipLog;
@@ -112,7 +115,7 @@ export async function createInvitations(deps: {
     idOf: ({ id }) => id,
     exists: async (id) => {
       const stored = await records.get(id);
-      return stored && opened(id, stored.document) !== undefined;
+      return stored && (await opened(id, stored.document)) !== undefined;
     },
     existing: async (account) => (await openOf(account)).map(({ id }) => ({ id })),
     clock,
@@ -122,12 +125,20 @@ export async function createInvitations(deps: {
     `An account can have at most ${MAX_INVITATIONS} open invitations; withdraw one first.`,
   );
 
-  const opened = (id: string, document: InvitationDocument): Invitation | undefined => {
+  /** An invitation is open only while the member who made it is a Manager. */
+  async function opened(id: string, document: InvitationDocument): Promise<Invitation | undefined> {
     const { email, role, createdAt, expiresAt } = document;
     const account = accountOfKey(document.account);
-    const isOpen = email !== undefined && account !== undefined && Date.parse(expiresAt) > clock();
-    return isOpen ? { id, account, role, email, createdAt, expiresAt } : undefined;
-  };
+    if (email === undefined || account === undefined || Date.parse(expiresAt) <= clock()) return undefined;
+    if (await isLapsed(document.inviterId, account)) return undefined;
+    return { id, account, role, email, createdAt, expiresAt };
+  }
+
+  async function isLapsed(inviterId: string | undefined, account: Account): Promise<boolean> {
+    if (inviterId === undefined) return false;
+    const inviter = await users.get(inviterId);
+    return inviter === undefined || roleIn(inviter, account) !== 'Manager';
+  }
 
   async function get(id: string): Promise<Invitation | undefined> {
     const stored = await records.get(id);
@@ -135,9 +146,8 @@ export async function createInvitations(deps: {
   }
 
   async function openOf(account: AccountKey): Promise<Invitation[]> {
-    const list = await Array.fromAsync(records.find(withField('account', account)), ({ key, document }) =>
-      opened(key, document),
-    );
+    const stored = await Array.fromAsync(records.find(withField('account', account)));
+    const list = await Promise.all(stored.map(({ key, document }) => opened(key, document)));
     return list.filter((each) => each !== undefined).sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
   }
 
@@ -183,6 +193,7 @@ export async function createInvitations(deps: {
   /** @returns the new invitation, or a refusal if the account has too many */
   async function add(
     wanted: Pick<Invitation, 'account' | 'role' | 'email'>,
+    inviterId: string | undefined,
     context: ChangeContext,
   ): Promise<Invitation | Refusal> {
     const { account, role, email } = wanted;
@@ -193,10 +204,20 @@ export async function createInvitations(deps: {
     const now = clock();
     const [createdAt, expiresAt] = [toTimestamp(now), toTimestamp(now + INVITED_MS)];
     const data = { changeId: randomUUID(), account, invitationId: id, role: memberRoleOf(role) };
-    const document = { account: key, role, email, createdAt, expiresAt };
+    const document = { account: key, role, email, createdAt, expiresAt, ...defined({ inviterId }) };
     await records.insert(id, withChanges<InvitationDocument>(document, [{ type: 'MemberInvited', data }], context));
     await finish(id);
     return { id, account, role, email, createdAt, expiresAt };
+  }
+
+  /** Makes an open invitation that of the last who invites the person. One of the operator stays the operator's. */
+  async function takeOver(invitation: Invitation, inviterId: string | undefined): Promise<Invitation> {
+    await records.update(invitation.id, (document) => {
+      if (document?.inviterId === undefined || document.inviterId === inviterId) return undefined;
+      const { inviterId: _, ...others } = document;
+      return { ...others, ...defined({ inviterId }) };
+    });
+    return invitation;
   }
 
   function linkTo({ id, createdAt, expiresAt }: Invitation, purpose: LinkPurpose): TimedLink {
@@ -249,7 +270,7 @@ export async function createInvitations(deps: {
      */
     async invite(
       { account, role, ...wanted }: { readonly account: Account; readonly role: Role; readonly email: string },
-      inviter: Pick<User, 'email'> | undefined,
+      inviter: Pick<User, 'id' | 'email'> | undefined,
       context: ChangeContext,
     ): Promise<Invitation | Refusal> {
       const email = normalisedEmail(wanted.email);
@@ -263,7 +284,9 @@ export async function createInvitations(deps: {
         return refuse('ValidationError', 'This address has an open invitation in another role. Withdraw it first.');
       if (open === undefined && (await deps.countInvitation(accountKey(account))) > 0)
         return refuse('ValidationError', 'This account has sent too many invitations today. Try again tomorrow.');
-      const invitation = open ?? (await add({ account, role, email }, context));
+      const invitation = await (open === undefined
+        ? add({ account, role, email }, inviter?.id, context)
+        : takeOver(open, inviter?.id));
       if (!isRefusal(invitation)) await send(invitation);
       return invitation;
     },
@@ -282,6 +305,13 @@ export async function createInvitations(deps: {
         const account = accountOfKey(document.account);
         if (account !== undefined) await withdraw({ id: key, account }, context, true);
       }
+    },
+
+    /** Withdraws the invitations of members who are no longer Managers of the account. Call it after such a change. */
+    async withdrawLapsed(account: Account, context: ChangeContext): Promise<void> {
+      for await (const { key, document } of records.find(withField('account', accountKey(account))))
+        if (document.email !== undefined && (await isLapsed(document.inviterId, account)))
+          await withdraw({ id: key, account }, context);
     },
 
     /** The link of a mail. The same each time. */

@@ -90,6 +90,8 @@ export async function createUsers(deps: {
   readonly logger: Pick<Logger, 'error'>;
   /** Erases the addresses of a user who is removed from other records. */
   readonly forgetAddresses?: (user: User, context: ChangeContext) => Promise<void>;
+  /** Withdraws invitations to an account that were made by users who are no longer its Managers. */
+  readonly withdrawLapsed?: (account: Account, context: ChangeContext) => Promise<void>;
 }) {
   const { documents, revocation, clock } = deps;
   const users = await documents.open(USERS);
@@ -105,6 +107,7 @@ export async function createUsers(deps: {
       if (type === 'PasswordChanged') await revocation.endSessionsOf(id);
       if (type !== 'MemberAdded' && type !== 'MemberRoleChanged' && type !== 'MemberRemoved') return;
       await members.update(data.account, id);
+      if (type !== 'MemberAdded') await deps.withdrawLapsed?.(data.account, context);
       // The user allowed the apps what the former role could do.
       if (type === 'MemberRoleChanged') await revocation.endAppsOf(id, accountKey(data.account), context);
       if (type !== 'MemberRemoved') return;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createInvitations, type Invitations } from '../../src/auth/invitations.ts';
-import { createUsers, type Users } from '../../src/auth/users.ts';
+import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
@@ -27,6 +27,8 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
   let invitations: Invitations;
   let deps: ReturnType<typeof linkDeps>;
   let wait = 0;
+  /** Whether a change of a member has its consequences. */
+  let isSettling = true;
   const invited = { account: brand, role: 'Coordinator', email } as const;
 
   beforeEach(async () => {
@@ -37,19 +39,22 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     const clock = () => now;
     deps = linkDeps(clock);
     wait = 0;
+    isSettling = true;
     const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
     users = await createUsers({
       ...{ documents, log, clock, logger: NO_LOGGER },
       revocation: { ...revocation, endGrantsOf: revocation.endAppsOf },
       forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
+      withdrawLapsed: async (account, context) => {
+        if (isSettling) await invitations.withdrawLapsed(account, context);
+      },
     });
     const countInvitation = async () => wait;
     invitations = await createInvitations({ ...deps, documents, users, log, logger: NO_LOGGER, countInvitation });
   });
 
   const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
-  const invite = async (by?: { readonly email: string }) =>
-    accepted(await invitations.invite(invited, by, BY_OPERATOR));
+  const invite = async (by?: User) => accepted(await invitations.invite(invited, by, BY_OPERATOR));
   /** Every record, as text. */
   const stored = async () => {
     const of = async (name: string) =>
@@ -159,6 +164,78 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     expect(deps.sent).toHaveLength(2);
   });
 
+  /** A Manager of the brand, which has another one. */
+  async function manager(): Promise<User> {
+    const [mallory] = await Promise.all(
+      ['mallory@example.com', 'ada@example.com'].map((address) =>
+        users.add({ email: address, password, accounts: [brand] }, BY_OPERATOR),
+      ),
+    );
+    return accepted(mallory ?? expect.unreachable());
+  }
+
+  test.each<[string, (id: string) => Promise<unknown>]>([
+    ['is demoted', (id) => users.setRole(id, brand, 'Coordinator', BY_OPERATOR)],
+    ['is removed', (id) => users.removeMember(id, brand, BY_OPERATOR)],
+    ['is removed everywhere', (id) => users.remove(id, BY_OPERATOR)],
+  ])('a Manager who %s leaves no invitation behind', async (_what, leave) => {
+    const mallory = await manager();
+    const others = [
+      await invitations.invite({ ...invited, email: 'of-ada@example.com' }, accepted(await ada()), BY_OPERATOR),
+      await invitations.invite({ ...invited, email: 'of-operator@example.com' }, undefined, BY_OPERATOR),
+    ].map(accepted);
+    // An invitation belongs to the Manager who made it last, unless the operator made it.
+    accepted(await invitations.invite({ ...invited, email: 'of-operator@example.com' }, mallory, BY_OPERATOR));
+    const shared = { ...invited, email: 'of-both@example.com' };
+    accepted(await invitations.invite(shared, mallory, BY_OPERATOR));
+    others.push(accepted(await invitations.invite(shared, accepted(await ada()), BY_OPERATOR)));
+    const invitation = await invite(mallory);
+    const token = tokenOf(invitations.mailed(invitation));
+    await leave(mallory.id);
+    expect(await invitations.check(token)).toBeUndefined();
+    expect(await invitations.acceptAsNew(token, password, REQUEST)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await users.byEmail(email)).toBeUndefined();
+    const open = await invitations.listOpen(brand);
+    expect(open.map(({ id }) => id).sort()).toEqual(others.map(({ id }) => id).sort());
+    expect(await stored()).not.toContain(email);
+    expect(told().filter((one) => one.startsWith('InvitationWithdrawn'))).toHaveLength(1);
+    async function ada() {
+      return (await users.byEmail('ada@example.com')) ?? expect.unreachable();
+    }
+  });
+
+  test('an invitation cannot be accepted as soon as its Manager is demoted, even before it is withdrawn', async () => {
+    const mallory = await manager();
+    const guest = accepted(await users.add({ email, password, accounts: [community], isConfirmed: true }, BY_OPERATOR));
+    const token = tokenOf(invitations.mailed(await invite(mallory)));
+    isSettling = false;
+    accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
+    expect(await invitations.accept(token, guest, BY_OPERATOR)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await users.get(guest.id)).toEqual(guest);
+    expect(await invitations.listOpen(brand)).toEqual([]);
+  });
+
+  test('an invitation that is stored after its Manager was demoted is not open and takes no place', async () => {
+    const mallory = await manager();
+    accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
+    for (let index = 0; index < 20; index++)
+      await invitations.invite({ ...invited, email: `p${index}@example.com` }, mallory, BY_OPERATOR);
+    expect(await invitations.listOpen(brand)).toEqual([]);
+    for (let index = 0; index < 20; index++)
+      accepted(await invitations.invite({ ...invited, email: `q${index}@example.com` }, undefined, BY_OPERATOR));
+    expect(await invitations.listOpen(brand)).toHaveLength(20);
+  });
+
+  test('a late consequence of a demotion ends nothing of a user who is a Manager again', async () => {
+    const mallory = await manager();
+    isSettling = false;
+    accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
+    accepted(await users.setRole(mallory.id, brand, 'Manager', BY_OPERATOR));
+    const { id } = await invite(mallory);
+    await invitations.withdrawLapsed(brand, BY_OPERATOR);
+    expect(await invitations.listOpen(brand)).toMatchObject([{ id }]);
+  });
+
   test('an invitation to a user of another account is answered as one to a stranger', async () => {
     accepted(await users.add({ email: 'known@example.com', password, accounts: [community] }, BY_OPERATOR));
     const to = async (address: string) => {
@@ -166,7 +243,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
         id,
         email: to,
         ...rest
-      } = accepted(await invitations.invite({ ...invited, email: address }, { email }, BY_OPERATOR));
+      } = accepted(await invitations.invite({ ...invited, email: address }, undefined, BY_OPERATOR));
       return { ...rest, length: id.length, to: to === address };
     };
     expect(await to('known@example.com')).toEqual(await to('unknown@example.com'));
