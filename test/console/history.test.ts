@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cents, spaceId } from '../../src/domain/ids.ts';
+import { cents, communityId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { type Running, startDemo } from './console.fixture.ts';
@@ -76,6 +76,29 @@ test('an address of an unknown thing does not show the whole history', async () 
     const page = await community.open(`/console/history?${query}`);
     expect(rows(page.text), query).toEqual([]);
     expect(page.text, query).toContain('The whole history');
+  }
+});
+
+test('the address of a webhook, which may hold a secret, is shown to Managers only', async () => {
+  const { core } = running.service;
+  const account = { kind: 'Community', id: communityId(running.demo.communities[0].id) } as const;
+  const context = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+  const url = 'http://127.0.0.1:9/hooks/s3cret?token=s3cret';
+  const webhook = accepted(
+    await core.commands.webhooks.register({ owner: { account, credential: 'user:usr_1' }, url, events: 15 }, context),
+  );
+  accepted(await core.commands.webhooks.disable({ webhookId: webhook.webhookId, reason: 'Test' }, context));
+  const shownTo = async (browser: Browser) => text((await browser.open('/console/history?topic=webhooks')).text);
+  expect(await shownTo(community)).toContain(`Webhook “ ${url} ” was added`);
+  for (const role of ['Viewer', 'Coordinator'] as const) {
+    const user = { email: `${role.toLowerCase()}@harbour.example`, password: 'correct horse battery' };
+    accepted(await core.users.add({ ...user, accounts: [account], role }, context));
+    const browser = new Browser(running.url);
+    await browser.signIn(user);
+    const shown = await shownTo(browser);
+    expect(shown).toContain('Webhook “ http://127.0.0.1:9 ” was added');
+    expect(shown).toContain('Webhook “ http://127.0.0.1:9 ” was disabled');
+    expect(shown).not.toContain('s3cret');
   }
 });
 

@@ -16,7 +16,7 @@ import { addressOf, cursorPager, noticeOf, tabs } from '../parts/links.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Form } from '../parts/typed-form.ts';
-import type { Visit } from '../parts/visit.ts';
+import { may, type Visit } from '../parts/visit.ts';
 import { PERMISSION_LABELS } from './permission-labels.ts';
 import { LABELS as SPACE_LABELS } from './space-list.ts';
 
@@ -54,11 +54,12 @@ export function historyPages(routes: Routes, { queries }: PageDeps): void {
     const topic = of === undefined ? offered.find((one) => one.topic === query.text('topic'))?.topic : undefined;
     const cursors = await cursorsIn(account, query);
     const filter = defined({ topic, of });
-    const { changes, ...beside } = await queries.accountHistory.page(account, {
+    const { changes: found, ...beside } = await queries.accountHistory.page(account, {
       ...filter,
       ...cursors,
       limit: PER_PAGE,
     });
+    const changes = may(visit, 'Manager') ? found : found.map(withoutAddress);
     const single = of === undefined ? undefined : changes[0];
     const only = single && html`Only ${subjectText(single)}. `;
     return {
@@ -98,6 +99,10 @@ const topicTabs = (offered: readonly OfferedTopic[], current: Topic | undefined)
     { label: 'All', href: PATH, current: current === undefined },
     ...offered.map(({ topic, label }) => ({ label, href: historyOfAll(topic), current: topic === current })),
   ]);
+
+/** A change of a webhook with the host in place of the address, which may hold a secret. */
+const withoutAddress = (change: NamedChange): NamedChange =>
+  change.of.kind === 'webhook' && change.name !== undefined ? { ...change, name: new URL(change.name).origin } : change;
 
 /** The page that the history of one thing was opened from. */
 function pageOf(visit: Pick<Visit, 'via'>, { of, name = 'Space' }: NamedChange): Link | undefined {
