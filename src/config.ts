@@ -313,8 +313,8 @@ function mailSettings(
   const given = secret(value, 'SMTP_URL');
   const from = mailFrom(value);
   const smtpUrl = url(given, ['smtp:', 'smtps:']);
-  if (smtpUrl !== undefined && !(URL.canParse(smtpUrl) && new URL(smtpUrl).hostname !== ''))
-    throw new ConfigError(given.name, 'must name a host, as in smtps://user:password@mail.example:465');
+  const problem = smtpUrl === undefined ? undefined : smtpProblem(smtpUrl);
+  if (problem !== undefined) throw new ConfigError(given.name, problem);
   if (smtpUrl !== undefined && from === undefined)
     throw new ConfigError('MAIL_FROM', 'is required with SMTP_URL: the address that mails come from');
   const wantsInbox = flag(value, 'MAIL_INBOX');
@@ -329,6 +329,41 @@ function mailSettings(
     smtp: smtpUrl === undefined || from === undefined ? undefined : { url: smtpUrl, from },
     mailInbox: wantsInbox ?? (demo && isLocal && smtpUrl === undefined),
   };
+}
+
+const TRUE_OR_FALSE = /^(true|false)$/;
+/** The options in `SMTP_URL` and their values. nodemailer would ignore a misspelt one, such as `requireTls`. */
+const SMTP_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
+  ['requireTLS', TRUE_OR_FALSE],
+  ['tls.rejectUnauthorized', TRUE_OR_FALSE],
+  ['tls.servername', /./],
+  ['tls.minVersion', /^TLSv1(\.[123])?$/],
+  ['name', /./],
+]);
+
+/** What is wrong with `SMTP_URL`. Quotes nothing of it: any part may be a piece of the password. */
+function smtpProblem(text: string): string | undefined {
+  const parsed = URL.parse(text);
+  if (parsed === null || !isHost(parsed.hostname))
+    return 'must name a host, as in smtps://user:password@mail.example:465';
+  const { username, password, pathname, hash, searchParams } = parsed;
+  if (!/^\/?$/.test(pathname) || hash !== '' || !isDecodable(username) || !isDecodable(password))
+    return 'must have / ? # @ : % in the user or the password as %2F %3F %23 %40 %3A %25, and no path';
+  if ((username === '') !== (password === '')) return 'must have a user and a password, or neither';
+  const isOption = ([name, value]: readonly [string, string]) => SMTP_OPTIONS.get(name)?.test(value) === true;
+  if (searchParams.size === new Set(searchParams.keys()).size && [...searchParams].every(isOption)) return undefined;
+  return `may have each of these options once: ${[...SMTP_OPTIONS.keys()].join(', ')}; the first two are true or false`;
+}
+
+/** Any text can be the host in a URL of an unknown scheme. nodemailer refuses some, with an error that has the whole URL. */
+const isHost = (hostname: string): boolean => hostname !== '' && URL.canParse(`http://${hostname}`);
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** `Name <address>`, or an address. */

@@ -90,6 +90,38 @@ test('mail needs a server and a sender, which may have a name', () => {
   );
 });
 
+test.each([
+  ['smtp://user:S3CRET@', 'must name a host'],
+  // nodemailer would throw an error with the whole URL.
+  ['smtp://user:S3CRET@mail%2Fexample', 'must name a host'],
+  // The host would be "user".
+  ['smtp://user:12/S3CRET@mail.example', 'must have / ? # @ : %'],
+  ['smtp://user:12#S3CRET@mail.example', 'must have / ? # @ : %'],
+  ['smtp://user:12?S3CRET@mail.example', 'may have each'],
+  ['smtp://user:S3CRET%@mail.example', 'must have / ? # @ : %'],
+  ['smtp://user:S3CRET%ff@mail.example', 'must have / ? # @ : %'],
+  ['smtp://S3CRET@mail.example', 'must have a user and a password'],
+  ['smtp://:S3CRET@mail.example', 'must have a user and a password'],
+  ['smtp://mail.example?requireTls=true', 'may have each'],
+  ['smtp://mail.example?requireTLS=yes', 'may have each'],
+  ['smtp://mail.example?requireTLS=true&requireTLS=false', 'may have each'],
+  ['smtp://mail.example?logger=true', 'may have each'],
+  ['smtp://mail.example?__proto__=true', 'may have each'],
+])('SMTP_URL=%s is refused: %s', (SMTP_URL, problem) => {
+  const read = () => readConfig({ SECRET_KEY, SMTP_URL, MAIL_FROM: 'bookings@example.com' });
+  expect(read).toThrow(`SMTP_URL: ${problem}`);
+  expect(read).toThrow(/^(?!.*S3CRET)/);
+});
+
+test.each([
+  'smtp://mail.example',
+  'smtps://user%40x:p%2F%3A%25@mail.example:465/',
+  'smtp://[::1]:25?requireTLS=true&tls.rejectUnauthorized=false',
+  'smtp://mail.münchen.example:587?tls.servername=mail.example&tls.minVersion=TLSv1.3&name=venue.example',
+])('SMTP_URL=%s is accepted', (SMTP_URL) => {
+  expect(readConfig({ SECRET_KEY, SMTP_URL, MAIL_FROM: 'bookings@example.com' }).smtp?.url).toBe(SMTP_URL);
+});
+
 test('mails are kept on this machine only, and only if none are sent', () => {
   const local = { SECRET_KEY, MAIL_INBOX: 'true' };
   const sends = { SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'bookings@example.com' };

@@ -59,9 +59,12 @@ async function test({ mail }: OperatorCore, to: string): Promise<Answer | Refusa
   if (result === undefined) return NOT_CONFIGURED;
   const { outcome, response } = result;
   const json = { sent: outcome === 'accepted', answer: response };
-  if (json.sent) return { json };
-  const details = outcome === 'refused' ? 'The mail server refused the mail' : 'The mail server takes no mail';
-  return { json, failure: { error: 'MailNotSent', details: `${details}: ${response}` } };
+  if (outcome === 'accepted') return { json };
+  const details =
+    outcome === 'refused'
+      ? `The mail server refused the mail: ${response}`
+      : `The mail server takes no mail: ${result.cause} (${response})`;
+  return { json, failure: { error: 'MailNotSent', details } };
 }
 
 /** A mail as `--json` shows it, with the address as it is now. */

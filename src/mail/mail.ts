@@ -216,7 +216,8 @@ export async function createMail(deps: MailDeps) {
       if (parked > 0) return `events without mails: ${parked} parked; see venue parked list`;
       const outage = await server.outage();
       if (outage === undefined || Date.parse(outage.since) > clock() - OUTAGE_SHOWN_AFTER_MS) return undefined;
-      return `the mail server has taken no mail since ${outage.since}; the log says why`;
+      const because = outage.cause === undefined ? '' : `: ${outage.cause}`;
+      return `the mail server has taken no mail since ${outage.since}${because}; the log has its answer`;
     },
 
     listFailedEvents: failedEvents.list,

@@ -68,6 +68,8 @@ export function createMailer(deps: MailerDeps) {
   let isReading = false;
   /** Pauses in a row, each because of an attempt that did not reach the server. */
   let failures = 0;
+  /** Why the server took no mail in the last attempt. */
+  let cause: string | undefined;
   /** Monotonic, in milliseconds. */
   let pausedUntil = 0;
   let polling: Promise<unknown> | undefined;
@@ -190,12 +192,16 @@ export function createMailer(deps: MailerDeps) {
       if (performance.now() < pausedUntil) return;
       failures += 1;
       pausedUntil = performance.now() + pause(failures);
-      const problem = result.response;
-      if (failures === 1) logger.warn({ problem, code: result.code }, 'The mail server takes no mail; retrying');
-      return server.isDown(problem);
+      if (result.cause !== cause) {
+        cause = result.cause;
+        const { response: problem, code } = result;
+        logger.warn({ cause, problem, code }, 'The mail server takes no mail; retrying');
+      }
+      return server.isDown(result.cause);
     }
     if (failures === 0) return;
     failures = 0;
+    cause = undefined;
     logger.info('The mail server takes mail again');
     await server.isUp();
   }

@@ -5,8 +5,8 @@ export type SendResult = { readonly code?: number; readonly response: string } &
   | { readonly outcome: 'accepted' }
   /** About this mail: its recipient or its content. `isFinal`: the server would refuse it again. */
   | { readonly outcome: 'refused'; readonly isFinal: boolean }
-  /** About every mail: the server cannot be reached, or does not let this service send. */
-  | { readonly outcome: 'unreachable' }
+  /** About every mail: the server cannot be reached, or does not let this service send. `cause`: why, without words of the server. */
+  | { readonly outcome: 'unreachable'; readonly cause: string }
 );
 
 /** The effect of an attempt on its mail. */

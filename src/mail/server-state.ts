@@ -6,8 +6,8 @@ import type { Clock } from '../runtime/clock.ts';
 /** That the mail server takes no mail at all, as the last attempts have shown. */
 export type MailOutage = {
   readonly since: Timestamp;
-  /** Without addresses. */
-  readonly problem: string;
+  /** For pages that everyone can read. Absent in what an earlier release stored. */
+  readonly cause?: string;
 };
 
 const stateCollection: Collection<MailOutage> = {
@@ -32,9 +32,9 @@ export async function openServerState({
     /** Undefined if it takes mail, or nothing was sent yet. */
     outage: async (): Promise<MailOutage | undefined> => (await collection.get(KEY))?.document,
 
-    async isDown(problem: string): Promise<void> {
-      const begun = { since: toTimestamp(clock()), problem };
-      await collection.update(KEY, (before) => (before === undefined ? begun : undefined));
+    async isDown(cause: string): Promise<void> {
+      const since = toTimestamp(clock());
+      await collection.update(KEY, (before) => (before?.cause === cause ? undefined : { since, ...before, cause }));
     },
 
     async isUp(): Promise<void> {

@@ -1,7 +1,9 @@
 import { createTransport } from 'nodemailer';
 import { isAddress, type NamedAddress } from '../domain/email-address.ts';
+import { isLoopbackHost } from '../runtime/loopback.ts';
 import type { SendResult } from './outcome.ts';
 import type { MailSender, OutgoingMail } from './sender.ts';
+import { causeOf, type SmtpFailure } from './smtp-cause.ts';
 
 export type SmtpOptions = {
   /** `smtp://` or `smtps://`, with the user and the password. */
@@ -30,6 +32,8 @@ export function createSmtpSender({ url, from, connections, timeouts }: SmtpOptio
   const limits = { ...TIMEOUTS, ...timeouts };
   const transport = createTransport({
     url,
+    // The URL may say otherwise.
+    requireTLS: isPasswordForAnother(url),
     pool: true,
     maxConnections: connections,
     // A mail whose connection breaks is tried again on our schedule, not at once.
@@ -57,6 +61,12 @@ export function createSmtpSender({ url, from, connections, timeouts }: SmtpOptio
     },
     close: async () => transport.close(),
   };
+}
+
+/** Whether there is a password that a machine on the way could read: without TLS, nothing is sent then. */
+function isPasswordForAnother(url: string): boolean {
+  const { username, hostname } = new URL(url);
+  return username !== '' && !isLoopbackHost(hostname);
 }
 
 /** Addresses are objects, so that no name can be read as an address, and nodemailer encodes what would begin another header. */
@@ -89,27 +99,20 @@ const OF_ONE_MAIL: readonly unknown[] = ['RCPT TO', 'DATA'];
 /** Replies to them that ask this service to sign in, or to encrypt, first (RFC 4954, 6). */
 const NOT_SIGNED_IN: readonly unknown[] = [530, 534, 535, 538];
 
-/** The fields of the errors of nodemailer that are used here. */
-type SmtpFailure = {
-  readonly code?: unknown;
-  readonly command?: unknown;
-  readonly response?: unknown;
-  readonly responseCode?: unknown;
-  readonly message?: unknown;
-};
-
 /** What an error of nodemailer means. */
 function resultOf(error: unknown, to: string): SendResult {
-  const { code, command, response, responseCode, message }: SmtpFailure = error instanceof Error ? error : {};
+  const failure: SmtpFailure = error instanceof Error ? error : {};
+  const { code, command, response, responseCode, message, reason } = failure;
   // The address itself cannot be put into a command, or the server says that the mail is too large: it would again.
   if (responseCode === undefined && (code === 'EENVELOPE' || code === 'EMESSAGE'))
     return { outcome: 'refused', isFinal: true, response: withoutAddresses(String(message), to) };
-  const said = typeof response === 'string' ? response : String(message ?? error);
+  const said = typeof response === 'string' ? response : String(reason ?? message ?? error);
   const reply = typeof response === 'string' ? replyOf(said, to) : { response: withoutAddresses(said, to) };
+  const unreachable: SendResult = { outcome: 'unreachable', cause: causeOf(failure), ...reply };
   if (typeof responseCode !== 'number' || !OF_ONE_MAIL.includes(command) || NOT_SIGNED_IN.includes(responseCode))
-    return { outcome: 'unreachable', ...reply };
+    return unreachable;
   // 421: it closes the connection, in answer to any command. 503: it has lost track of the session.
-  if (responseCode === 421) return { outcome: 'unreachable', ...reply };
+  if (responseCode === 421) return unreachable;
   return { outcome: 'refused', isFinal: responseCode >= 500 && responseCode !== 503, ...reply };
 }
 

@@ -7,7 +7,7 @@ const NOW = Date.parse('2029-03-01T12:00:00Z');
 const DAY_MS = 24 * 3_600_000;
 const notAfter = toTimestamp(NOW + DAY_MS);
 const temporary: SendResult = { outcome: 'refused', isFinal: false, code: 450, response: '450 Later' };
-const away: SendResult = { outcome: 'unreachable', response: 'Connection refused' };
+const away: SendResult = { outcome: 'unreachable', cause: 'it cannot be reached', response: 'Connection refused' };
 
 test('a mail that is accepted is sent, and one that is refused for good is not tried again', () => {
   const moment = { now: NOW, random: 0.5 };
