@@ -42,6 +42,11 @@ test('a closed time is added, shown with its days, and ended, by its community o
   expect((await harbour.send(added, /\/end$/)).flash).toContain('had ended already');
 });
 
+test('the state counts a date once, however many spaces are closed', async () => {
+  const added = await add('Closure', { title: 'Stocktaking', from: inDays(310), to: inDays(311), spaces: 'all' });
+  expect(textOf(added)).toContain('All 2 spaces State 2 days ');
+});
+
 test('an own event repeats weekly on the day of the first one, and leaves out days that are not free', async () => {
   const space = String(running.demo.communities[0].spaces[0].id);
   const hours = { start: '18', until: '20', spaces: space };

@@ -215,13 +215,15 @@ const spacesText = (spaceIds: readonly SpaceId[], names: Names): Html | string =
   return counted(spaceIds.length, 'space');
 };
 
-function stateText({ state, days, closedDays, leftOut, openedDays, endedAt }: ReadableClosure): string {
-  if (state === 'Working' && endedAt !== undefined) return `Ending: ${openedDays} of ${days} days`;
-  if (state === 'Working') return `In progress: ${closedDays + leftOut.length} of ${days} days`;
+function stateText({ state, days, spaceIds, closedDays, leftOut, openedDays, endedAt }: ReadableClosure): string {
+  // A date counts once for each space.
+  const ofSpaces = spaceIds.length > 1 ? ' of spaces' : '';
+  if (state === 'Working' && endedAt !== undefined) return `Ending: ${openedDays} of ${days} days${ofSpaces}`;
+  if (state === 'Working') return `In progress: ${closedDays + leftOut.length} of ${days} days${ofSpaces}`;
   if (endedAt !== undefined) return 'Ended';
   return leftOut.length === 0
-    ? counted(closedDays, 'day')
-    : `${counted(closedDays, 'day')}, ${leftOut.length} left out`;
+    ? counted(closedDays / spaceIds.length, 'day')
+    : `${counted(closedDays, 'day')}${ofSpaces}, ${leftOut.length} left out`;
 }
 
 function factsOf(closure: ReadableClosure, names: Names): Html {
