@@ -79,7 +79,7 @@ export function yourAccountPages(
       title: 'Your account',
       lead: html`Your sign-in as ${named(visit.user.email)}, for every account that you act for.`,
       problems,
-      main: html`<div class="split"><div class="stack">${sessionList(visit, list)}</div>
+      main: html`<div class="split"><div class="stack full">${sessionList(visit, list)}</div>
 <div class="stack">${passwordForm(visit, problems)}
 ${addressForm(visit, problems, addressConfirmation.sendsMail)}</div></div>`,
     };
