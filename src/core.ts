@@ -16,8 +16,9 @@ import type { CalendarFeedCommands } from './commands/calendar-feeds.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { PersonalDataCommands } from './commands/personal-data.ts';
 import type { Config } from './config.ts';
+import { deleteSessionsOf } from './console/sessions/session-records.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
-import type { OperatedDocumentStore } from './document-store/document-store.ts';
+import type { DocumentStore, OperatedDocumentStore } from './document-store/document-store.ts';
 import { accountInWords, accountOfKey } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
 import { userIdOf } from './domain/personal-text.ts';
@@ -63,8 +64,9 @@ const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long it waits until the read models show its own change. Another command may first have to release their leases. */
 const TOOL_READ_MODEL_WAIT_MS = 10_000;
 
-/** Ends calendar feeds and mail preferences, too, when their user leaves an account, and mail, when the user is removed. */
+/** Ends calendar feeds and mail preferences, too, when their user leaves an account, and mail and sessions, when the user is removed. */
 const withFeedsAndMail = (
+  documents: DocumentStore,
   revocation: Omit<UserRevocation, 'endGrantsOf'>,
   feeds: Pick<CalendarFeedCommands, 'endAllOf'>,
   { mail, preferences }: EndedMail,
@@ -81,6 +83,7 @@ const withFeedsAndMail = (
     await feeds.endAllOf(userId, undefined, context);
     await mail.endAllOf(userId);
     await preferences.endOf(userId);
+    await deleteSessionsOf(documents, userId);
   },
 });
 
@@ -274,7 +277,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({
     ...{ documents, log, clock, logger },
-    revocation: withFeedsAndMail(revocation, commands.calendarFeeds, endedMail),
+    revocation: withFeedsAndMail(documents, revocation, commands.calendarFeeds, endedMail),
     // Not those to a pending address, which may be that of a stranger.
     forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
     withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),

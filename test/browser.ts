@@ -11,11 +11,14 @@ type Request = {
  */
 export class Browser {
   readonly #origin: string;
+  readonly #headers: Readonly<Record<string, string>>;
   /** By name and path. */
   readonly #cookies = new Map<string, { readonly name: string; readonly value: string; readonly path: string }>();
 
-  constructor(origin: string) {
+  /** @param headers sent with each request */
+  constructor(origin: string, headers: Readonly<Record<string, string>> = {}) {
     this.#origin = origin;
+    this.#headers = headers;
   }
 
   cookie(name: string): string | undefined {
@@ -75,7 +78,7 @@ export class Browser {
     const answer = await fetch(url, {
       ...request,
       redirect: 'manual',
-      headers: { accept: 'text/html', cookie, ...request.headers },
+      headers: { accept: 'text/html', cookie, ...this.#headers, ...request.headers },
     });
     for (const line of answer.headers.getSetCookie()) this.#keep(line);
     const { status, headers } = answer;

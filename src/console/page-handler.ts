@@ -85,7 +85,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
       return unavailablePage(error, request, reply);
     });
     if ('go' in answer) {
-      if (answer.startsSession) cookies.set(reply, SESSION_COOKIE, await sessions.start(current.user.id, account));
+      if (answer.startsSession) {
+        const id = await sessions.start(current.user.id, account, request.headers['user-agent']);
+        cookies.set(reply, SESSION_COOKIE, id);
+      }
       if (answer.flash !== undefined) cookies.setFlash(reply, answer.flash, sessions.ownerOf(visit.csrf));
       return reply.redirect(answer.go, 303);
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
-import type { Session } from '../../src/console/sessions/sessions.ts';
+import { SESSIONS } from '../../src/console/sessions/session-records.ts';
 import { ownPath } from '../../src/console/sessions/sign-in.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
@@ -21,13 +21,7 @@ const community = () => running.demo.communities[0];
 const asCommunity = ({ id }: { readonly id: number }) => ({ kind: 'Community', id: communityId(id) }) as const;
 const asBrand = ({ id }: { readonly id: number }) => ({ kind: 'Brand', id: brandId(id) }) as const;
 
-const sessions = () =>
-  running.service.core.documents.open<Session>({
-    name: 'consoleSessions',
-    kind: 'record',
-    ttl: 'expiresAt',
-    indexes: [],
-  });
+const sessions = () => running.service.core.documents.open(SESSIONS);
 
 test('signs in through the authorization server and returns to the requested page', async () => {
   const browser = new Browser(running.url);

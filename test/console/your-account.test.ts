@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SESSIONS } from '../../src/console/sessions/session-records.ts';
+import { everyDocument } from '../../src/document-store/queries.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
-import { Browser } from '../browser.ts';
+import { Browser, type Page } from '../browser.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const PATH = '/console/account';
@@ -15,14 +17,30 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
+const FIREFOX = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' };
+const SAFARI = {
+  'user-agent':
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile Safari/604.1',
+};
+
 /** A new user, signed in in three browsers, one after the other. */
 async function signedIn(email: string): Promise<readonly [Browser, Browser, Browser]> {
   const account = { kind: 'Brand', id: brandId(running.demo.brands[0].id) } as const;
   accepted(await running.service.core.users.add({ email, password, accounts: [account] }, BY_OPERATOR));
-  const browsers = [new Browser(running.url), new Browser(running.url), new Browser(running.url)] as const;
+  const browsers = [FIREFOX, SAFARI, {}].map((headers) => new Browser(running.url, headers));
   for (const browser of browsers) await browser.signIn({ email, password });
-  return browsers;
+  const [own, second, third] = browsers;
+  return own && second && third ? [own, second, third] : expect.unreachable();
 }
+
+/** The sessions on the page, by their browsers. */
+const rowsOf = ({ text }: Page) =>
+  [...text.matchAll(/<th scope="row"[^>]*>(.*?)<\/th>/gs)].map(([, cell = '']) =>
+    cell
+      .replaceAll(/<[^>]+>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
 
 const isSignedIn = async (browser: Browser) => !(await browser.open('/console/bookings')).title.includes('Sign in');
 
@@ -59,6 +77,7 @@ test('a sign-in that had begun with the former password cannot be finished, at a
   }
   const steps = [await held('/connect/'), await held('/console/callback')];
   await own.send(await own.open(PATH), '/password', { current: password, password: next });
+  expect(rowsOf(await own.open(PATH))).toEqual(['This browser Firefox on Linux']);
   for (const step of steps) {
     await step.browser.open(step.next);
     expect(await isSignedIn(step.browser)).toBe(false);
@@ -78,10 +97,11 @@ test('guessing the current password counts like a sign-in', async () => {
 test('lists the sessions, ends one, and ends all others; an ended browser has to give the password again', async () => {
   const [own, second, third] = await signedIn('sessions@example.com');
   const page = await own.open(PATH);
-  expect(page.text.match(/this browser/g)).toHaveLength(1);
+  expect(rowsOf(page)).toEqual(['This browser Firefox on Linux', 'Unknown browser', 'Safari on iPhone']);
+  expect((await third.open(PATH)).text).not.toContain('Mozilla');
   const ends = [...page.text.matchAll(/sessions\/([\w-]{43})\/end/g)].map(([, hash]) => hash);
   expect(ends).toHaveLength(2);
-  // The latest first: it is the third browser.
+  // After this browser, the latest first: it is the third.
   expect((await own.send(page, `/sessions/${ends[0]}/end`)).flash).toContain('Signed out of that browser.');
   const alive = async () => [await isSignedIn(own), await isSignedIn(second), await isSignedIn(third)];
   expect(await alive()).toEqual([true, true, false]);
@@ -97,6 +117,19 @@ test('lists the sessions, ends one, and ends all others; an ended browser has to
   expect(await alive()).toEqual([true, true, false]);
   expect((await own.send(await own.open(PATH), '/sessions/end')).flash).toContain('every other browser');
   expect(await alive()).toEqual([true, false, false]);
+});
+
+test('removing a user erases their sessions, and no other', async () => {
+  const { users, documents } = running.service.core;
+  await signedIn('gone@example.com');
+  const [stays] = await signedIn('stays@example.com');
+  const user = (await users.byEmail('gone@example.com')) ?? expect.unreachable();
+  const stored = async () =>
+    JSON.stringify(await Array.fromAsync((await documents.open(SESSIONS)).find(everyDocument())));
+  expect(await stored()).toContain(user.id);
+  await users.remove(user.id, BY_OPERATOR);
+  expect(await stored()).not.toContain(user.id);
+  expect(await isSignedIn(stays)).toBe(true);
 });
 
 test('a new address replaces the current one once its link is opened', async () => {

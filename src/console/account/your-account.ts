@@ -1,18 +1,16 @@
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { EMAIL } from '../../domain/limits.ts';
-import { bareMoment, bareSecond, moment, tryAgainIn, zoneName } from '../../html/formats.ts';
+import { bareMoment, bareSecond, tryAgainIn, zoneName } from '../../html/formats.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing, notDone } from '../parts/answer.ts';
 import { actionButton, field, PASSWORD_HINT, passwordField, postForm, problemOf } from '../parts/forms.ts';
-import type { PageDeps, Routes } from '../parts/routes.ts';
+import type { PageDeps, Routes, UserSession } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 
 const PATH = '/console/account';
-
-type Session = Awaited<ReturnType<PageDeps['sessions']['listOf']>>[number];
 
 /** What users change of their own sign-in, which is the same for all their accounts: password, address, and the browsers they are signed in to. */
 export function yourAccountPages(
@@ -134,16 +132,28 @@ function pendingAddress(visit: Visit, { pendingEmail, emailConfirmedAt }: User):
   }${actionButton(visit, `${PATH}/address/confirm`, label, 'small quiet')}`;
 }
 
-const sessionList = (visit: Visit, list: readonly Session[]): Html =>
+const sessionList = (visit: Visit, list: readonly UserSession[]): Html =>
   html`<h2>Where you are signed in</h2>
 ${dataTable('Sessions', shownOf(visit, list), [
   {
-    label: `Signed in (${zoneName(visit.zone)})`,
+    label: 'Browser',
     isHeader: true,
-    cell: ({ hash, startedAt }) =>
-      html`${bareMoment(visit, startedAt)}${hash === visit.session && html`<br><span class="muted small">this browser</span>`}`,
+    cell: ({ hash, browser }) =>
+      hash === visit.session ? html`This browser<br><span class="muted small">${browser}</span>` : browser,
   },
-  { label: 'Ends', classes: 'small', cell: ({ expiresAt }) => moment(visit, expiresAt) },
+  {
+    label: `Signed in (${zoneName(visit.zone)})`,
+    classes: 'small',
+    cell: ({ startedAt }) => bareMoment(visit, startedAt),
+  },
+  {
+    label: 'Last used',
+    classes: 'small',
+    cell: ({ hash, lastUsedAt }) => {
+      if (hash === visit.session) return 'now';
+      return lastUsedAt === undefined ? 'not known' : bareMoment(visit, lastUsedAt);
+    },
+  },
   {
     label: 'End',
     classes: 'actions',
@@ -152,22 +162,21 @@ ${dataTable('Sessions', shownOf(visit, list), [
   },
 ])}
 ${list.length > MOST_SHOWN && html`<p class="muted small">The latest ${MOST_SHOWN} of ${list.length}</p>`}
-<p class="muted small">A session ends after 12 hours without use, and after a week.</p>
+<p class="muted small">A session ends after 12 hours without use, and after a week. Its use is noted once an hour.</p>
 ${list.length > 1 && actionButton(visit, `${PATH}/sessions/end`, 'Sign out of all other browsers', 'quiet')}`;
 
 const MOST_SHOWN = 20;
 
-/** The latest sessions, this one always among them. */
-function shownOf({ session }: Visit, list: readonly Session[]): readonly Session[] {
-  const latest = list.slice(0, MOST_SHOWN);
-  const own = list.find(({ hash }) => hash === session);
-  return own === undefined || latest.includes(own) ? latest : [...latest.slice(0, -1), own];
+/** This session, then the latest others. */
+function shownOf({ session }: Visit, list: readonly UserSession[]): readonly UserSession[] {
+  const [own, others] = [list.filter(({ hash }) => hash === session), list.filter(({ hash }) => hash !== session)];
+  return [...own, ...others].slice(0, MOST_SHOWN);
 }
 
-const endButton = (visit: Visit, { hash, startedAt }: Session): Html =>
+const endButton = (visit: Visit, { hash, startedAt, browser }: UserSession): Html =>
   actionButton(
     visit,
     `${PATH}/sessions/${hash}/end`,
-    html`Sign out<span class="visually-hidden"> of the session from ${bareSecond(visit, startedAt)}</span>`,
+    html`Sign out<span class="visually-hidden"> of ${browser}, signed in ${bareSecond(visit, startedAt)}</span>`,
     'small quiet',
   );

@@ -33,11 +33,18 @@ export type PageDeps = {
   readonly settings: Settings;
 };
 
+export type UserSession = {
+  readonly hash: string;
+  /** Such as `Firefox on Linux`. */
+  readonly browser: string;
+  readonly startedAt: string;
+  /** Noted once an hour. Absent: not known. */
+  readonly lastUsedAt?: string;
+};
+
 /** The sessions of a user in the console. */
 type UserSessions = {
-  listOf(
-    user: User,
-  ): Promise<readonly { readonly hash: string; readonly startedAt: string; readonly expiresAt: string }[]>;
+  listOf(user: User): Promise<readonly UserSession[]>;
   endOf(user: User, hash: string): Promise<boolean>;
 };
 

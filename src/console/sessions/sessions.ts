@@ -2,24 +2,18 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { Tokens } from '@fastify/csrf';
 import { belongsTo, roleIn } from '../../auth/memberships.ts';
 import type { User, Users } from '../../auth/users.ts';
-import type { Collection, DocumentStore, Find } from '../../document-store/document-store.ts';
-import { declareQuery } from '../../document-store/queries.ts';
+import type { DocumentStore, Stored } from '../../document-store/document-store.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
 import { toTimestamp } from '../../domain/calendar.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { isUnavailable } from '../../runtime/unavailable.ts';
 import { purposes } from '../../secrets/purposes.ts';
 import { currentKey, type SecretKey } from '../../secrets/secret-key.ts';
-
-/** A user's session in one browser. */
-export type Session = {
-  readonly userId: string;
-  /** The account that the user currently acts for. */
-  readonly account: Account;
-  readonly startedAt: Timestamp;
-  readonly expiresAt: Timestamp;
-};
+import type { UserSession } from '../parts/routes.ts';
+import { browserName, UNKNOWN_BROWSER } from './browser-name.ts';
+import { ofUser, SESSIONS, type Session } from './session-records.ts';
 
 /** A valid session and its user. `hash` identifies it wherever its id, which is a credential, must not appear. */
 export type CurrentSession = {
@@ -30,22 +24,14 @@ export type CurrentSession = {
   readonly role: Role;
 };
 
-const collection: Collection<Session> = {
-  name: 'consoleSessions',
-  kind: 'record',
-  ttl: 'expiresAt',
-  indexes: [{ fields: ['userId'] }],
-};
-
-const ofUser = declareQuery(collection, (userId: string): Find<Session> => ({ where: { userId } }), ['usr_1']);
-
 const HOUR_MS = 3_600_000;
 /**
- * A session ends 12 hours after it was last extended, and after a week in any case (docs/decisions/oauth.md). Use extends it once less than
- * half of that time remains, which saves writes.
+ * A session ends 12 hours after its last use, and after a week in any case (docs/decisions/oauth.md). Use is noted, and extends it, once in
+ * {@link NOTED_MS}, which saves writes.
  */
 const IDLE_MS = 12 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
+const NOTED_MS = HOUR_MS;
 
 export type Sessions = Awaited<ReturnType<typeof createSessions>>;
 
@@ -57,7 +43,7 @@ export async function createSessions(deps: {
   readonly secretKey: SecretKey;
 }) {
   const { users, clock } = deps;
-  const sessions = await deps.documents.open(collection);
+  const sessions = await deps.documents.open(SESSIONS);
   const hmacKey = createHmac('sha256', currentKey(deps.secretKey)).update(purposes.consoleForms).digest();
   const formTokens = new Tokens({ hmacKey, userInfo: true });
 
@@ -75,12 +61,30 @@ export async function createSessions(deps: {
     return undefined;
   }
 
+  const isNoted = ({ startedAt, lastUsedAt = startedAt }: Session): boolean =>
+    clock() - Date.parse(lastUsedAt) < NOTED_MS;
+
+  /** Notes that a session is used, unless it was within the hour. A page does not fail because that cannot be stored. */
+  async function noteUse(stored: Stored<Session>): Promise<void> {
+    if (isNoted(stored.document)) return;
+    const note = (session: Session | undefined): Session | undefined =>
+      session === undefined || isNoted(session)
+        ? undefined
+        : { ...session, lastUsedAt: toTimestamp(clock()), expiresAt: expiryOf(session.startedAt) };
+    await sessions.update(stored.key, note, { stored }).catch((error: unknown) => {
+      if (!isUnavailable(error)) throw error;
+    });
+  }
+
   return {
     /** Starts a session with a new random id. @returns the id, for the cookie */
-    async start(userId: string, account: Account): Promise<string> {
+    async start(userId: string, account: Account, userAgent: string | undefined): Promise<string> {
       const id = randomBytes(32).toString('base64url');
       const startedAt = toTimestamp(clock());
-      await sessions.insert(digest(id), { userId, account, startedAt, expiresAt: expiryOf(startedAt) });
+      await sessions.insert(digest(id), {
+        ...{ userId, account, startedAt, expiresAt: expiryOf(startedAt), lastUsedAt: startedAt },
+        browser: browserName(userAgent),
+      });
       return id;
     },
 
@@ -94,13 +98,8 @@ export async function createSessions(deps: {
       const current = await find(hash);
       if (current === undefined) return undefined;
       const { stored, user, role } = current;
-      const session = stored.document;
-      if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
-        const expiresAt = expiryOf(session.startedAt);
-        if (expiresAt > session.expiresAt)
-          await sessions.update(hash, (now) => now && { ...now, expiresAt }, { stored });
-      }
-      return { hash, session, user, role };
+      await noteUse(stored);
+      return { hash, session: stored.document, user, role };
     },
 
     /** Switches to another of the user's accounts. @returns false if the user does not belong to it */
@@ -114,15 +113,15 @@ export async function createSessions(deps: {
     },
 
     /** The valid sessions of a user, the latest first. */
-    async listOf(user: User): Promise<readonly (Session & { readonly hash: string })[]> {
-      const valid: (Session & { readonly hash: string })[] = [];
+    async listOf(user: User): Promise<readonly UserSession[]> {
+      const valid: UserSession[] = [];
       for await (const { key, document } of sessions.find(ofUser(user.id)))
         if (
           Date.parse(document.expiresAt) > clock() &&
           isStillValid(user, document) &&
           belongsTo(user, document.account)
         )
-          valid.push({ ...document, hash: key });
+          valid.push({ browser: UNKNOWN_BROWSER, ...document, hash: key });
       return valid.sort((a, b) => (a.startedAt > b.startedAt ? -1 : 1));
     },
 

@@ -82,7 +82,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       // Another tab has signed the same user in. A new session would make the forms that are open there invalid.
       if ((await sessions.current(previous))?.user.id === user.id) return reply.redirect(to, 303);
       if (previous !== undefined) await sessions.end(previous);
-      cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account));
+      cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account, request.headers['user-agent']));
       return reply.redirect(to, 303);
     },
   );
