@@ -41,7 +41,7 @@ const UNIT = [
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
-  'test/mail/{layout,outcome,recipients,reminders}.test.ts',
+  'test/mail/{kinds,layout,outcome,recipients,reminders}.test.ts',
   'test/runtime/{serial-queue,turns}.test.ts',
   'test/webhooks/{breaker,due-deliveries,permits,schedule,signature}.test.ts',
 ];

@@ -1,15 +1,18 @@
 import type { AccountKind } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import type { Role } from '../domain/roles.ts';
-import type { MailKind } from './new-mail.ts';
 
+/** What is the same for all mails of a kind. */
 type Kind = {
   readonly label: string;
   /** What leads to it, for each kind of account whose members get it. */
   readonly when: { readonly [K in AccountKind]?: string };
-  /** The roles that may get it. */
+  /** The roles that may get it. None: it goes to one person, member or not. */
   readonly roles: readonly Role[];
 };
+
+/** What leads to it, for members of both kinds of accounts. */
+const both = (when: string): Kind['when'] => ({ Community: when, Brand: when });
 
 const ALL: readonly Role[] = ['Manager', 'Coordinator', 'Viewer'];
 const DECIDE: readonly Role[] = ['Manager', 'Coordinator'];
@@ -17,7 +20,7 @@ const MANAGERS: readonly Role[] = ['Manager'];
 
 const CHOSEN = {
   BookingRequested: {
-    label: 'New requests',
+    label: 'New request',
     when: { Community: 'A brand requests one of your spaces.' },
     roles: ALL,
   },
@@ -27,17 +30,17 @@ const CHOSEN = {
     roles: DECIDE,
   },
   BookingApproved: {
-    label: 'Approvals',
+    label: 'Approval',
     when: { Brand: 'A community approves your request. A calendar file comes with it.' },
     roles: ALL,
   },
   BookingDeclined: {
-    label: 'Declined requests',
+    label: 'Declined request',
     when: { Brand: 'A community declines your request.' },
     roles: ALL,
   },
   BookingCancelled: {
-    label: 'Cancellations',
+    label: 'Cancellation',
     when: {
       Community: 'A brand withdraws a request or cancels a booking, or a colleague of yours cancels one.',
       Brand: 'A community cancels a booking, or a colleague of yours withdraws a request or cancels a booking.',
@@ -45,7 +48,7 @@ const CHOSEN = {
     roles: ALL,
   },
   BookingExpired: {
-    label: 'Expired requests',
+    label: 'Expired request',
     when: {
       Community: 'A request expires because it was not answered in time.',
       Brand: 'Your request expires because it was not answered in time.',
@@ -53,45 +56,56 @@ const CHOSEN = {
     roles: ALL,
   },
   ReviewPublished: {
-    label: 'Reviews',
+    label: 'New review',
     when: { Community: 'A brand reviews one of your spaces.' },
     roles: ALL,
   },
   EventTomorrow: {
-    label: 'Events tomorrow',
+    label: 'Event tomorrow',
     when: {
       Community: 'An approved event takes place the next day. Sent at 08:00 by the clock of the space.',
       Brand: 'Your approved event takes place the next day. Sent at 08:00 by the clock of the space.',
     },
     roles: ALL,
   },
-} satisfies { readonly [K in MailKind]?: Kind };
+} satisfies Readonly<Record<string, Kind>>;
 
 const ALWAYS = {
   WebhookDisabled: {
-    label: 'Disabled webhooks',
-    when: {
-      Community: 'A webhook of the account is disabled, for example because its receiver does not answer.',
-      Brand: 'A webhook of the account is disabled, for example because its receiver does not answer.',
-    },
+    label: 'Disabled webhook',
+    when: both('A webhook of the account is disabled, for example because its receiver does not answer.'),
     roles: MANAGERS,
   },
   ApiKeyIssued: {
-    label: 'New API keys',
-    when: { Community: 'An API key of the account is issued.', Brand: 'An API key of the account is issued.' },
+    label: 'New API key',
+    when: both('An API key of the account is issued.'),
     roles: MANAGERS,
   },
   RoleChanged: {
-    label: 'Your role',
-    when: { Community: 'Your role in the account changes.', Brand: 'Your role in the account changes.' },
+    label: 'Changed role',
+    when: both('Your role in the account changes.'),
     roles: ALL,
   },
   PasswordChanged: {
-    label: 'Your password',
-    when: { Community: 'Your password changes.', Brand: 'Your password changes.' },
+    label: 'Changed password',
+    when: both('Your password changes.'),
     roles: ALL,
   },
-} satisfies { readonly [K in MailKind]?: Kind };
+} satisfies Readonly<Record<string, Kind>>;
+
+const LINKS = {
+  Invitation: { label: 'Invitation', when: both('You are invited to the account.'), roles: [] },
+  PasswordReset: { label: 'Password reset', when: both('You forgot your password.'), roles: [] },
+  AddressConfirmation: {
+    label: 'Confirmation of an address',
+    when: both('You change your address: a link to the new one, a warning to the old one.'),
+    roles: [],
+  },
+} satisfies Readonly<Record<string, Kind>>;
+
+/** Every kind of mail: the settings page, the lists of mails, the guide and the choice of readers follow from it. */
+export const KINDS = { ...CHOSEN, ...ALWAYS, ...LINKS } as const;
+export type MailKind = keyof typeof KINDS;
 
 /** A kind that each user turns on or off, for an account or one of its spaces. */
 export type ChosenKind = keyof typeof CHOSEN;
@@ -107,8 +121,13 @@ const isIn = <K extends string>(kinds: { readonly [N in K]: Kind }, kind: string
 export const isChosen = (kind: string): kind is ChosenKind => isIn(CHOSEN, kind);
 export const isAlways = (kind: string): kind is AlwaysKind => isIn(ALWAYS, kind);
 
-/** What is the same for all mails of a kind. */
-export const kindOf = (kind: ChosenKind | AlwaysKind): Kind => (isChosen(kind) ? CHOSEN[kind] : ALWAYS[kind]);
+/** The name of a kind. A mail of a later release may have one that this release does not know. */
+export const labelOf = (kind: string): string => (isIn(KINDS, kind) ? KINDS[kind].label : kind);
+
+/** What leads to mails of a kind for the members of such an account; empty: they get none. */
+export const whenOf = (kind: MailKind, account: AccountKind): string => kindOf(kind).when[account] ?? '';
+
+const kindOf = (kind: MailKind): Kind => KINDS[kind];
 
 /** Whether a member of such an account with this role may get mails of a kind. */
 export function mayGet(kind: ChosenKind | AlwaysKind, account: AccountKind, role: Role): boolean {

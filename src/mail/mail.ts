@@ -25,7 +25,7 @@ import { openServerState } from './server-state.ts';
 import type { SmtpOptions } from './smtp-sender.ts';
 
 export type { MailRecord, MailState } from './mail-record.ts';
-export type { Compose, MailKind, Message, NewMail } from './new-mail.ts';
+export type { Compose, Message, NewMail } from './new-mail.ts';
 
 export type MailDeps = {
   readonly events: OperatedEventStore;

@@ -1,23 +1,6 @@
 import type { AccountKey } from '../domain/account.ts';
 import type { Timestamp } from '../domain/ids.ts';
-
-/** What a mail is about. Users turn off those before `WebhookDisabled` for an account or a space; the others are always sent. */
-export type MailKind =
-  | 'BookingRequested'
-  | 'AnswerDue'
-  | 'BookingApproved'
-  | 'BookingDeclined'
-  | 'BookingCancelled'
-  | 'BookingExpired'
-  | 'ReviewPublished'
-  | 'EventTomorrow'
-  | 'WebhookDisabled'
-  | 'ApiKeyIssued'
-  | 'RoleChanged'
-  | 'PasswordChanged'
-  | 'Invitation'
-  | 'PasswordReset'
-  | 'AddressConfirmation';
+import type { MailKind } from './kinds.ts';
 
 /** A mail that is to be sent. It has only ids: address and text are looked up when it is sent, so that erased texts read as erased. */
 export type NewMail = {

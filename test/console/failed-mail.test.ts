@@ -39,7 +39,7 @@ test('managers see which mails the mail server refused, with its answer, and sen
   const { user } = running.demo.communities[0];
   const browser = await browserOf(user);
   const page = await browser.open('/console/mail');
-  expect(page.text).toContain('Password changed');
+  expect(page.text).toContain('Changed password');
   expect(page.text).toContain(user.email);
   expect(page.text).toContain('550 (address) is not known here');
   smtp.onRecipient = async () => undefined;

@@ -1,7 +1,8 @@
 import type { Account } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { brandId, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
-import type { MailKind, NewMail } from '../../src/mail/new-mail.ts';
+import type { MailKind } from '../../src/mail/kinds.ts';
+import type { NewMail } from '../../src/mail/new-mail.ts';
 import { accepted } from '../accepted.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 

@@ -5,7 +5,15 @@ import type { Space } from '../../domain/space.ts';
 import { counted, shortened } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
 import type { Flash } from '../../html/layout.ts';
-import { ALWAYS_KINDS, CHOSEN_KINDS, type ChosenKind, isOnByDefault, kindOf, mayGet } from '../../mail/kinds.ts';
+import {
+  ALWAYS_KINDS,
+  CHOSEN_KINDS,
+  type ChosenKind,
+  isOnByDefault,
+  labelOf,
+  mayGet,
+  whenOf,
+} from '../../mail/kinds.ts';
 import { type MailChoices, type Preferences, wants } from '../../mail/preferences.ts';
 import { type Answer, done, missing, type PageContent } from '../parts/answer.ts';
 import { choices, field, hiddenField, postForm, problemOf, select } from '../parts/forms.ts';
@@ -88,8 +96,6 @@ export function mailSettingsPages(routes: Routes, { queries, mail, mailContent }
 const kindsFor = (account: Account, role: Role): readonly ChosenKind[] =>
   CHOSEN_KINDS.filter((kind) => mayGet(kind, account.kind, role));
 
-const whenOf = (kind: Parameters<typeof kindOf>[0], account: Account): string => kindOf(kind).when[account.kind] ?? '';
-
 type Settings = {
   readonly chosen: Preferences;
   readonly spaces: readonly Space[];
@@ -114,8 +120,8 @@ function choicesForm(visit: Visit, { chosen }: Settings): Html {
   const isOn = (kind: ChosenKind) => restored?.all('kind').includes(kind) ?? wants(chosen, kind, role, undefined);
   const list = kindsFor(account, role).map((kind) => ({
     value: kind,
-    label: kindOf(kind).label,
-    hint: whenOf(kind, account),
+    label: labelOf(kind),
+    hint: whenOf(kind, account.kind),
     checked: isOn(kind),
   }));
   const label = account.kind === 'Community' ? 'For all spaces' : 'For all bookings';
@@ -155,7 +161,7 @@ const alwaysCard = ({ account, role }: Visit): Html =>
   html`<section class="card stack"><h2>Always sent</h2>
 <p class="muted">Mail about the security of the account cannot be turned off.</p>
 <ul class="bullets">${ALWAYS_KINDS.filter((kind) => mayGet(kind, account.kind, role)).map(
-    (kind) => html`<li>${whenOf(kind, account)}</li>`,
+    (kind) => html`<li>${whenOf(kind, account.kind)}</li>`,
   )}</ul></section>`;
 
 const contactCard = (visit: Visit, contact: string | undefined): Html =>
@@ -189,7 +195,7 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent
   ];
   const fields = kindsFor(account, role).map((kind) =>
     select({
-      ...{ name: kind, label: kindOf(kind).label, hint: whenOf(kind, account), options: options(kind) },
+      ...{ name: kind, label: labelOf(kind), hint: whenOf(kind, account.kind), options: options(kind) },
       value: visit.restored?.text(kind) ?? current(kind),
     }),
   );

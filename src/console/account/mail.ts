@@ -3,7 +3,8 @@ import { type AccountKey, accountKey } from '../../domain/account.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { moment, momentIn } from '../../html/formats.ts';
 import { html, named } from '../../html/html.ts';
-import type { MailKind, MailRecord } from '../../mail/mail.ts';
+import { labelOf } from '../../mail/kinds.ts';
+import type { MailRecord } from '../../mail/mail.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
 import { postForm } from '../parts/forms.ts';
 import { emptyState } from '../parts/frame.ts';
@@ -14,24 +15,6 @@ import type { Visit } from '../parts/visit.ts';
 const PATH = '/console/mail';
 /** Failed mails shown, the latest first. */
 const SHOWN = 100;
-
-const KIND_LABELS: Readonly<Record<MailKind, string>> = {
-  BookingRequested: 'New request',
-  AnswerDue: 'Request to answer soon',
-  BookingApproved: 'Booking approved',
-  BookingDeclined: 'Request declined',
-  BookingCancelled: 'Booking cancelled',
-  BookingExpired: 'Request expired',
-  ReviewPublished: 'New review',
-  EventTomorrow: 'Event tomorrow',
-  WebhookDisabled: 'Webhook disabled',
-  ApiKeyIssued: 'API key issued',
-  RoleChanged: 'Role changed',
-  PasswordChanged: 'Password changed',
-  Invitation: 'Invitation',
-  PasswordReset: 'Password reset',
-  AddressConfirmation: 'Confirmation of an address',
-};
 
 /** The mails to members of an account that the mail server did not take. */
 export function mailPages(routes: Routes, deps: PageDeps): void {
@@ -73,7 +56,7 @@ const nothingFailed = (isConfigured: boolean) =>
 function failedTable(visit: Visit, failed: readonly MailRecord[], emails: ReadonlyMap<string, string | undefined>) {
   const readerOf = ({ userId }: MailRecord): string => emails.get(userId) ?? 'a removed user';
   return dataTable('Mails that were not sent', failed, [
-    { label: 'Mail', isHeader: true, cell: ({ kind }) => KIND_LABELS[kind] ?? kind },
+    { label: 'Mail', isHeader: true, cell: ({ kind }) => labelOf(kind) },
     {
       label: 'To',
       classes: 'small long',
@@ -92,7 +75,7 @@ function failedTable(visit: Visit, failed: readonly MailRecord[], emails: Readon
       classes: 'actions',
       isHidden: true,
       cell: (mail) => {
-        const which = `${KIND_LABELS[mail.kind] ?? mail.kind}, to ${readerOf(mail)}, ${momentIn(visit.zone, mail.due)}`;
+        const which = `${labelOf(mail.kind)}, to ${readerOf(mail)}, ${momentIn(visit.zone, mail.due)}`;
         const button = html`<button class="button small quiet" aria-label="Send again: ${which}">Send again</button>`;
         return postForm(visit, `${PATH}/${encodeURIComponent(mail.mailId)}/resend`, '', button);
       },

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Role } from '../../src/domain/roles.ts';
+import { KINDS, labelOf } from '../../src/mail/kinds.ts';
+
+test('the guide lists the kinds of mail as the settings page names them', () => {
+  const guide = readFileSync(new URL('../../docs/guides/mail.md', import.meta.url), 'utf8');
+  const rolesOf = (roles: readonly Role[]) => {
+    if (roles.length === 0) return 'the person';
+    return roles.includes('Viewer') ? 'all' : roles.map((role) => `${role}s`).join(', ');
+  };
+  const rows = Object.values<{
+    readonly label: string;
+    readonly when: { readonly Community?: string; readonly Brand?: string };
+    readonly roles: readonly Role[];
+  }>(KINDS).map(({ label, when: { Community = '', Brand = '' }, roles }) => {
+    const cells = [label, Community, Brand === Community ? 'the same' : Brand, rolesOf(roles)];
+    return `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
+  });
+  expect(guide).toContain(`|---|---|---|---|\n${rows.join('\n')}\n\n`);
+});
+
+test('a kind of a later release is shown by its name', () => {
+  expect([labelOf('BookingMoved'), labelOf('toString')]).toEqual(['BookingMoved', 'toString']);
+});
