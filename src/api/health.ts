@@ -99,10 +99,10 @@ export const healthRoutes =
     app.get('/healthz', async () => ({ status: 'ok', release }));
 
     app.get('/readyz', async (request, reply) => {
-      const found = await check((name, error) =>
+      const readiness = await check((name, error) =>
         request.log.warn({ err: error, reqId: request.id, check: name }, 'not ready'),
       );
-      return reply.code(found.status === 'ready' ? 200 : 503).send(bodyOf(found));
+      return reply.code(readiness.status === 'ready' ? 200 : 503).send(bodyOf(readiness));
     });
   };
 

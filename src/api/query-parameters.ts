@@ -12,12 +12,12 @@ const REPEATED_NAME = 100;
  */
 export function refuseUnknownParameters({ querystring }: FastifySchema = {}): preValidationHookHandler {
   const names = isObject(querystring) && isObject(querystring.properties) ? Object.keys(querystring.properties) : [];
-  const taken = names.length === 0 ? 'takes no query parameters' : `takes ${names.join(', ')}`;
+  const usage = names.length === 0 ? 'takes no query parameters' : `takes ${names.join(', ')}`;
   return (request, reply, done) => {
     for (const name in Object(request.query)) {
       if (names.includes(name)) continue;
       const named = name.length > REPEATED_NAME ? 'A query parameter' : `The query parameter ${name}`;
-      return void sendError(reply, 'ValidationError', `${named} is unknown: this path ${taken}.`);
+      return void sendError(reply, 'ValidationError', `${named} is unknown: this path ${usage}.`);
     }
     done();
   };

@@ -47,8 +47,8 @@ export function createAudit(deps: SealingDeps) {
       id: number,
       streams: readonly string[],
     ): Promise<{ readonly proofs?: EventProofs; readonly unsealed: number }> {
-      const known = await records();
-      const [key, head] = [await publishedKey(known), await known.head()];
+      const seals = await records();
+      const [key, head] = [await publishedKey(seals), await seals.head()];
       const all: StoredEvent[] = [];
       for (const stream of streams)
         for await (const event of deps.events.readStream(stream)) if (event.data.bookingId === id) all.push(event);
@@ -56,7 +56,7 @@ export function createAudit(deps: SealingDeps) {
       const sealed = await countSealed(deps, head, all);
       const unsealed = all.length - sealed;
       if (key === undefined || head === undefined || sealed === 0) return { unsealed };
-      return { proofs: await proveEvents({ ...deps, records: known, key }, head, all.slice(0, sealed)), unsealed };
+      return { proofs: await proveEvents({ ...deps, records: seals, key }, head, all.slice(0, sealed)), unsealed };
     },
   };
 }

@@ -43,18 +43,18 @@ const PROGRESS_EVERY = 1_000;
  * Recomputes the tree of a log from its events, and compares it with checkpoints, kept events and the stored tree.
  * @param deps.events all events in log order
  * @param deps.checkpoints checkpoints of this log, in any order
- * @param deps.kept kept hashes of the events, each from the first event on
+ * @param deps.leaves kept hashes of the events, each from the first event on
  * @param deps.tile the tiles in the store
  */
 export async function checkLog(deps: {
   readonly events: AsyncIterable<PortableEvent>;
   readonly checkpoints: readonly Checkpoint[];
-  readonly kept?: readonly AsyncIterable<KeptLeaf>[];
+  readonly leaves?: readonly AsyncIterable<KeptLeaf>[];
   readonly tile?: { readonly size: number; readonly read: ReadTile };
   readonly onProgress?: (progress: { readonly done: number }) => void;
 }): Promise<LogCheck> {
   const checkpoints = deps.checkpoints.toSorted((a, b) => a.size - b.size);
-  const kept = (deps.kept ?? []).map((leaves) => createComparison(leaves));
+  const comparisons = (deps.leaves ?? []).map((leaves) => createComparison(leaves));
   const tree = await continueTree(0, async () => []);
   const tiles = createTileComparison(deps.tile);
   let confirmed = 0;
@@ -78,13 +78,13 @@ export async function checkLog(deps: {
   await passCheckpoints();
   for await (const event of deps.events) {
     const hash = leafHash(event);
-    for (const each of kept) await each.pass(tree.size(), hash, event);
+    for (const each of comparisons) await each.pass(tree.size(), hash, event);
     for (const tile of tree.add(hash)) await tiles.compare(tile);
     await passCheckpoints();
     if (tree.size() % PROGRESS_EVERY === 0) deps.onProgress?.({ done: tree.size() });
   }
   for (const tile of tree.unfinished()) await tiles.compare(tile);
-  for (const each of kept) await each.end(tree.size());
+  for (const each of comparisons) await each.end(tree.size());
   deps.onProgress?.({ done: tree.size() });
   const sealed = checkpoints.at(-1)?.size ?? 0;
   return {
@@ -95,7 +95,7 @@ export async function checkLog(deps: {
     findings: [
       ...(refuted === undefined ? [] : [{ found: 'changed', from: confirmedUpTo, to: refuted } as const]),
       ...(sealed > tree.size() ? [{ found: 'cut', events: tree.size(), sealed } as const] : []),
-      ...kept.flatMap((each) => each.finding() ?? []),
+      ...comparisons.flatMap((each) => each.finding() ?? []),
       ...(tiles.finding() ?? []),
     ],
   };
@@ -113,11 +113,11 @@ function createComparison(leaves: AsyncIterable<KeptLeaf>) {
     isOver = done === true;
     return isOver ? undefined : value;
   }
-  async function differ(index: number, kept: KeptLeaf, now?: PortableEvent): Promise<void> {
+  async function differ(index: number, leaf: KeptLeaf, now?: PortableEvent): Promise<void> {
     finding = {
       found: 'event',
       index,
-      ...defined({ kept: kept.event && labelOf(kept.event), now: now && labelOf(now) }),
+      ...defined({ kept: leaf.event && labelOf(leaf.event), now: now && labelOf(now) }),
     };
     isOver = true;
     await iterator.return?.();
@@ -126,12 +126,12 @@ function createComparison(leaves: AsyncIterable<KeptLeaf>) {
   return {
     finding: () => finding,
     async pass(index: number, hash: Hash, event: PortableEvent): Promise<void> {
-      const kept = await nextKept();
-      if (kept !== undefined && !kept.hash.equals(hash)) await differ(index, kept, event);
+      const leaf = await nextKept();
+      if (leaf !== undefined && !leaf.hash.equals(hash)) await differ(index, leaf, event);
     },
     async end(index: number): Promise<void> {
-      const kept = await nextKept();
-      if (kept !== undefined) await differ(index, kept);
+      const leaf = await nextKept();
+      if (leaf !== undefined) await differ(index, leaf);
     },
   };
 }
@@ -148,8 +148,8 @@ function createTileComparison(stored: { readonly size: number; readonly read: Re
       // Unsealed events have no stored hashes.
       const wanted = Math.floor(stored.size / TILE_WIDTH ** level) - index * TILE_WIDTH;
       if (wanted <= 0) return;
-      const kept = await stored.read(level, index);
-      const at = hashes.slice(0, wanted).findIndex((hash, each) => kept[each]?.equals(hash) !== true);
+      const ours = await stored.read(level, index);
+      const at = hashes.slice(0, wanted).findIndex((hash, each) => ours[each]?.equals(hash) !== true);
       if (at !== -1) finding = { found: 'tree', level, index: index * TILE_WIDTH + at };
     },
   };

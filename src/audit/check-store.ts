@@ -35,7 +35,7 @@ export async function checkStore(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
   readonly seals: boolean;
   readonly checkpoints: readonly Signed[];
-  readonly kept: readonly AsyncIterable<KeptLeaf>[];
+  readonly leaves: readonly AsyncIterable<KeptLeaf>[];
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
 }): Promise<StoreCheck> {
   const records = await openSealRecords(deps.documents);
@@ -49,7 +49,7 @@ export async function checkStore(deps: {
   const checked = await checkLog({
     events: portableEvents(deps.events),
     checkpoints: [...deps.checkpoints, ...(deps.seals ? own.checkpoints : [])],
-    kept: deps.kept,
+    leaves: deps.leaves,
     ...(deps.seals && { tile: { size: sealed, read: records.tile } }),
     onProgress: ({ done }) => deps.onProgress?.({ done, total }),
   });
@@ -76,11 +76,13 @@ async function checkpointsOf(
 }
 
 async function consistencyOf(
-  kept: readonly Signed[],
+  checkpoints: readonly Signed[],
   head: Signed | undefined,
   records: SealRecords,
 ): Promise<Consistency | undefined> {
-  const from = kept.toSorted((a, b) => b.size - a.size).find(({ size }) => head !== undefined && size <= head.size);
+  const from = checkpoints
+    .toSorted((a, b) => b.size - a.size)
+    .find(({ size }) => head !== undefined && size <= head.size);
   if (from === undefined || head === undefined || from.origin !== head.origin) return undefined;
   const proof = from.size === 0 ? [] : await consistencyProof(from.size, head.size, nodesOf(records.tile));
   if (!isConsistent({ from, to: head, proof })) return undefined;

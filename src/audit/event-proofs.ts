@@ -78,9 +78,9 @@ async function indexOf(
   while (low <= high) {
     const middle = Math.floor((low + high) / 2);
     const name = await records.firstOf(middle);
-    const found = name && (await eventAt(events, name));
-    if (found === undefined) return undefined;
-    if (found.position <= event.position) [first, low] = [found, middle + 1];
+    const candidate = name && (await eventAt(events, name));
+    if (candidate === undefined) return undefined;
+    if (candidate.position <= event.position) [first, low] = [candidate, middle + 1];
     else high = middle - 1;
   }
   if (first === undefined) return undefined;

@@ -11,7 +11,7 @@ import { openSealRecords, SEALS_OF_AN_ORIGIN } from './seal-records.ts';
 import { signNote, type VerifierKey, verifierKeyText } from './signed-note.ts';
 
 /** Files outside of a store that hold its checkpoints. */
-export type KeptElsewhere = {
+export type CheckpointFiles = {
   /** `SEAL_FILE`, which may be missing or unusable. */
   readonly sealFile?: string | undefined;
   /** A file that the operator named. */
@@ -38,13 +38,13 @@ export async function forkUnlessContinued(deps: {
   readonly documents: Pick<OperatedDocumentStore, 'open' | 'drop'>;
   readonly secretKey: SecretKey;
   readonly logId: string;
-  readonly kept: KeptElsewhere;
+  readonly checkpointFiles: CheckpointFiles;
 }): Promise<Fork | undefined> {
-  const { events, documents, secretKey, logId, kept } = deps;
+  const { events, documents, secretKey, logId, checkpointFiles } = deps;
   const former = await storedSealKey(await openSealRecords(documents), secretKey);
-  const known = former === undefined ? [] : await checkpointsOf(kept, former);
-  const log = await checkLog({ events: portableEvents(events), checkpoints: known });
-  if (known.length > 0 && log.findings.length === 0) return undefined;
+  const checkpoints = former === undefined ? [] : await checkpointsOf(checkpointFiles, former);
+  const log = await checkLog({ events: portableEvents(events), checkpoints });
+  if (checkpoints.length > 0 && log.findings.length === 0) return undefined;
 
   // These belong to the former origin. The next seal starts a new tree.
   for (const name of SEALS_OF_AN_ORIGIN) await documents.drop(name);
@@ -61,21 +61,21 @@ export async function forkUnlessContinued(deps: {
     return signNote(`${lines.join('\n')}\n`, ...(former === undefined ? [key] : [former, key]));
   });
   const reason =
-    known.length === 0
+    checkpoints.length === 0
       ? 'no checkpoint of it was found in SEAL_FILE or --checkpoint'
       : `SEAL_FILE or --checkpoint has a checkpoint that the ${log.events.toLocaleString('en')} restored events do not confirm`;
   return { origin, reason, note };
 }
 
-async function checkpointsOf({ sealFile, checkpointFile }: KeptElsewhere, key: VerifierKey): Promise<Checkpoint[]> {
-  const found: Checkpoint[] = [];
+async function checkpointsOf({ sealFile, checkpointFile }: CheckpointFiles, key: VerifierKey): Promise<Checkpoint[]> {
+  const checkpoints: Checkpoint[] = [];
   for (const file of [checkpointFile, sealFile]) {
     if (file === undefined) continue;
     try {
-      for (const checkpoint of (await readRetainedCheckpoints(file, key)).checkpoints) found.push(checkpoint);
+      for (const checkpoint of (await readRetainedCheckpoints(file, key)).checkpoints) checkpoints.push(checkpoint);
     } catch (error) {
       if (file === checkpointFile || !(error instanceof UnusableCheckpoints)) throw error;
     }
   }
-  return found;
+  return checkpoints;
 }

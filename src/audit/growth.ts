@@ -20,14 +20,14 @@ export const isSame = (one: Checkpoint, other: Checkpoint): boolean =>
  * @returns a problem unless it begins with a kept checkpoint, because the holder of the key can sign two logs
  */
 export function grownFrom(
-  kept: readonly Checkpoint[],
+  checkpoints: readonly Checkpoint[],
   { from, to, proof }: Consistency,
   key: VerifierKey,
 ): Checkpoint | Problem {
   const [before, after] = [openCheckpoint(from, key), openCheckpoint(to, key)];
   if ('problem' in before) return { problem: `the checkpoint that it begins with ${before.problem}` };
   if ('problem' in after) return { problem: `the checkpoint that it ends with ${after.problem}` };
-  if (!kept.some((checkpoint) => isSame(checkpoint, before)))
+  if (!checkpoints.some((checkpoint) => isSame(checkpoint, before)))
     return { problem: 'it begins with a checkpoint that is none of those that were kept' };
   const hashes = proof.map(fromBase64).filter((hash) => hash !== undefined);
   const isShown = hashes.length === proof.length && isConsistent({ from: before, to: after, proof: hashes });

@@ -57,15 +57,15 @@ export function createSealWebhook(deps: { readonly url: string; readonly records
         await records.sent.insert(receiver, { size: head.size });
         return;
       }
-      let known = sent.document.size;
+      let lastSize = sent.document.size;
       for await (const { size, note } of records.after(sent.document.size)) {
         await send(note);
         const { isChanged } = await records.sent.update(receiver, (now) =>
-          now?.size === known ? { size } : undefined,
+          now?.size === lastSize ? { size } : undefined,
         );
         // Otherwise another process sends them.
         if (!isChanged) return;
-        known = size;
+        lastSize = size;
       }
     },
   };
@@ -88,38 +88,38 @@ export function createSealFile(deps: {
   readonly records: SealRecords;
 }): SealFile {
   const { file, records } = deps;
-  let known: Held | undefined;
+  let cached: FileContent | undefined;
 
   /** Reads the file, unless it ends where this process left it. Another store may append to it too. */
-  async function current(origin: string): Promise<Held> {
+  async function current(origin: string): Promise<FileContent> {
     const size = await stat(file).then(
-      (found) => found.size,
+      (stats) => stats.size,
       () => undefined,
     );
-    if (known === undefined || known.end !== size) known = await readHeld(origin);
-    return known;
+    if (cached === undefined || cached.end !== size) cached = await readContent(origin);
+    return cached;
   }
 
   async function textFrom(start: number): Promise<string> {
     return Buffer.concat(await Array.fromAsync(createReadStream(file, { start }))).toString();
   }
 
-  async function readHeld(origin: string): Promise<Held> {
-    let held: Held = { size: 0, leaves: 0, end: 0 };
+  async function readContent(origin: string): Promise<FileContent> {
+    let content: FileContent = { size: 0, leaves: 0, end: 0 };
     let leaves = 0;
     try {
       for await (const item of readSealFile(createReadStream(file))) {
         if ('leaf' in item) leaves += 1;
-        else held = { note: item.note, size: Number(item.note.split('\n')[1]), leaves, end: item.end };
+        else content = { note: item.note, size: Number(item.note.split('\n')[1]), leaves, end: item.end };
       }
     } catch (error) {
-      if (isMissing(error)) return held;
+      if (isMissing(error)) return content;
       if (!(error instanceof UnreadableSealFile)) throw error;
       // An interrupted write left an unfinished checkpoint, which the next write replaces. Anything else belongs to another writer.
-      if (!error.isCut || !isBegun(await textFrom(held.end), origin))
+      if (!error.isCut || !isBegun(await textFrom(content.end), origin))
         throw new Error(`${file} holds something other than checkpoints: ${error.message}`);
     }
-    return held;
+    return content;
   }
 
   async function* linesOf(from: number, to: number): AsyncGenerator<string> {
@@ -137,22 +137,22 @@ export function createSealFile(deps: {
     }
   }
 
-  async function append(held: Held, sealed: SealRecord): Promise<void> {
+  async function append(content: FileContent, sealed: SealRecord): Promise<void> {
     const handle = await open(file, 'a');
     try {
-      if ((await handle.stat()).size > held.end) await handle.truncate(held.end);
-      let { end } = held;
+      if ((await handle.stat()).size > content.end) await handle.truncate(content.end);
+      let { end } = content;
       const write = async (text: string) => {
         const bytes = Buffer.from(text);
         await handle.appendFile(bytes);
         end += bytes.length;
       };
-      if (held.end > 0) await write('\n');
-      if (deps.leaves) for await (const lines of linesOf(held.leaves, sealed.size)) await write(lines);
+      if (content.end > 0) await write('\n');
+      if (deps.leaves) for await (const lines of linesOf(content.leaves, sealed.size)) await write(lines);
       await write(sealed.note);
       await handle.sync();
       const { note, size } = sealed;
-      known = { note, size, leaves: deps.leaves ? size : held.leaves, end };
+      cached = { note, size, leaves: deps.leaves ? size : content.leaves, end };
     } finally {
       await handle.close();
     }
@@ -161,23 +161,23 @@ export function createSealFile(deps: {
   return {
     setting: 'SEAL_FILE',
     async newest(key) {
-      const held = await current(key.name).catch(() => undefined);
-      const checkpoint = held && checkpointIn(held, key);
+      const content = await current(key.name).catch(() => undefined);
+      const checkpoint = content && checkpointIn(content, key);
       return checkpoint === undefined || 'problem' in checkpoint ? undefined : checkpoint;
     },
     async bringUpToDate(head, key) {
-      const held = await current(key.name);
+      const content = await current(key.name);
       // Read again after a failure, which may have left a partial write.
-      known = undefined;
-      const last = checkpointIn(held, key);
+      cached = undefined;
+      const last = checkpointIn(content, key);
       if (last !== undefined && 'problem' in last)
         throw new Error(`${file} ends with a checkpoint that ${last.problem}. Name another file`);
-      if (held.size === 0) await append(held, head);
+      if (content.size === 0) await append(content, head);
       else {
-        known = held;
-        for await (const sealed of records.after(held.size)) {
-          const before = known ?? held;
-          known = undefined;
+        cached = content;
+        for await (const sealed of records.after(content.size)) {
+          const before = cached ?? content;
+          cached = undefined;
           await append(before, sealed);
         }
       }
@@ -186,7 +186,7 @@ export function createSealFile(deps: {
 }
 
 /** The content of a file. */
-type Held = {
+type FileContent = {
   /** The last checkpoint in it, not checked; absent in a new file. */
   readonly note?: string;
   /** The number of events in it. */
@@ -197,7 +197,7 @@ type Held = {
   readonly end: number;
 };
 
-const checkpointIn = ({ note }: Held, key: VerifierKey): Checkpoint | Problem | undefined =>
+const checkpointIn = ({ note }: FileContent, key: VerifierKey): Checkpoint | Problem | undefined =>
   note === undefined ? undefined : openCheckpoint(note, key);
 
 /** Whether a text is the beginning of hashes and a checkpoint of this log, cut off anywhere. */

@@ -34,8 +34,8 @@ export async function obtainSealKey(
 
 /** The same, undefined if there is none. */
 export async function storedSealKey(records: KeyRecords, secretKey: SecretKey): Promise<SignerKey | undefined> {
-  const found = await records.key.get(RECORD);
-  return found && opened(found.document, secretKey);
+  const stored = await records.key.get(RECORD);
+  return stored && opened(stored.document, secretKey);
 }
 
 /**
@@ -69,9 +69,9 @@ const opened = ({ origin, sealedKey }: SealKeyRecord, secretKey: SecretKey): Sig
 
 /** The public key for checking checkpoints; undefined until the first seal. Needs no secret. */
 export async function publishedKey(records: KeyRecords): Promise<VerifierKey | undefined> {
-  const found = await records.key.get(RECORD);
-  if (found === undefined) return undefined;
-  const key = parseVerifierKey(found.document.verifierKey);
+  const stored = await records.key.get(RECORD);
+  if (stored === undefined) return undefined;
+  const key = parseVerifierKey(stored.document.verifierKey);
   if (key === undefined) throw new Error('The published key of the seals is damaged');
   return key;
 }

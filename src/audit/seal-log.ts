@@ -24,7 +24,7 @@ type SealDeps = {
   readonly records: SealRecords;
   readonly key: SignerKey;
   /** The newest checkpoint in `SEAL_FILE`. Nothing is signed that contradicts it. */
-  readonly kept?: Checkpoint;
+  readonly newest?: Checkpoint;
   readonly onProgress?: (progress: { readonly done: number }) => void;
   /** Stops between two events, without a checkpoint. */
   readonly signal?: AbortSignal;
@@ -45,10 +45,10 @@ class Unsealable extends NotAsSealed {
  * @throws {Unsealable} if the log or the stored tree contradicts the last checkpoint or `SEAL_FILE`
  */
 export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
-  const { events, records, key, kept, onProgress, signal } = deps;
+  const { events, records, key, newest, onProgress, signal } = deps;
   const head = await records.head();
   const tree = await treeAt(head, deps);
-  const limit = Math.max(EVENTS_PER_CHECKPOINT, (kept?.size ?? 0) - tree.size());
+  const limit = Math.max(EVENTS_PER_CHECKPOINT, (newest?.size ?? 0) - tree.size());
   const after = head === undefined ? LOG_START : await positionOf(events, head.last);
   let last: EventName | undefined;
   /** The events of the first leaves of new tiles, by the index of the tile. */
@@ -75,7 +75,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     onProgress?.({ done: size });
     await keep([...full, ...tree.unfinished()]);
   }
-  if (kept !== undefined) await checkKept(kept, size, records);
+  if (newest !== undefined) await checkContinues(newest, size, records);
   if (last === undefined) return undefined;
   const sealed: SealRecord = { size, note: signCheckpoint(size, await tree.root(), key), last };
   // Another process may have written it first. It wrote the same.
@@ -84,10 +84,10 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
 }
 
 /** @throws {Unsealable} unless the log, which has `size` events by now, begins with the checkpoint in `SEAL_FILE` */
-async function checkKept(kept: Checkpoint, size: number, records: SealRecords): Promise<void> {
-  if (kept.size <= size && (await rootHash(kept.size, nodesOf(records.tile))).equals(kept.root)) return;
+async function checkContinues(newest: Checkpoint, size: number, records: SealRecords): Promise<void> {
+  if (newest.size <= size && (await rootHash(newest.size, nodesOf(records.tile))).equals(newest.root)) return;
   throw new Unsealable(
-    `SEAL_FILE holds a checkpoint of ${kept.size} events that this log does not begin with`,
+    `SEAL_FILE holds a checkpoint of ${newest.size} events that this log does not begin with`,
     'Find out more with: venue verify --against FILE. If the store is a restored copy, give it another origin with: venue restore --adopt',
   );
 }
@@ -109,8 +109,8 @@ async function treeAt(head: SealRecord | undefined, { records, key }: SealDeps):
 
 /** @throws {Unsealable} if the log does not hold the event where it was */
 async function positionOf(events: SealDeps['events'], { stream, revision, eventId }: EventName): Promise<Position> {
-  const found = await eventAt(events, { stream, revision });
-  if (found?.id === eventId) return found.position;
+  const event = await eventAt(events, { stream, revision });
+  if (event?.id === eventId) return event.position;
   throw new Unsealable(`The log does not hold event ${eventId}, revision ${revision} of ${stream}, which was sealed`);
 }
 

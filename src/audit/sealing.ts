@@ -50,23 +50,23 @@ export async function openSealing(deps: SealingDeps) {
   const records = await openSealRecords(documents);
   const leases = await openLeases({ ...deps, collection: 'sealLeases', durationMs: LEASE_MS });
   const { sealWebhook: url, sealFile: file, sealFileLeaves: leaves } = settings;
-  const kept = file === undefined ? undefined : createSealFile({ file, leaves, records });
+  const sealFile = file === undefined ? undefined : createSealFile({ file, leaves, records });
   const copies: readonly SealCopy[] = [
     ...(url === undefined ? [] : [createSealWebhook({ url, records })]),
-    ...(kept === undefined ? [] : [kept]),
+    ...(sealFile === undefined ? [] : [sealFile]),
   ];
   const copyProblems = new Map<string, string>();
 
   async function sealWith(lease: Lease, options: SealOptions): Promise<SealRecord | undefined> {
     try {
       const key = await obtainSealKey(records, deps);
-      const newest = await kept?.newest(key);
+      const newest = await sealFile?.newest(key);
       let head = await records.head();
       // Only a long log takes several steps. Events appended meanwhile wait for the next seal, so that the loop ends on a busy store.
       for (let isWhole = false; !isWhole; ) {
         options.signal?.throwIfAborted();
         if (!lease.isHeld()) throw new Error('Another process has taken over sealing');
-        const sealed = await sealLog({ events, records, key, ...defined({ kept: newest }), ...options });
+        const sealed = await sealLog({ events, records, key, ...defined({ newest }), ...options });
         isWhole = sealed === undefined || sealed.size - (head?.size ?? 0) < EVENTS_PER_CHECKPOINT;
         head = sealed ?? head;
       }
@@ -79,16 +79,17 @@ export async function openSealing(deps: SealingDeps) {
 
   async function copy(head: SealRecord, key: VerifierKey): Promise<void> {
     for (const { setting, bringUpToDate } of copies) {
-      const known = copyProblems.get(setting);
+      const before = copyProblems.get(setting);
       try {
         await bringUpToDate(head, key);
         copyProblems.delete(setting);
-        if (known !== undefined) logger.warn({}, `${setting}: checkpoints are kept there again`);
+        if (before !== undefined) logger.warn({}, `${setting}: checkpoints are kept there again`);
       } catch (error) {
         const problem = error instanceof Error ? error.message : String(error);
         copyProblems.set(setting, problem);
         // Log it once: the next success publishes all missed checkpoints.
-        if (known !== problem) logger.warn({}, `${setting}: checkpoints could not be kept there; retrying. ${problem}`);
+        if (before !== problem)
+          logger.warn({}, `${setting}: checkpoints could not be kept there; retrying. ${problem}`);
       }
     }
   }

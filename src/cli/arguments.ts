@@ -24,12 +24,12 @@ export const sumOrNames =
   (text: string): number => {
     if (/^\d{1,15}$/.test(text)) return Number(text);
     const names = text.split(',');
-    const known = keysOf(flags).filter((name) => names.includes(String(name)));
-    if (known.length !== new Set(names).size)
+    const chosen = keysOf(flags).filter((name) => names.includes(String(name)));
+    if (chosen.length !== new Set(names).size)
       throw new InvalidArgumentError(
         `It must be a sum of these values, or their names separated by commas: ${listOf(flags)}.`,
       );
-    return known.reduce((sum, name) => sum + (flags[name] ?? 0), 0);
+    return chosen.reduce((sum, name) => sum + (flags[name] ?? 0), 0);
   };
 
 export function decimal(text: string): number {

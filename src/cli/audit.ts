@@ -47,7 +47,7 @@ Kinds of events: ${AUDITED_TYPES.join(', ')}.`,
         const owner = account && (await nameOf(core, account));
         if (owner !== undefined && isRefusal(owner)) return owner;
         let unknown = 0;
-        const found = core.queries.accountHistory.audit(
+        const entries = core.queries.accountHistory.audit(
           account,
           defined({ from: from && Date.parse(from), to: to && Date.parse(to), actor, request, ...kind }),
           {
@@ -59,7 +59,7 @@ Kinds of events: ${AUDITED_TYPES.join(', ')}.`,
           },
         );
         const write = writerOf(command);
-        for await (const text of format(found)) await write(text);
+        for await (const text of format(entries)) await write(text);
         if (unknown > 0)
           throw new CommandFailed({
             error: 'NewerRelease',

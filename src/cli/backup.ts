@@ -133,7 +133,7 @@ function refuseCheckpoints(error: unknown): never {
 
 const finishingOf = ({ secretKey, operator, sealFile }: Config, { checkpoint, skipIds }: RestoreOptions) => ({
   ...{ secretKey, skippedIds: skipIds, actor: operatorOf(operator) },
-  kept: { sealFile, checkpointFile: checkpoint },
+  checkpointFiles: { sealFile, checkpointFile: checkpoint },
 });
 
 async function adoptAsItIs(config: Config, options: RestoreOptions): Promise<Answer> {
@@ -232,10 +232,10 @@ function secretKeyBeside(
   const file = secretKeyFile(process.env);
   if (file === undefined || existsSync(file)) return undefined;
   const copy = keyFileOf(backup);
-  const found = lstatSync(copy, { throwIfNoEntry: false });
-  if (found === undefined)
+  const stats = lstatSync(copy, { throwIfNoEntry: false });
+  if (stats === undefined)
     throw new ConfigError('SECRET_KEY', `is needed, or ${file} with the secret.key of the store that was backed up`);
-  const text = found.isFile() && found.size < LONGEST_KEY ? readFileSync(copy, 'utf8') : '';
+  const text = stats.isFile() && stats.size < LONGEST_KEY ? readFileSync(copy, 'utf8') : '';
   if (!isKeyOf(header, Buffer.from(text, 'base64')))
     throw new UnusableCopy(`${copy} does not hold the key that the secrets in ${backup} are sealed with`);
   return { file, text };

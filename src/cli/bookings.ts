@@ -17,7 +17,7 @@ export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
   const onBooking = onId(booking, 'booking', '7', wholeNumber);
   listCommand(booking);
-  onBooking('show', 'show a booking', shown);
+  onBooking('show', 'show a booking', bookingAnswer);
   bookingHistoryCommand(booking);
   onBooking('approve', 'approve a request on behalf of the community', (core, id, context) =>
     decide(core, id, ({ bookings }, { communityId }) => bookings.approve({ bookingId: id, communityId }, context)),
@@ -64,8 +64,8 @@ function cancelCommand(booking: Command): void {
     .option('--reason <text>', 'reason shown to the other party')
     .action((id, { by: party, reason }, command) =>
       operate(command, (core, context) =>
-        decide(core, id, ({ bookings }, found) => {
-          const by = party === 'brand' ? brandOf(found) : communityOf(found);
+        decide(core, id, ({ bookings }, booking) => {
+          const by = party === 'brand' ? brandOf(booking) : communityOf(booking);
           return bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, context);
         }),
       ),
@@ -78,15 +78,15 @@ async function decide(
   id: number,
   decision: (commands: OperatorCore['commands'], booking: ReadableBooking) => Promise<object | Refusal>,
 ): Promise<Answer | Refusal> {
-  const found = await get(core, id);
-  if (isRefusal(found)) return found;
-  return answer(await decision(core.commands, found), () => shown(core, id));
+  const booking = await get(core, id);
+  if (isRefusal(booking)) return booking;
+  return answer(await decision(core.commands, booking), () => bookingAnswer(core, id));
 }
 
 async function get({ queries }: OperatorCore, id: number): Promise<ReadableBooking | Refusal> {
   return (await queries.operator.booking(id)) ?? refuse('ResourceNotFound', `There is no booking ${id}.`);
 }
 
-async function shown(core: OperatorCore, id: number): Promise<Answer | Refusal> {
+async function bookingAnswer(core: OperatorCore, id: number): Promise<Answer | Refusal> {
   return answer(await get(core, id), (booking) => ({ json: toOperatorBooking(booking) }));
 }

@@ -33,11 +33,11 @@ that a spreadsheet would read as a formula gets an apostrophe in front.`,
     .addOption(
       new Option('--by <basis>', 'what puts a charge in the month').choices(CHARGE_BASES).default('approval' as const),
     )
-    .action(({ brand, ...asked }, command) =>
+    .action(({ brand, ...query }, command) =>
       operate(command, async ({ queries }) => {
-        const found = await queries.charges.ofMonth(brand, asked.month, asked.by);
-        if (isRefusal(found)) return found;
-        await (isJson(command) ? printJson : printCsv)(command, found, asked);
+        const charges = await queries.charges.ofMonth(brand, query.month, query.by);
+        if (isRefusal(charges)) return charges;
+        await (isJson(command) ? printJson : printCsv)(command, charges, query);
         return 'printed';
       }),
     );
@@ -55,25 +55,25 @@ const HEADER = [
 
 type ChargesQuery = { readonly month: string; readonly by: ChargeBasis };
 
-async function printCsv(command: Invoked, found: ChargesOfMonth, { month, by }: ChargesQuery): Promise<void> {
+async function printCsv(command: Invoked, charges: ChargesOfMonth, { month, by }: ChargesQuery): Promise<void> {
   const write = writerOf(command);
   const totals = createPaymentTotals();
   await write(csvHeader(HEADER));
   const progress = ({ done, at }: { readonly done: number; readonly at: string }) =>
     tell(command, `${done.toLocaleString('en')} approvals and cancellations read, up to ${at.slice(0, 10)}`);
-  for await (const listed of found.read(progress)) {
+  for await (const listed of charges.read(progress)) {
     totals.add(listed);
     await write(csvLine(rowOf(listed)));
   }
   for (const total of totals.all()) await write(csvLine(totalRow(total)));
   if (totals.all().length === 0)
-    tell(command, `${toText(found.brand.name)} was charged and refunded nothing in ${month}, by ${by}.`);
-  if (!found.isOver) tell(command, `${month} is not over yet; these are the charges so far, by ${by}.`);
+    tell(command, `${toText(charges.brand.name)} was charged and refunded nothing in ${month}, by ${by}.`);
+  if (!charges.isOver) tell(command, `${month} is not over yet; these are the charges so far, by ${by}.`);
 }
 
 function rowOf(listed: ListedPayment) {
-  const { kind, at, localTime, timeZone, bookingId, communityId, communityName, ...shown } = toOperatorPayment(listed);
-  const { spaceId, spaceName, date, startHour, endHour, currency, eventId } = shown;
+  const { kind, at, localTime, timeZone, bookingId, communityId, communityName, ...rest } = toOperatorPayment(listed);
+  const { spaceId, spaceName, date, startHour, endHour, currency, eventId } = rest;
   const amount = formatAmount(listed.amount);
   const money = kind === 'charge' ? [amount, '', amount] : ['', amount, formatAmount(-listed.amount)];
   return [

@@ -32,7 +32,7 @@ export function clientCommands(venue: Command): void {
     client,
     'service clients, without their secrets',
     ({ authorizationServer }, account) => authorizationServer.clients.listClients(account),
-    { json: (found) => found },
+    { json: (client) => client },
   );
 
   onId(

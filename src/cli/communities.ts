@@ -16,7 +16,7 @@ export function communityCommands(venue: Command): void {
     .requiredOption('--time-zone <zone>', 'IANA time zone of its spaces, such as Europe/Berlin')
     .action((options, command) =>
       operate(command, async ({ commands }, context) => {
-        return answer(await commands.catalogue.addCommunity(options, context), shown);
+        return answer(await commands.catalogue.addCommunity(options, context), communityAnswer);
       }),
     );
 
@@ -36,7 +36,7 @@ export function communityCommands(venue: Command): void {
         const outcome = await commands.catalogue.changeCommunity({ communityId: id, facts }, context);
         if (isRefusal(outcome)) return outcome;
         if (outcome.state === undefined) throw new Error(`Community ${id} was changed and is not there`);
-        return shown(outcome.state);
+        return communityAnswer(outcome.state);
       });
     });
 
@@ -47,4 +47,4 @@ export function communityCommands(venue: Command): void {
   );
 }
 
-const shown = (community: Community): Answer => ({ json: toOperatorCommunity(community) });
+const communityAnswer = (community: Community): Answer => ({ json: toOperatorCommunity(community) });

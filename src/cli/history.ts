@@ -44,11 +44,11 @@ export function bookingHistoryCommand(booking: Command): void {
   withUntil(history).action((id, options, command) => {
     const to = untilOf(options);
     return operate(command, async ({ queries }) => {
-      const found = await queries.bookingHistory.ofBooking('operator', id, to);
-      if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
-      const events = operatorHistoryEntries(found.steps);
+      const history = await queries.bookingHistory.ofBooking('operator', id, to);
+      if (history === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+      const events = operatorHistoryEntries(history.steps);
       if (wantsCsv(command, options)) return csv(events);
-      const state = found.booking;
+      const state = history.booking;
       return { json: { booking: state === undefined ? null : toOperatorBooking(state), events } };
     });
   });

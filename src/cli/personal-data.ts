@@ -71,12 +71,12 @@ type Named = {
 function requiredSubject({ user, ...named }: Named): Account | string {
   const account = namedAccount(named);
   if (user !== undefined && account !== undefined) throw wrongUsage('name one brand, user or community, not several');
-  const found = user ?? account;
-  if (found === undefined) throw wrongUsage('one of --brand ID, --user ID and --community ID is required');
-  return found;
+  const target = user ?? account;
+  if (target === undefined) throw wrongUsage('one of --brand ID, --user ID and --community ID is required');
+  return target;
 }
 
-type Found = {
+type Target = {
   readonly target: Account | string;
   readonly subject: Subject;
   /** The name of an account, or the address of an existing user. */
@@ -87,7 +87,7 @@ type Found = {
 function operateOn(
   named: Named,
   command: Invoked,
-  work: (core: OperatorCore, found: Found, context: CommandContext) => Promise<Answer | Refusal>,
+  work: (core: OperatorCore, target: Target, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> {
   const target = requiredSubject(named);
   return operate(command, async (core, context) => {

@@ -37,7 +37,7 @@ export function hoursCommand(space: Command): void {
       operate(command, async (core, context) => {
         const before = await core.queries.operator.space(id);
         if (before === undefined) return unknownSpace(id);
-        if (Object.keys(options).length === 0) return shown(core, before);
+        if (Object.keys(options).length === 0) return hoursAnswer(core, before);
         const { week, special, gap, notice, horizon, cancel } = options;
         const terms = defined({
           week: week === undefined ? undefined : wholeWeek(before, week),
@@ -47,14 +47,14 @@ export function hoursCommand(space: Command): void {
         const seen = week === undefined ? {} : { seen: before };
         const change = { spaceId: id, terms, ...defined({ special }), ...seen };
         const outcome = await core.commands.catalogue.changeSpace(change, context);
-        return isRefusal(outcome) ? outcome : shown(core, outcome.state ?? before);
+        return isRefusal(outcome) ? outcome : hoursAnswer(core, outcome.state ?? before);
       }),
     );
 }
 
 const unknownSpace = (id: number): Refusal => refuse('ResourceNotFound', `There is no space ${id}.`);
 
-const shown = ({ clock }: OperatorCore, space: Space): Answer => ({
+const hoursAnswer = ({ clock }: OperatorCore, space: Space): Answer => ({
   json: toOperatorHours(space, localDate(clock(), space.timeZone)),
 });
 

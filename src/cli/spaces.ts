@@ -23,10 +23,10 @@ export function spaceCommands(venue: Command): void {
   changeCommand(space);
   const onSpace = onId(space, 'space', '4', wholeNumber);
   onSpace('close', 'stop taking new bookings; existing ones stay', async (core, id, context) =>
-    answer(await core.commands.catalogue.closeSpace(id, context), () => shown(core, id)),
+    answer(await core.commands.catalogue.closeSpace(id, context), () => spaceAnswer(core, id)),
   );
   onSpace('open', 'start taking bookings again', async (core, id, context) =>
-    answer(await core.commands.catalogue.openSpace(id, context), () => shown(core, id)),
+    answer(await core.commands.catalogue.openSpace(id, context), () => spaceAnswer(core, id)),
   );
   hoursCommand(space);
   listCommand(space);
@@ -45,7 +45,7 @@ function addCommand(space: Command): void {
       operate(command, async (core, context) => {
         const terms = { name, ...window, durationHours: duration, eventFee: fee, answerHours };
         const added = await core.commands.catalogue.addSpace({ ...terms, communityId: community }, context);
-        return answer(added, (id) => shown(core, id));
+        return answer(added, (id) => spaceAnswer(core, id));
       }),
     );
 }
@@ -63,7 +63,7 @@ function changeCommand(space: Command): void {
       const terms = { ...window, ...defined({ name, durationHours: duration, eventFee: fee, answerHours }) };
       if (Object.keys(terms).length === 0) throw wrongUsage('nothing to change: use at least one option');
       return operate(command, async (core, context) =>
-        answer(await core.commands.catalogue.changeSpace({ spaceId: id, terms }, context), () => shown(core, id)),
+        answer(await core.commands.catalogue.changeSpace({ spaceId: id, terms }, context), () => spaceAnswer(core, id)),
       );
     });
 }
@@ -78,7 +78,7 @@ function listCommand(space: Command): void {
     );
 }
 
-async function shown({ queries }: OperatorCore, id: number): Promise<Answer> {
+async function spaceAnswer({ queries }: OperatorCore, id: number): Promise<Answer> {
   const space = await queries.operator.space(id);
   if (space === undefined) throw new Error(`Space ${id} is not in the read model`);
   return { json: toOperatorSpace(space) };

@@ -27,7 +27,7 @@ export function userCommands(venue: Command): void {
     'user password --email ada@example.com',
   ).action(({ email }, command) =>
     operateOnUser(command, email, async (users, { id }, context) =>
-      answer(await users.changePassword(id, await readPassword(`New password of ${email}: `), context), shown),
+      answer(await users.changePassword(id, await readPassword(`New password of ${email}: `), context), userAnswer),
     ),
   );
 
@@ -38,9 +38,9 @@ export function userCommands(venue: Command): void {
     'user reset-link --email ada@example.com',
   ).action(({ email }, command) =>
     operate(command, ({ users, passwordReset }) =>
-      withUser(users, email, async (known) => {
-        const { url, until } = passwordReset.printed(known);
-        return { json: { id: known.id, url, until }, note: 'Hand it to the user alone: it sets the password.' };
+      withUser(users, email, async (user) => {
+        const { url, until } = passwordReset.printed(user);
+        return { json: { id: user.id, url, until }, note: 'Hand it to the user alone: it sets the password.' };
       }),
     ),
   );
@@ -98,7 +98,10 @@ function addMembershipCommands(user: Command): void {
       const account = requiredAccount(named);
       return operateFor(command, account, async ({ users }, context) => {
         const password = await readPassword(`Password of ${email}: `);
-        return answer(await users.add({ email, password, accounts: [account], ...defined({ role }) }, context), shown);
+        return answer(
+          await users.add({ email, password, accounts: [account], ...defined({ role }) }, context),
+          userAnswer,
+        );
       });
     });
 
@@ -115,7 +118,9 @@ function addMembershipCommands(user: Command): void {
     .action(({ email, role = 'Manager', ...named }, command) => {
       const account = requiredAccount(named);
       return operateFor(command, account, ({ users }, context) =>
-        withUser(users, email, async ({ id }) => answer(await users.addAccount(id, account, role, context), shown)),
+        withUser(users, email, async ({ id }) =>
+          answer(await users.addAccount(id, account, role, context), userAnswer),
+        ),
       );
     });
 
@@ -132,7 +137,7 @@ function addMembershipCommands(user: Command): void {
     .action(({ email, role, ...named }, command) => {
       const account = requiredAccount(named);
       return operateOnUser(command, email, async (users, { id }, context) =>
-        answer(await users.setRole(id, account, role, context), shown),
+        answer(await users.setRole(id, account, role, context), userAnswer),
       );
     });
 
@@ -150,7 +155,7 @@ function addMembershipCommands(user: Command): void {
       const outcome = await users.removeAccount(id, account, context);
       if (isRefusal(outcome)) return outcome;
       const left = memberships.filter((one) => accountKey(one.account) === accountKey(account));
-      return { ...shown(outcome), note: await withoutManager(users, left) };
+      return { ...userAnswer(outcome), note: await withoutManager(users, left) };
     });
   });
 }
@@ -214,4 +219,4 @@ const printed = ({ id, email, memberships, createdAt, passwordChangedAt, emailCo
   ...defined({ emailConfirmedAt }),
 });
 
-const shown = (user: User): Answer => ({ json: printed(user) });
+const userAnswer = (user: User): Answer => ({ json: printed(user) });

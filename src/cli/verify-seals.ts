@@ -39,7 +39,7 @@ export const verifyStore = (
     if (logId === undefined) throw refused('The log of this store has no id yet, so it has never been sealed.');
     const records = await openSealRecords(stores.documents);
     const own = await publishedKey(records);
-    const kept = await readKept(against, logId, () => {
+    const evidence = await readEvidence(against, logId, () => {
       if (key !== undefined) return parsedKey(key, logId);
       if (own === undefined)
         throw refused('This store has no key of its own: name that of the checkpoints with --key.');
@@ -48,19 +48,19 @@ export const verifyStore = (
     // A key alone is not enough: its checkpoints may have been deleted.
     if (seals && (own === undefined || (await records.head()) === undefined))
       throw refused('Nothing has been sealed yet. Do so with: venue seal');
-    const check = await checkStore({ ...stores, ...kept, seals, onProgress });
+    const check = await checkStore({ ...stores, ...evidence, seals, onProgress });
     return answerOf(check, check.sealed);
   });
 
 /** Compares an export with checkpoints kept elsewhere. Needs no store. */
 export async function verifyExport(file: string, { against, key, onProgress }: Against): Promise<Answer> {
   const { logId, events } = await wholeLogIn(file);
-  const kept = await readKept(against, logId, () => {
+  const evidence = await readEvidence(against, logId, () => {
     if (key === undefined) throw refused('An export does not contain the key of the checkpoints: name it with --key.');
     return parsedKey(key, logId);
   });
   const check = await checkLog({
-    ...{ ...kept, events: eventsIn(file) },
+    ...{ ...evidence, events: eventsIn(file) },
     onProgress: ({ done }) => onProgress({ done, total: events }),
   });
   return answerOf({ ...check, problems: [] });
@@ -76,8 +76,8 @@ export async function verifyProof(file: string, key: string, against: readonly s
   if (parsed === undefined) throw refused(NO_KEY);
   const checked = checkProofs(proofs, parsed);
   if ('problem' in checked) throw notProved(`${file} proves nothing. ${checked.problem}.`);
-  const known = await keptCheckpoints(against, parsed);
-  const isKept = known.some((checkpoint) => isSame(checkpoint, checked));
+  const checkpoints = await keptCheckpoints(against, parsed);
+  const isKept = checkpoints.some((checkpoint) => isSame(checkpoint, checked));
   if (against.length > 0 && !isKept)
     throw notProved(
       `${file} leads to a checkpoint of ${count(checked.size, 'event')} that you did not keep, and nothing shows that the log extends one that you kept.`,
@@ -93,15 +93,15 @@ export async function verifyProof(file: string, key: string, against: readonly s
 /** The kept checkpoints, and later ones shown to extend them. */
 async function keptCheckpoints(files: readonly string[], key: VerifierKey): Promise<readonly Checkpoint[]> {
   const filesByJson = Map.groupBy(files, isJsonFile);
-  const kept: Checkpoint[] = [];
+  const checkpoints: Checkpoint[] = [];
   for (const file of filesByJson.get(false) ?? [])
-    for (const checkpoint of (await checkpointsIn(file, key)).checkpoints) kept.push(checkpoint);
+    for (const checkpoint of (await checkpointsIn(file, key)).checkpoints) checkpoints.push(checkpoint);
   const grown = (filesByJson.get(true) ?? []).map((file) => {
-    const found = grownFrom(kept, consistencyIn(file), key);
-    if ('problem' in found) throw notProved(`${file} shows nothing: ${found.problem}.`);
-    return found;
+    const later = grownFrom(checkpoints, consistencyIn(file), key);
+    if ('problem' in later) throw notProved(`${file} shows nothing: ${later.problem}.`);
+    return later;
   });
-  return [...kept, ...grown];
+  return [...checkpoints, ...grown];
 }
 
 const NO_KEY = '--key is no key as venue seal-key prints it.';
@@ -116,13 +116,17 @@ function parsedKey(text: string, logId: string): VerifierKey {
   return key;
 }
 
-type Kept = {
+type Evidence = {
   readonly checkpoints: RetainedCheckpoints['checkpoints'];
-  readonly kept: readonly AsyncIterable<KeptLeaf>[];
+  readonly leaves: readonly AsyncIterable<KeptLeaf>[];
 };
 
 /** @param requiredKey returns the key, or throws if there is none; called only if a file has checkpoints */
-async function readKept(files: readonly string[], logId: string, requiredKey: () => VerifierKey): Promise<Kept> {
+async function readEvidence(
+  files: readonly string[],
+  logId: string,
+  requiredKey: () => VerifierKey,
+): Promise<Evidence> {
   const read = await Promise.all(
     files.map(async (file): Promise<RetainedCheckpoints> => {
       if (isJsonFile(file)) {
@@ -136,7 +140,7 @@ async function readKept(files: readonly string[], logId: string, requiredKey: ()
   );
   return {
     checkpoints: read.flatMap(({ checkpoints }) => checkpoints),
-    kept: read.flatMap(({ leaves }) => leaves?.() ?? []),
+    leaves: read.flatMap(({ leaves }) => leaves?.() ?? []),
   };
 }
 

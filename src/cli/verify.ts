@@ -44,10 +44,10 @@ extends it according to the output of --against … --json. See docs/guides/audi
       if (file !== undefined && against === undefined)
         return command.error('An export is compared with something: name it with --against');
       const answer = await withProgressBar(command, (onProgress) => {
-        const kept = { against: against ?? [], key, onProgress };
+        const options = { against: against ?? [], key, onProgress };
         return file === undefined
-          ? verify.verifyStore(operatorConfig(), { ...kept, seals: seals === true })
-          : verify.verifyExport(file, kept);
+          ? verify.verifyStore(operatorConfig(), { ...options, seals: seals === true })
+          : verify.verifyExport(file, options);
       });
       printAnswer(command, answer);
     });
@@ -55,13 +55,13 @@ extends it according to the output of --against … --json. See docs/guides/audi
 
 const verifyReadModels = (command: Invoked): Promise<void> =>
   operate(command, async ({ maintenance }) => {
-    const found = await withProgressBar(command, (show) => maintenance.verify(show));
-    const { differences, notVerified } = found;
+    const verification = await withProgressBar(command, (show) => maintenance.verify(show));
+    const { differences, notVerified } = verification;
     const left =
       notVerified.length === 0 ? '' : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
     // Prints differing documents as a whole, so that the operator can compare them.
     const json = {
-      ...picked(found, ['position', 'events', 'documents']),
+      ...picked(verification, ['position', 'events', 'documents']),
       differences: differences.map((each) => picked(each, ['projection', 'key', 'expected', 'actual'])),
       notVerified,
     };

@@ -67,9 +67,9 @@ export function createClosureImport({
   ): Promise<'there' | 'added' | Refusal> {
     for (let attempt = 0; ; attempt += 1) {
       const command = { ...wanted, closureId: idOf(wanted.communityId, wanted.importKey, attempt) };
-      const found = await closures.check(command);
-      if (found === 'leftOut') continue;
-      const outcome = found === undefined && !isDryRun ? await closures.add(command, context) : found;
+      const obstacle = await closures.check(command);
+      if (obstacle === 'leftOut') continue;
+      const outcome = obstacle === undefined && !isDryRun ? await closures.add(command, context) : obstacle;
       return outcome === 'there' || isRefusal(outcome) ? outcome : 'added';
     }
   }
@@ -84,7 +84,7 @@ export function createClosureImport({
       communityId,
     );
     const done = { added: 0, addedBefore: 0 };
-    let taken = 0;
+    let handled = 0;
     for await (const page of inPages(planned, AT_ONCE)) {
       await Promise.all(
         page.map(async (each) => {
@@ -93,8 +93,8 @@ export function createClosureImport({
           else done[outcome === 'there' ? 'addedBefore' : 'added'] += 1;
         }),
       );
-      taken += page.length;
-      progress?.({ done: taken, total: planned.length });
+      handled += page.length;
+      progress?.({ done: handled, total: planned.length });
     }
     return { lines: lines.length, ...done, skipped: skipped.sort((a, b) => a.line - b.line) };
   };
@@ -127,7 +127,7 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
   const [header, ...rest] = rows;
   const names = header?.record.map((name) => name.toLowerCase()) ?? [];
   const missing = REQUIRED.filter((name) => !names.includes(name));
-  const unknown = names.find((name) => !COLUMNS.some((known) => known === name));
+  const unknown = names.find((name) => !COLUMNS.some((column) => column === name));
   if (missing.length > 0) return unusable(`has no column ${missing.join(', ')}: its first line must name them`);
   if (unknown !== undefined || new Set(names).size < names.length)
     return unusable(`must have the columns ${COLUMNS.join(', ')}, each once. Remove “${unknown ?? names.join(', ')}”`);
@@ -151,7 +151,7 @@ async function planOf(lines: readonly Line[], spaces: readonly Space[], communit
   const turn = yieldEvery(2);
   const planned: Planned[] = [];
   const skipped: Skipped[] = [];
-  const taken = new Map<string, Planned[]>();
+  const byDay = new Map<string, Planned[]>();
   for (const line of lines) {
     await turn();
     const wanted = ownEventOf(line, spaces, community);
@@ -159,7 +159,7 @@ async function planOf(lines: readonly Line[], spaces: readonly Space[], communit
       skipped.push({ line: line.line, reason: wanted });
       continue;
     }
-    const onDay = taken.getOrInsertComputed(`${wanted.spaceId} ${wanted.from}`, () => []);
+    const onDay = byDay.getOrInsertComputed(`${wanted.spaceId} ${wanted.from}`, () => []);
     const before = onDay.find((other) => overlaps(other, wanted));
     if (before !== undefined) {
       skipped.push({ line: line.line, reason: `The hours overlap those of line ${before.line}.` });

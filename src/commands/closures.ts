@@ -182,8 +182,8 @@ export function createClosureCommands(deps: {
     const planned = addClosure(undefined, command, today);
     if (isRefusal(planned)) return planned;
     for (const { data } of planned) {
-      const taken = await whyTaken(data);
-      if (taken !== undefined) return taken;
+      const refusal = await whyTaken(data);
+      if (refusal !== undefined) return refusal;
     }
     return { command, today };
   }

@@ -54,7 +54,7 @@ type Pending = { readonly bookingId: BookingId; readonly stream: string };
 /** Lookups of bookings in the read model and the log. */
 export type BookingStatuses = {
   /** The statuses of these bookings in the read model; missing ones are left out. */
-  shown(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>>;
+  inReadModel(ids: readonly BookingId[]): Promise<ReadonlyMap<BookingId, BookingStatus>>;
   /** The status in the log; undefined if it is not there. */
   inLog(bookingId: BookingId, stream: string): Promise<BookingStatus | undefined>;
   /** The pending requests of a brand in the read model. */
@@ -68,7 +68,7 @@ export function bookingStatuses(deps: {
 }): BookingStatuses {
   const documents = deps.readModels.collection(bookings);
   return {
-    async shown(ids) {
+    async inReadModel(ids) {
       const stored = await documents.getMany(ids.map(String));
       return new Map(stored.map(({ document: { bookingId, status } }) => [bookingId, status]));
     },
@@ -112,7 +112,7 @@ export async function openPendingQuota(deps: {
 
   /** The entries that are pending, or may still be appended. */
   async function pendingOnes(counted: readonly Counted[]): Promise<Counted[]> {
-    const byId = await statuses.shown(counted.flatMap((each) => each.bookings));
+    const byId = await statuses.inReadModel(counted.flatMap((each) => each.bookings));
     const pending: Counted[] = [];
     for (const each of counted) {
       const { stream } = each;

@@ -154,17 +154,17 @@ function parameters({ parameters: list = [] }: Operation, markdown: Markdown): I
   )}</dl>`;
 }
 
-/** @param shown an operation whose examples of this status need not be repeated */
+/** @param example an operation whose examples of this status need not be repeated */
 function responseDetails(
   status: string,
   response: Response | undefined,
   markdown: Markdown,
-  shown?: Operation,
+  example?: Operation,
 ): Html | undefined {
   const content = response?.content?.['application/json'];
-  const before = shown?.responses[status]?.content?.['application/json'].examples ?? {};
+  const before = example?.responses[status]?.content?.['application/json'].examples ?? {};
   const named = Object.entries(content?.examples ?? {}).filter(([name]) => !(name in before));
-  if (shown !== undefined && named.length === 0) return undefined;
+  if (example !== undefined && named.length === 0) return undefined;
   return html`<details${raw(Number(status) < 300 ? ' open' : '')}><summary><span class="status">${status}</span> ${
     Number(status) < 300 ? 'Success' : status === '304' ? 'Not modified' : codesIn(content?.examples)
   }</summary>
@@ -175,11 +175,11 @@ ${examples(Object.fromEntries(named))}
 }
 
 /** The error codes that examples show. */
-const codesIn = (shown: NamedExamples = {}): string =>
-  [...new Set(Object.values(shown).map(({ value }) => (value as { readonly error?: string }).error))].join(', ');
+const codesIn = (named: NamedExamples = {}): string =>
+  [...new Set(Object.values(named).map(({ value }) => (value as { readonly error?: string }).error))].join(', ');
 
-const examples = (shown: NamedExamples = {}, prefix?: string): Interpolated =>
-  Object.values(shown).map(
+const examples = (named: NamedExamples = {}, prefix?: string): Interpolated =>
+  Object.values(named).map(
     ({ summary, value }) =>
       html`<figure><figcaption>${prefix === undefined ? summary : `${prefix}: ${lowerFirst(summary)}`}</figcaption>
 <pre><code>${readable(value)}</code></pre></figure>`,

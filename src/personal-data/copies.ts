@@ -61,9 +61,8 @@ export function createCopyOf(deps: {
         yield event;
       }
     }
-    const foundEvents: Json[] = [];
-    for await (const page of inPages(concerning(), PAGE))
-      for (const event of await opened(page)) foundEvents.push(event);
+    const ownEvents: Json[] = [];
+    for await (const page of inPages(concerning(), PAGE)) for (const event of await opened(page)) ownEvents.push(event);
 
     const records: PersonalCopy['records'][number][] = [];
     for (const { name, kind } of await documents.collections()) {
@@ -74,7 +73,7 @@ export function createCopyOf(deps: {
         records.push({ collection: name, key, document: { ...((await readers[name]?.(key)) ?? document) } });
       }
     }
-    return withoutSecrets({ events: foundEvents, records });
+    return withoutSecrets({ events: ownEvents, records });
   };
 }
 
@@ -96,7 +95,7 @@ function namesOf(subject: Subject) {
     if (!isUser && 'kind' in value && 'id' in value && value.kind === account.kind && value.id === account.id)
       return true;
     return Object.entries(value).some(
-      ([field, held]) => (!isUser && field === idField && held === account.id) || isIn(held),
+      ([field, each]) => (!isUser && field === idField && each === account.id) || isIn(each),
     );
   }
 
@@ -125,6 +124,6 @@ function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutSecrets(each));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([field, held]) => (SECRETS.test(field) ? [] : [[field, withoutSecrets(held)]])),
+    Object.entries(value).flatMap(([field, each]) => (SECRETS.test(field) ? [] : [[field, withoutSecrets(each)]])),
   );
 }

@@ -49,9 +49,9 @@ export function createPersonalData(deps: {
   async function openTexts(holders: readonly Holder[]): Promise<Texts[]> {
     const subjects = new Set(holders.flatMap(({ texts }) => Object.values(texts).map(({ subject }) => subject)));
     if (subjects.size === 0) return holders.map(() => ({}));
-    const found = await keys.forOpening(subjects);
+    const opening = await keys.forOpening(subjects);
     return holders.map(({ texts, of }) =>
-      Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, opened(text, of, field, found)])),
+      Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, opened(text, of, field, opening)])),
     );
   }
 

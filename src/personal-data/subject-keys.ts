@@ -55,8 +55,8 @@ export function createSubjectKeys(deps: {
   /** Creates the key of a subject unless it has one. Durable once it resolves; of concurrent attempts, one wins. */
   async function obtain(subject: Subject): Promise<KeyOrForgotten> {
     const collection = await records();
-    const found = await collection.get(subject);
-    if (found !== undefined) return keyIn(found);
+    const stored = await collection.get(subject);
+    if (stored !== undefined) return keyIn(stored);
     const key = randomBytes(32);
     const sealedKey = seal(secretKey, purposes.subjectKey(subject), key.toString('base64'));
     if (await collection.insert(subject, { state: 'live', sealedKey, createdAt: toTimestamp(clock()) })) return key;
@@ -68,9 +68,9 @@ export function createSubjectKeys(deps: {
   return {
     /** The key for sealing, created on first use and cached for {@link SEALS_FOR_MS} (monotonic). */
     async forSealing(subject: Subject): Promise<KeyOrForgotten> {
-      const known = sealing.get(subject);
+      const cached = sealing.get(subject);
       const now = performance.now();
-      if (known !== undefined && now - known.readAt < SEALS_FOR_MS) return known.key;
+      if (cached !== undefined && now - cached.readAt < SEALS_FOR_MS) return cached.key;
       const key = await obtain(subject);
       if (key === 'forgotten') sealing.delete(subject);
       else sealing.set(subject, { key, readAt: now });
@@ -83,11 +83,11 @@ export function createSubjectKeys(deps: {
      */
     async forOpening(subjects: Iterable<Subject>): Promise<ReadonlyMap<Subject, KeyOrForgotten>> {
       const wanted = new Set(subjects);
-      const found = new Map<string, KeyOrForgotten>();
-      for (const stored of await (await records()).getMany([...wanted])) found.set(stored.key, keyIn(stored));
+      const byKey = new Map<string, KeyOrForgotten>();
+      for (const stored of await (await records()).getMany([...wanted])) byKey.set(stored.key, keyIn(stored));
       const keys = new Map<Subject, KeyOrForgotten>();
       for (const subject of wanted) {
-        const key = found.get(subject);
+        const key = byKey.get(subject);
         if (key === undefined) throw new MissingSubjectKey(subject);
         keys.set(subject, key);
       }

@@ -14,7 +14,7 @@ const FOLD_FOR_MS = 4;
 const FOLD_EVENTS = 64;
 
 /** A document in memory. Without a position if its key was never written. */
-type Known = { readonly position?: string | undefined; readonly document?: Row | undefined };
+type CachedDocument = { readonly position?: string | undefined; readonly document?: Row | undefined };
 
 /** A projection whose documents follow the log. */
 export type Target = {
@@ -23,7 +23,7 @@ export type Target = {
   /** Ids of the events that an operator has excluded. */
   readonly skipped: ReadonlySet<string>;
   /** The stored state. Correct while every event passes through here, even if other processes write, too. */
-  readonly known: { get(key: string): Known | undefined; set(key: string, known: Known): unknown };
+  readonly cache: { get(key: string): CachedDocument | undefined; set(key: string, document: CachedDocument): unknown };
   /** Changed documents not yet written. */
   readonly changed: Map<string, Projected<Row>>;
 };
@@ -34,16 +34,19 @@ export const createTarget = (
   skipped: ReadonlySet<string> = new Set(),
 ): Target => ({
   ...{ projection, documents, skipped },
-  known: createLruCache<string, Known>(CACHED_DOCUMENTS),
+  cache: createLruCache<string, CachedDocument>(CACHED_DOCUMENTS),
   changed: new Map(),
 });
 
 /** An event that a projection handles, and the key of its document. */
-type Taken = { readonly key: string; readonly event: Recorded };
+type KeyedEvent = { readonly key: string; readonly event: Recorded };
 
 /** The events of a batch that each projection handles, in log order. A projection that fails on an event handles none. */
-function take(targets: readonly Target[], batch: readonly UntypedEvent[]): Map<Target, Taken[] | ProjectionFailed> {
-  const all = new Map<Target, Taken[] | ProjectionFailed>(targets.map((target) => [target, []]));
+function assign(
+  targets: readonly Target[],
+  batch: readonly UntypedEvent[],
+): Map<Target, KeyedEvent[] | ProjectionFailed> {
+  const all = new Map<Target, KeyedEvent[] | ProjectionFailed>(targets.map((target) => [target, []]));
   // One lookup per event instead of one per projection.
   const byType = new Map<string, Target[]>();
   for (const target of targets)
@@ -55,11 +58,11 @@ function take(targets: readonly Target[], batch: readonly UntypedEvent[]): Map<T
   for (const stored of batch) {
     let event: Recorded | undefined;
     for (const target of byType.get(stored.type) ?? []) {
-      const taken = all.get(target);
-      if (!Array.isArray(taken) || isSkipped(target.skipped, stored)) continue;
+      const own = all.get(target);
+      if (!Array.isArray(own) || isSkipped(target.skipped, stored)) continue;
       try {
         event ??= upcast(stored);
-        taken.push({ key: target.projection.key(event), event });
+        own.push({ key: target.projection.key(event), event });
       } catch (error) {
         all.set(target, new ProjectionFailed(target.projection, stored, error));
       }
@@ -69,16 +72,16 @@ function take(targets: readonly Target[], batch: readonly UntypedEvent[]): Map<T
 }
 
 /** Reads uncached documents, except those that their first event creates. */
-async function lookUp({ projection, known, documents }: Target, taken: readonly Taken[]): Promise<void> {
+async function lookUp({ projection, cache, documents }: Target, own: readonly KeyedEvent[]): Promise<void> {
   const unknown = new Set<string>();
   const replaced = new Set<string>();
-  for (const { key, event } of taken) {
-    if (replaced.has(key) || unknown.has(key) || known.get(key) !== undefined) continue;
+  for (const { key, event } of own) {
+    if (replaced.has(key) || unknown.has(key) || cache.get(key) !== undefined) continue;
     (replaces(projection, event) ? replaced : unknown).add(key);
   }
   if (unknown.size === 0) return;
-  const found = await documents.projected([...unknown]);
-  for (const key of unknown) known.set(key, found.get(key) ?? {});
+  const stored = await documents.projected([...unknown]);
+  for (const key of unknown) cache.set(key, stored.get(key) ?? {});
 }
 
 /**
@@ -86,10 +89,10 @@ async function lookUp({ projection, known, documents }: Target, taken: readonly 
  * overlap another, or be folded by two projectors at once (docs/decisions/read-models.md).
  * @throws {ProjectionFailed} if the projection throws
  */
-function evolve({ projection, known, changed }: Target, taken: readonly Taken[]): void {
-  for (const { key, event } of taken) {
+function evolve({ projection, cache, changed }: Target, own: readonly KeyedEvent[]): void {
+  for (const { key, event } of own) {
     const unwritten = changed.get(key);
-    const before = unwritten ?? known.get(key);
+    const before = unwritten ?? cache.get(key);
     if (before?.position !== undefined && before.position >= event.position) continue;
     const isFirst = before === undefined;
     try {
@@ -122,15 +125,15 @@ export async function fold(
   const rest = yieldEvery(FOLD_FOR_MS);
   // Concurrently, so that their reads share one round trip to a remote engine.
   await Promise.all(
-    [...take(targets, events)].map(async ([target, taken]) => {
+    [...assign(targets, events)].map(async ([target, own]) => {
       try {
         target.changed.clear();
-        if (!Array.isArray(taken)) throw taken;
-        if (taken.length === 0) return;
-        await lookUp(target, taken);
-        for (let from = 0; from < taken.length; from += FOLD_EVENTS) {
+        if (!Array.isArray(own)) throw own;
+        if (own.length === 0) return;
+        await lookUp(target, own);
+        for (let from = 0; from < own.length; from += FOLD_EVENTS) {
           await rest();
-          evolve(target, taken.slice(from, from + FOLD_EVENTS));
+          evolve(target, own.slice(from, from + FOLD_EVENTS));
         }
       } catch (error) {
         target.changed.clear();
@@ -145,8 +148,8 @@ export async function fold(
 }
 
 /** Call once the changed documents are stored. */
-export function written({ changed, known }: Target): void {
-  for (const [key, document] of changed) known.set(key, document);
+export function written({ changed, cache }: Target): void {
+  for (const [key, document] of changed) cache.set(key, document);
   changed.clear();
 }
 

@@ -25,7 +25,7 @@ export type SearchQuery = PageQuery & {
   readonly text: string;
 };
 
-type Found = WholeList & Pick<SearchQuery, 'text' | 'list'>;
+type ListQuery = WholeList & Pick<SearchQuery, 'text' | 'list'>;
 
 export type SearchedPage = PagePlace & {
   /** The results, except the booking with that number. */
@@ -85,7 +85,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   }
 
   /** The lists that a text finds, and the booking with that number. */
-  async function found(account: Account, { text, list = {}, ...query }: Found) {
+  async function search(account: Account, { text, list = {}, ...query }: ListQuery) {
     const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
     const [numbered, ofSpaces, ofParties] = await Promise.all([
       byNumber(account, text),
@@ -101,7 +101,7 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
   return {
     /** One page of the bookings that the account may see and that a text finds. */
     async page(account: Account, { text, list = {}, ...query }: SearchQuery): Promise<SearchedPage> {
-      const { numbered, isName, isAsked, lists } = await found(account, { text, list, ...query });
+      const { numbered, isName, isAsked, lists } = await search(account, { text, list, ...query });
       const part = await parts.page(account, { ...query, lists, except: numbered?.bookingId });
       // It is shown by itself.
       const isCountedTwice = isAsked && numbered !== undefined && lists.some((one) => isListed(one, numbered));
@@ -117,8 +117,8 @@ export function createBookingSearch({ readModels, personalData }: QueryDeps) {
     },
 
     /** All of them, in pages that are read when they are asked for. A booking whose number was searched for comes first. */
-    async *wholeList(account: Account, { text, list = {}, ...query }: Found): AsyncGenerator<ReadableBooking[]> {
-      const { numbered, isAsked, lists } = await found(account, { text, list, ...query });
+    async *wholeList(account: Account, { text, list = {}, ...query }: ListQuery): AsyncGenerator<ReadableBooking[]> {
+      const { numbered, isAsked, lists } = await search(account, { text, list, ...query });
       if (isAsked && numbered) yield await personalData.openBookings([numbered]);
       for await (const page of parts.pages(account, { ...query, lists, except: numbered?.bookingId }))
         yield await personalData.openBookings(page);

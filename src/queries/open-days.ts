@@ -119,11 +119,11 @@ export function createOpenDaysQuery(deps: QueryDeps) {
     for await (const chunk of inPages(candidates, CHUNK)) {
       const keys = chunk.map(({ space, date }) => availabilityKey(space.spaceId, date));
       const stored = await readModels.collection(availability).getMany(keys);
-      const held = new Map(stored.map(({ key, document }) => [key, document]));
+      const byKey = new Map(stored.map(({ key, document }) => [key, document]));
       for (const { space, date } of chunk) {
         await nextSlice();
         if (query.isWanted?.() === false) throw new Unavailable('The search for open days was given up');
-        const slots = timeSlots(space, date, held.get(availabilityKey(space.spaceId, date)) ?? NOTHING, now);
+        const slots = timeSlots(space, date, byKey.get(availabilityKey(space.spaceId, date)) ?? NOTHING, now);
         const openHours = slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
         if (openHours.length === 0 || (startHour !== undefined && !openHours.includes(startHour))) continue;
         days.push({ space, date, weekday: weekdayOf(date), openHours });

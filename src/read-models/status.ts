@@ -83,7 +83,12 @@ export function createStatus(deps: {
       lag += 1;
       behindSince ??= String(metadata.at);
     }
-    const shown = current.live()?.checkpoint.events;
-    return { lag, ...defined({ events: shown, behindSince }), caughtUp: hasCaughtUp(), problems: await problems() };
+    const eventsShown = current.live()?.checkpoint.events;
+    return {
+      lag,
+      ...defined({ events: eventsShown, behindSince }),
+      caughtUp: hasCaughtUp(),
+      problems: await problems(),
+    };
   };
 }

@@ -51,19 +51,19 @@ export function createClockWatch(deps: {
 
   /** Checks the clock. Resolves to a sentence with the reason why the scheduler must rest, if there is one. */
   async function check(): Promise<string | undefined> {
-    let found: string | undefined;
+    let current: string | undefined;
     try {
-      found = await findProblem();
+      current = await findProblem();
     } catch {
       // A store is unavailable, so that the scheduler can change nothing anyway.
       return hasChecked ? problem : NOT_COMPARED_YET;
     }
-    if (problem === undefined && found !== undefined)
-      logger.error({ clock: found }, `${found}. Requests are answered, but timed jobs are paused`);
-    if (problem !== undefined && found === undefined) logger.warn('The clock of this machine is trusted again');
-    problem = found;
+    if (problem === undefined && current !== undefined)
+      logger.error({ clock: current }, `${current}. Requests are answered, but timed jobs are paused`);
+    if (problem !== undefined && current === undefined) logger.warn('The clock of this machine is trusted again');
+    problem = current;
     hasChecked = true;
-    return found ?? (heartbeats.clockLeads().includes(undefined) ? NOT_COMPARED_YET : undefined);
+    return current ?? (heartbeats.clockLeads().includes(undefined) ? NOT_COMPARED_YET : undefined);
   }
 
   return {

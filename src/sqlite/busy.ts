@@ -47,7 +47,7 @@ export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): Ret
   let seenAt = 0;
 
   /** @returns the time to give up */
-  function foundLocked(now: number, startedAt: number): number {
+  function noteLocked(now: number, startedAt: number): number {
     if (lockedSince === undefined || now - seenAt > FORGOTTEN_AFTER_MS) lockedSince = now;
     seenAt = now;
     // Never longer than the timeout after its own start, even if this process was suspended.
@@ -67,7 +67,7 @@ export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): Ret
           throw primaryCode(error) === FULL ? new DiskFull(file, error) : error;
         }
         const now = performance.now();
-        if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
+        if (now > noteLocked(now, startedAt)) throw new FileLocked(file, error);
       }
       await pause(1 + Math.random() * 2);
     }

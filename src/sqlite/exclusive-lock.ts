@@ -7,13 +7,13 @@ import { isBusy, isDamage } from './busy.ts';
  * @returns a function that releases them; undefined if any process, including this one, has one of them open
  */
 export function lockExclusively(paths: readonly string[]): (() => void) | undefined {
-  const taken: DatabaseSync[] = [];
+  const locked: DatabaseSync[] = [];
   const release = () => {
-    for (const database of taken) database.close();
+    for (const database of locked) database.close();
   };
   for (const path of paths.filter((each) => existsSync(each))) {
     const database = new DatabaseSync(path, { timeout: 0 });
-    taken.push(database);
+    locked.push(database);
     try {
       // An open connection in WAL mode holds a shared lock on the file, which conflicts with this lock (sqlite.org/wal.html, "Use
       // of WAL Without Shared-Memory").

@@ -13,11 +13,11 @@ const formerKeys: Collection<FormerKey> = { name: 'formerSecretKeys', kind: 'rec
 /** The secret key with its predecessors (docs/decisions/credentials.md). */
 export async function withFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<SecretKey> {
   const given = keysIn(secretKey);
-  const found: Buffer[] = [];
+  const stored: Buffer[] = [];
   for await (const { key, document } of (await documents.open(formerKeys)).find(everyDocument()))
-    found.push(Buffer.from(unseal(secretKey, purposes.formerSecretKey(key), document.sealedKey), 'base64'));
+    stored.push(Buffer.from(unseal(secretKey, purposes.formerSecretKey(key), document.sealedKey), 'base64'));
   const [current, ...others] = given;
-  const further = [...others, ...found.filter((former) => !given.some((each) => each.equals(former)))];
+  const further = [...others, ...stored.filter((former) => !given.some((each) => each.equals(former)))];
   return further.length === 0 ? current : [current, ...further];
 }
 

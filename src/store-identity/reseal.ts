@@ -66,11 +66,11 @@ export async function resealRecords(
     const sealedIn = SEALED[name];
     if (kind !== 'record' || sealedIn === undefined) continue;
     const collection = await documents.open<Document>({ name, kind, indexes: [] });
-    for await (const found of collection.find(everyDocument())) {
+    for await (const stored of collection.find(everyDocument())) {
       const { isChanged } = await collection.update(
-        found.key,
-        (document) => document && withSeals(document, (seal) => sealedIn(document, found.key, seal)),
-        { stored: found },
+        stored.key,
+        (document) => document && withSeals(document, (seal) => sealedIn(document, stored.key, seal)),
+        { stored },
       );
       if (!isChanged) continue;
       resealed += 1;

@@ -47,48 +47,48 @@ export type CheckDeps = {
  */
 export async function checkStoresMatch(deps: CheckDeps, fenced: boolean): Promise<void> {
   const { events, documents, settleMs } = deps;
-  const known = await memoryOfLogInUse(deps);
-  const shown = (await (await documents.open(READ_MODELS_MEMORY)).get(MEMORY_KEY))?.document;
+  const memory = await memoryOfLogInUse(deps);
+  const readModelsMemory = (await (await documents.open(READ_MODELS_MEMORY)).get(MEMORY_KEY))?.document;
   const logId = await settled(
     () => readLogId(events),
-    (found) => known === undefined || found === known.logId,
+    (id) => memory === undefined || id === memory.logId,
     settleMs,
   );
-  if (known !== undefined) await checkRecords(deps, known, logId, fenced);
-  if (shown !== undefined) await checkReadModels(deps, shown, logId);
+  if (memory !== undefined) await checkRecords(deps, memory, logId, fenced);
+  if (readModelsMemory !== undefined) await checkReadModels(deps, readModelsMemory, logId);
 }
 
 async function checkRecords(
   deps: CheckDeps,
-  known: RecordsMemory,
+  memory: RecordsMemory,
   logId: string | undefined,
   fenced: boolean,
 ): Promise<void> {
   const { log, records } = deps.locations;
-  checkFormat(`The record store in ${records}`, known.format);
-  const { standstill } = known;
+  checkFormat(`The record store in ${records}`, memory.format);
+  const { standstill } = memory;
   if (standstill !== undefined && !(fenced && standstill.kind === 'fence'))
     throw new UnusableStore(standstillProblem(standstill, deps.locations));
-  if (!isKeyOf(known, deps.secretKey))
+  if (!isKeyOf(memory, deps.secretKey))
     throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${records} are sealed with`);
-  if (logId !== known.logId)
+  if (logId !== memory.logId)
     throw new UnusableStore(
-      `The event log in ${log} is not the one that the records in ${records} belong to: ${idText(logId)} instead of ${known.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,
+      `The event log in ${log} is not the one that the records in ${records} belong to: ${idText(logId)} instead of ${memory.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,
     );
-  const missing = await missingOf(deps, known);
+  const missing = await missingOf(deps, memory);
   if (missing !== undefined)
     throw new UnusableStore(
       `The event log in ${log} is older than the records in ${records}: it has no ${missing}. To go on with what it holds, ${ADOPT}`,
     );
 }
 
-async function checkReadModels(deps: CheckDeps, shown: StoreMemory, logId: string | undefined): Promise<void> {
+async function checkReadModels(deps: CheckDeps, memory: StoreMemory, logId: string | undefined): Promise<void> {
   const { log, readModels } = deps.locations;
-  if (logId !== shown.logId)
+  if (logId !== memory.logId)
     throw new UnusableStore(
-      `The read models in ${readModels} belong to another event log than the one in ${log}: ${shown.logId} instead of ${idText(logId)}. Rebuild them with: venue rebuild --from-nothing`,
+      `The read models in ${readModels} belong to another event log than the one in ${log}: ${memory.logId} instead of ${idText(logId)}. Rebuild them with: venue rebuild --from-nothing`,
     );
-  const missing = (await missingOf(deps, shown)) ?? (await missingOfShown(deps));
+  const missing = (await missingOf(deps, memory)) ?? (await missingOfShown(deps));
   if (missing !== undefined)
     throw new UnusableStore(
       `The read models in ${readModels} show more than the event log in ${log} holds: it has no ${missing}. To go on with what it holds, ${ADOPT}`,
@@ -97,12 +97,12 @@ async function checkReadModels(deps: CheckDeps, shown: StoreMemory, logId: strin
 
 /** The records' memory of their log. @throws {UnusableStore} if they have none, although the log is in use */
 async function memoryOfLogInUse({ events, documents, locations }: CheckDeps): Promise<RecordsMemory | undefined> {
-  const known = await memoryOfRecords(documents);
-  if (known !== undefined || !(await isInUse(events))) return known;
+  const memory = await memoryOfRecords(documents);
+  if (memory !== undefined || !(await isInUse(events))) return memory;
   // Another process may be creating the store's identity now.
   const later = await settled(
     () => memoryOfRecords(documents),
-    (found) => found !== undefined,
+    (later) => later !== undefined,
     CONFIRMED_WITHIN_MS,
   );
   if (later !== undefined) return later;
@@ -125,7 +125,7 @@ async function missingOf({ events, settleMs }: CheckDeps, { seen }: StoreMemory)
       return id === seen.eventId && position === seen.position;
     return false;
   };
-  const isThere = await settled(findSeen, (found) => found, settleMs);
+  const isThere = await settled(findSeen, (isAtPosition) => isAtPosition, settleMs);
   return isThere ? undefined : `event ${seen.eventId} of ${seen.stream} at position ${seen.position}`;
 }
 
@@ -134,19 +134,19 @@ async function missingOf({ events, settleMs }: CheckDeps, { seen }: StoreMemory)
  * event.
  */
 async function missingOfShown({ events, shownPositions }: CheckDeps): Promise<string | undefined> {
-  const shown = (await shownPositions?.()) ?? [];
+  const positions = (await shownPositions?.()) ?? [];
   // Read the end after the positions, because both grow while the store is in use.
   const end = await logEnd(events);
-  const beyond = shown.find((position) => position > end);
+  const beyond = positions.find((position) => position > end);
   return beyond === undefined ? undefined : `event at position ${beyond}`;
 }
 
 /** Calls `find` until its result is good, or the time is over. @returns the last result */
-async function settled<T>(find: () => Promise<T>, isGood: (found: T) => boolean, withinMs: number): Promise<T> {
+async function settled<T>(find: () => Promise<T>, isGood: (result: T) => boolean, withinMs: number): Promise<T> {
   const giveUpAt = performance.now() + withinMs;
   for (;;) {
-    const found = await find();
-    if (isGood(found) || performance.now() >= giveUpAt) return found;
+    const result = await find();
+    if (isGood(result) || performance.now() >= giveUpAt) return result;
     await delay(ASK_AGAIN_MS);
   }
 }

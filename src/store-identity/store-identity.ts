@@ -55,8 +55,8 @@ export async function openStoreIdentity(deps: IdentityDeps) {
     if (deps.groups === undefined || performance.now() - notedAt < NOTE_GROUPS_EVERY_MS) return;
     const began = performance.now();
     const groups = await deps.groups();
-    await records.update(MEMORY_KEY, (known) =>
-      known === undefined || isDeepStrictEqual(known.groups, groups) ? undefined : { ...known, groups },
+    await records.update(MEMORY_KEY, (memory) =>
+      memory === undefined || isDeepStrictEqual(memory.groups, groups) ? undefined : { ...memory, groups },
     );
     notedAt = began;
   }
@@ -108,7 +108,9 @@ export async function openStoreIdentity(deps: IdentityDeps) {
 }
 
 async function advance<M extends StoreMemory>(memory: Documents<M>, last: StoredEvent): Promise<void> {
-  await memory.update(MEMORY_KEY, (known) =>
-    known === undefined || (known.seen?.position ?? '') >= last.position ? undefined : { ...known, seen: seenOf(last) },
+  await memory.update(MEMORY_KEY, (stored) =>
+    stored === undefined || (stored.seen?.position ?? '') >= last.position
+      ? undefined
+      : { ...stored, seen: seenOf(last) },
   );
 }

@@ -1,4 +1,4 @@
-import { type Fork, forkUnlessContinued, type KeptElsewhere } from '../audit/fork.ts';
+import { type CheckpointFiles, type Fork, forkUnlessContinued } from '../audit/fork.ts';
 import { skipIds } from '../commands/sequence.ts';
 import { addMissingRecords } from '../credentials/records.ts';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
@@ -27,7 +27,7 @@ export type FinishDeps = {
   /** The actor that restores the store. */
   readonly actor: Actor;
   /** Files of checkpoints kept outside of the store. */
-  readonly kept: KeptElsewhere;
+  readonly checkpointFiles: CheckpointFiles;
 };
 
 /**

@@ -86,7 +86,10 @@ async function check(
     documents: store.documents,
     seals: more.seals ?? false,
     checkpoints,
-    kept: [...(leaves === undefined ? [] : [leaves()]), ...(more.export === undefined ? [] : [exported(more.export)])],
+    leaves: [
+      ...(leaves === undefined ? [] : [leaves()]),
+      ...(more.export === undefined ? [] : [exported(more.export)]),
+    ],
   });
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { forkUnlessContinued, type KeptElsewhere } from '../../src/audit/fork.ts';
+import { type CheckpointFiles, forkUnlessContinued } from '../../src/audit/fork.ts';
 import { NotAsSealed } from '../../src/audit/not-as-sealed.ts';
 import { UnusableCheckpoints } from '../../src/audit/retained-checkpoints.ts';
 import { forksIn, isKeyOf, publishedKey } from '../../src/audit/seal-key.ts';
@@ -31,9 +31,15 @@ async function storeWithFile(createDatabase?: Parameters<typeof sealedStore>[0])
   if (key === undefined) throw new Error('There is no key');
   return {
     ...{ ...store, ...sealing, file, fileOf, first, second, key },
-    fork: (kept: KeptElsewhere) =>
+    fork: (checkpointFiles: CheckpointFiles) =>
       forkUnlessContinued({
-        ...{ events: store.events(), documents: store.documents, secretKey: SECRET_KEY, logId: LOG_ID, kept },
+        ...{
+          events: store.events(),
+          documents: store.documents,
+          secretKey: SECRET_KEY,
+          logId: LOG_ID,
+          checkpointFiles,
+        },
       }),
     /** Puts back the log and the records as they were when the first 60 events had been sealed. */
     async putBack() {
@@ -56,14 +62,14 @@ const textOf = (note: string, key: VerifierKey | undefined): string => {
 
 test('a restored log keeps its origin if it begins with the newest checkpoint known elsewhere', async () => {
   const store = await storeWithFile();
-  for (const kept of [{ sealFile: store.file }, { checkpointFile: store.second }, { checkpointFile: store.first }])
-    expect(await store.fork(kept)).toBeUndefined();
+  for (const files of [{ sealFile: store.file }, { checkpointFile: store.second }, { checkpointFile: store.first }])
+    expect(await store.fork(files)).toBeUndefined();
   await store.append(1);
   expect((await store.seal())?.note).toMatch(new RegExp(`^${ORIGIN}\n101\n`));
   expect(store.copyProblems.size).toBe(0);
 });
 
-test.each<[string, (store: Awaited<ReturnType<typeof storeWithFile>>) => KeptElsewhere]>([
+test.each<[string, (store: Awaited<ReturnType<typeof storeWithFile>>) => CheckpointFiles]>([
   ['SEAL_FILE', ({ file }) => ({ sealFile: file })],
   ['the file that was named', ({ first, second }) => ({ sealFile: first, checkpointFile: second })],
   ['nothing', () => ({})],

@@ -40,11 +40,11 @@ test('a file of 200,000 checkpoints is compared with a restored log, a store and
   const { checkpoints } = await readRetainedCheckpoints(file, key);
   expect(checkpoints).toHaveLength(CHECKPOINTS);
   const { events, documents } = { events: store.events(), documents: store.documents };
-  const found = await checkStore({ events, documents, seals: true, checkpoints, kept: [] });
+  const found = await checkStore({ events, documents, seals: true, checkpoints, leaves: [] });
   expect(found).toMatchObject({ confirmed: CHECKPOINTS + 1, findings: [], problems: [] });
   const logId = key.name.replace('venue-booking-service/', '');
   expect(
-    await forkUnlessContinued({ events, documents, secretKey: SECRET_KEY, logId, kept: { sealFile: file } }),
+    await forkUnlessContinued({ events, documents, secretKey: SECRET_KEY, logId, checkpointFiles: { sealFile: file } }),
   ).toBeUndefined();
   const proof = join(store.folder, 'proof.json');
   const [event] = await store.all();

@@ -95,7 +95,7 @@ test('the tree is the same on every engine, with any prefix and beside foreign e
       expectedRevision: last.at(-1)?.revision ?? 'none',
     });
     expect((await seal())?.size).toBe(301);
-    const all = { seals: true, checkpoints: [], kept: [] };
+    const all = { seals: true, checkpoints: [], leaves: [] };
     expect(await checkStore({ events, documents, ...all })).toMatchObject({ events: 301, confirmed: 2, findings: [] });
   }
 });

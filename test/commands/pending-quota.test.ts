@@ -12,13 +12,13 @@ const MINUTE = 60_000;
 /** A log, a read model that may lag behind it, and a clock that never goes back. */
 function world() {
   const log = new Map<BookingId, BookingStatus>();
-  let shown: ReadonlyMap<BookingId, BookingStatus> = new Map();
+  let inReadModel: ReadonlyMap<BookingId, BookingStatus> = new Map();
   let now = 0;
   return {
     log,
     pending: () => [...log.values()].filter((status) => status === 'Pending').length,
     catchUp: () => {
-      shown = new Map(log);
+      inReadModel = new Map(log);
     },
     pass: (ms: number) => {
       now += ms;
@@ -30,10 +30,12 @@ function world() {
         limit,
         monotonic: () => now,
         statuses: {
-          shown: async (ids) => new Map([...shown].filter(([id]) => ids.includes(id))),
+          inReadModel: async (ids) => new Map([...inReadModel].filter(([id]) => ids.includes(id))),
           inLog: async (id) => log.get(id),
           pending: async () =>
-            [...shown].flatMap(([id, status]) => (status === 'Pending' ? [{ bookingId: id, stream: STREAM }] : [])),
+            [...inReadModel].flatMap(([id, status]) =>
+              status === 'Pending' ? [{ bookingId: id, stream: STREAM }] : [],
+            ),
         },
       }),
   };
@@ -101,7 +103,7 @@ describe('a brand at its limit', () => {
     expect(await take(quota, 4)).toBeDefined();
   });
 
-  test('counts a request that the read model has not shown for ten minutes, if the log has it', async () => {
+  test('counts a request that the read model has not inReadModel for ten minutes, if the log has it', async () => {
     const { log, pass, open } = world();
     const quota = await open(database, 1);
     await take(quota, 1);

@@ -295,7 +295,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     await keys.update(`brand:${brand.id}`, () => keyBefore);
     const { secretKey } = service.config;
     const locations = { log: 'the log', records: 'the records' };
-    await adoptStore({ ...service.core, secretKey, skippedIds: 1, locations, kept: {}, actor: OPERATOR });
+    await adoptStore({ ...service.core, secretKey, skippedIds: 1, locations, checkpointFiles: {}, actor: OPERATOR });
     expect((await keys.get(`brand:${brand.id}`))?.document).toEqual({ state: 'forgotten', forgottenAt });
   });
 });

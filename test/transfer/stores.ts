@@ -134,4 +134,10 @@ export const importFrom = async (file: string, store: TestStore): Promise<void> 
   importStore(await fillingFrom(file, store));
 
 export const restoreFrom = async (file: string, store: TestStore) =>
-  restoreStore({ ...(await fillingFrom(file, store)), secretKey: KEY, skippedIds: 10, kept: {}, actor: OPERATOR });
+  restoreStore({
+    ...(await fillingFrom(file, store)),
+    secretKey: KEY,
+    skippedIds: 10,
+    checkpointFiles: {},
+    actor: OPERATOR,
+  });

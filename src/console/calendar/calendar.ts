@@ -219,8 +219,8 @@ async function schedule(
   const path = `${PATH}/${plan.date}`;
   const href = (group: number | 'all') => addressOf(path, { group: String(group) });
   const isOne = only !== undefined || spaces.length === 1;
-  const shown = { ...plan, spaces: group.spaces, bookings, closures };
-  const table = isOne ? planOfSpace(shown) : await planOfSpaces(shown);
+  const visible = { ...plan, spaces: group.spaces, bookings, closures };
+  const table = isOne ? planOfSpace(visible) : await planOfSpaces(visible);
   return html`${groupTabs(groups, current, spaces.length, href)}
 <div class="day-plan${panel && ' with-panel'}">${panel}${table}</div>
 <p class="plan-keys muted small">Arrow keys move in the plan, Enter opens. Tab leaves it.</p>

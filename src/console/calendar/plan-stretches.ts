@@ -73,7 +73,7 @@ type HeldTime = { readonly start: number; readonly until: number; readonly holde
 
 /** Divides the hours of a plan among what holds them. Bookings come before own events, and those before closed times. */
 export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainDate, scale: Scale): readonly Stretch[] {
-  const held: readonly HeldTime[] = [
+  const times: readonly HeldTime[] = [
     ...bookings.map(
       (booking): HeldTime => ({
         ...{ start: booking.startHour, until: booking.freeFrom },
@@ -85,7 +85,7 @@ export function stretchesOf({ terms, bookings, closures }: PlanRow, date: PlainD
       .map((closure): HeldTime => ({ ...closure, holder: { kind: 'Closure', closure } })),
     ...shutTimes(terms, date),
   ];
-  const holderAt = (hour: number) => held.find(({ start, until }) => start <= hour && hour < until)?.holder;
+  const holderAt = (hour: number) => times.find(({ start, until }) => start <= hour && hour < until)?.holder;
   const stretches: Stretch[] = [];
   for (let from = scale.first; from < scale.end; ) {
     const holder = holderAt(from);

@@ -110,8 +110,8 @@ ${mark()}
 }
 
 const menu = (entries: readonly Entry[], { role }: Visit, { path, pending }: Frame): Html => {
-  const shown = entries.filter(({ least = 'Viewer' }) => isAtLeast(role, least));
-  return html`<ul class="nav">${shown.map(({ name, start = name, label, icon: picture }) => {
+  const visible = entries.filter(({ least = 'Viewer' }) => isAtLeast(role, least));
+  return html`<ul class="nav">${visible.map(({ name, start = name, label, icon: picture }) => {
     const count = name === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
     const isCurrent = sectionOf(path) === name;
     return linkItem(

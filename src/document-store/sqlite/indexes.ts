@@ -54,18 +54,18 @@ export function bestIndex<D extends object>(
   conditions: readonly [string, Condition][],
   indexes: readonly Index<D>[],
 ): { readonly index: Index<D>; readonly rest: readonly string[] } | undefined {
-  const asked = new Map(conditions);
-  const isEqual = (field: string) => asked.has(field) && typeof asked.get(field) !== 'object';
+  const byField = new Map(conditions);
+  const isEqual = (field: string) => byField.has(field) && typeof byField.get(field) !== 'object';
   let most = 0;
   let best: { readonly index: Index<D>; readonly rest: readonly string[] } | undefined;
   for (const index of indexes) {
     const { fields, where } = index;
     const restrictions = restrictionsOf(where);
-    if (restrictions.some(([field, value]) => asked.get(field) !== value)) continue;
+    if (restrictions.some(([field, value]) => byField.get(field) !== value)) continue;
     const unequal = fields.findIndex((field) => !isEqual(field));
     const leading = unequal === -1 ? fields.length : unequal;
     const next = fields[leading];
-    const matched = restrictions.length + leading + (next !== undefined && asked.has(next) ? 0.5 : 0);
+    const matched = restrictions.length + leading + (next !== undefined && byField.has(next) ? 0.5 : 0);
     if (matched <= most) continue;
     most = matched;
     best = { index, rest: fields.slice(leading) };

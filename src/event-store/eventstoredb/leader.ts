@@ -126,12 +126,12 @@ export class Leader {
     const findings = new Map<string, string>();
     const misconfigured = new Map<string, string>();
     const decision = Promise.withResolvers<Endpoint | undefined>();
-    const asked = new Set<string>();
+    const addresses = new Set<string>();
     let open = 0;
     const ask = (endpoint: Endpoint, certificateName?: string): void => {
       const address = addressOf(endpoint);
-      if (asked.has(address)) return;
-      asked.add(address);
+      if (addresses.has(address)) return;
+      addresses.add(address);
       open += 1;
       readGossip(endpoint, settings, certificateName)
         .then(
@@ -166,7 +166,8 @@ export class Leader {
     const leader = await decision.promise;
     this.#findings = [...findings.values()];
     const [wrong] = misconfigured.values();
-    if (wrong !== undefined && misconfigured.size === asked.size) throw new UnusableStore(`EVENTSTORE_URL: ${wrong}`);
+    if (wrong !== undefined && misconfigured.size === addresses.size)
+      throw new UnusableStore(`EVENTSTORE_URL: ${wrong}`);
     return leader;
   }
 }
