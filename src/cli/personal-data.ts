@@ -50,10 +50,12 @@ other people, such as colleagues: read it before you hand it over.`,
     .option('--community <id>', 'about this community', wholeNumber)
     .action((named, command) =>
       operateOn(named, command, async (core, { subject, name }) => {
-        const held = await core.copyOf(subject, (read) => tell(command, `${read.toLocaleString('en')} events read`));
-        if (name === undefined && held.events.length + held.records.length === 0) return unknownSubject(subject);
+        const { events, records } = await core.copyOf(subject, (read) =>
+          tell(command, `${read.toLocaleString('en')} events read`),
+        );
+        if (name === undefined && events.length + records.length === 0) return unknownSubject(subject);
         const copiedAt = toTimestamp(core.clock());
-        const copy = { subject, name, copiedAt, events: held.events, records: held.records };
+        const copy = { subject, name, copiedAt, events, records };
         return { json: copy, document: JSON.stringify(copy, null, 2) };
       }),
     );

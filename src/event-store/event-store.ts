@@ -127,11 +127,10 @@ export type EventStore = {
   subscribe(options: Subscribe): AsyncIterable<Batch>;
 
   /**
-   * Joins a group, creating it from the start of the log if it does not exist. One process at a time should be in a group: an engine
-   * may let the newest consumer take over from the others while they handle events, which are then handled twice. Otherwise each event
-   * is handled once, and again only after a failure. It is acknowledged when the handler resolves. If the handler throws, the
-   * consumer leaves the group, which frees its events for other consumers. It rejoins after a backoff of 100 ms to 5 s, reset by
-   * the next handled event. Deliveries are not counted, and no event is ever parked (docs/decisions/webhook-deliveries.md).
+   * Joins a group, creating it from the start of the log if it does not exist. One process at a time should be in a group: if two are for a
+   * moment, engines may give an event to one of them or to both. Otherwise each event is handled once, and again only after a failure. It
+   * is acknowledged when the handler resolves. If the handler throws, the consumer leaves the group. It rejoins after a backoff of 100 ms to
+   * 5 s, reset by the next handled event. Deliveries are not counted, and no event is ever parked (docs/decisions/webhook-deliveries.md).
    */
   consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
 

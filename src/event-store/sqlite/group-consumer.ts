@@ -1,17 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { untilNext } from '../../runtime/rounds.ts';
 import type { Wakeup } from '../../runtime/wakeup.ts';
-import type { Consume, HandleEvent } from '../event-store.ts';
+import { type Consume, type HandleEvent, LOG_START } from '../event-store.ts';
 import { RejoinBackoff } from '../rejoin-backoff.ts';
-import { type ConsumerGroups, newConsumer } from './consumer-groups.ts';
+import type { ConsumerGroups } from './consumer-groups.ts';
 import type { LogTail } from './log-tail.ts';
 import { numberOf } from './stored-event.ts';
 
-/** How often the active consumer stores its checkpoint. After a kill, the events handled since are delivered again. */
+/** How often a consumer stores the checkpoint. After a kill, the events handled since are delivered again. */
 const STORE_EVERY_MS = 1_000;
-/** How often a consumer that stands by checks whether it can take the group over. */
-const STANDBY_POLL_MS = 250;
-/** Delay after a failed transaction (disk full, …). */
+/** Delay after a failed read or transaction (disk full, …). */
 const RETRY_DELAY_MS = 250;
 
 export type GroupConsumerDeps = {
@@ -24,11 +21,10 @@ export type GroupConsumerDeps = {
 };
 
 /**
- * One consumer of a group. At any time, one consumer of a group is active: the newest, until it leaves. The others stand by. Claims are
- * kept in memory; only the checkpoint is stored.
+ * A consumer of a group. What it has begun to handle is kept in memory; only the checkpoint is stored. Should two consume at the same time,
+ * both handle the same events, and the checkpoint only moves forward.
  */
 export class GroupConsumer {
-  readonly #id = newConsumer();
   readonly #deps: GroupConsumerDeps;
   readonly #handler: HandleEvent;
   readonly #types: readonly string[];
@@ -36,14 +32,12 @@ export class GroupConsumer {
   readonly #wakeup: Wakeup;
   readonly #closing = new AbortController();
   readonly #backoff: RejoinBackoff;
-  /** Whether it has not tried to become the active consumer. */
-  #isNew = true;
   /** The events that are not handled, by position, in log order. One whose handler failed stays. */
   readonly #unhandled = new Map<number, Promise<void>>();
   /** The handler error that makes this consumer leave the group. */
   #failure: { readonly error: unknown } | undefined;
-  /** Each event up to this position is handled or in `#unhandled`. */
-  #claimedTo = 0;
+  /** Each event up to this position is handled or in `#unhandled`; undefined before the checkpoint is read. */
+  #begunTo: number | undefined;
   /** The stored checkpoint. */
   #stored = 0;
   /** When to store the checkpoint again (monotonic, ms). */
@@ -67,13 +61,8 @@ export class GroupConsumer {
   }
 
   async #run(): Promise<void> {
-    const { tail, onError, onLeave } = this.#deps;
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      if (!(await this.#activate().catch(onError))) {
-        await untilNext(STANDBY_POLL_MS, signal);
-        continue;
-      }
+    const { tail, onLeave } = this.#deps;
+    while (!this.#closing.signal.aborted) {
       await this.#consume();
       if (this.#failure === undefined) continue;
       onLeave(this.#failure.error);
@@ -83,25 +72,13 @@ export class GroupConsumer {
     tail.unsubscribe(this.#wakeup);
   }
 
-  /** @returns whether it is the active consumer now */
-  async #activate(): Promise<boolean> {
-    const { group, groups } = this.#deps;
-    const after = await groups.activate(group, this.#id, this.#isNew);
-    this.#isNew = false;
-    if (after === undefined) return false;
-    this.#claimedTo = this.#stored = numberOf(after);
-    this.#storeAt = Number.POSITIVE_INFINITY;
-    return true;
-  }
-
-  /** Runs until the consumer closes, its handler fails or another consumer takes over. Then frees the group. */
+  /** Runs until the consumer closes or its handler fails. */
   async #consume(): Promise<void> {
-    const { group, groups, onError } = this.#deps;
-    while (this.#mayClaim()) {
+    const { onError } = this.#deps;
+    while (this.#mayBegin()) {
       try {
-        if (groups.active(group) !== this.#id) break;
         if (performance.now() >= this.#storeAt) await this.#store();
-        const hasMore = this.#claim();
+        const hasMore = this.#beginNext();
         if (!hasMore || this.#capacity() === 0) await this.#wakeup.wait(this.#untilStoreMs());
       } catch (error) {
         onError(error);
@@ -110,15 +87,13 @@ export class GroupConsumer {
       // The projector gets its turn here, so handlers need not wait for the read models.
       await nextTurn();
     }
-    // After a failure, other consumers need not wait for the other handlers.
-    if (this.#failure === undefined) await Promise.all(this.#unhandled.values());
-    // If this fails, other consumers take over later.
-    await groups.leave(group, this.#id, this.#checkpoint()).catch(onError);
     await Promise.all(this.#unhandled.values());
+    await this.#store().catch(onError);
     this.#unhandled.clear();
+    this.#begunTo = undefined;
   }
 
-  #mayClaim(): boolean {
+  #mayBegin(): boolean {
     return !this.#closing.signal.aborted && this.#failure === undefined;
   }
 
@@ -128,10 +103,13 @@ export class GroupConsumer {
   }
 
   /** Starts to handle the next events. @returns whether the log has more */
-  #claim(): boolean {
-    if (!this.#mayClaim()) return false;
-    const { events, reached, hasMore } = this.#deps.tail.read(this.#claimedTo, this.#types, this.#capacity());
-    this.#claimedTo = reached;
+  #beginNext(): boolean {
+    if (!this.#mayBegin()) return false;
+    const { group, groups, tail } = this.#deps;
+    const from = this.#begunTo ?? numberOf(groups.position(group) ?? LOG_START);
+    if (this.#begunTo === undefined) this.#stored = from;
+    const { events, reached, hasMore } = tail.read(from, this.#types, this.#capacity());
+    this.#begunTo = reached;
     for (const { position, event } of events) this.#unhandled.set(position, this.#handle(position, event));
     const isAllStored = this.#unhandled.size === 0 && this.#stored === reached;
     if (!isAllStored) this.#storeAt = Math.min(this.#storeAt, performance.now() + STORE_EVERY_MS);
@@ -149,16 +127,13 @@ export class GroupConsumer {
     this.#wakeup.wake();
   }
 
-  /** Every event up to this position is handled. */
-  #checkpoint(): number {
-    const [first] = this.#unhandled.keys();
-    return first === undefined ? this.#claimedTo : first - 1;
-  }
-
+  /** Stores up to which position every event is handled. */
   async #store(): Promise<void> {
+    if (this.#begunTo === undefined) return;
     const { group, groups } = this.#deps;
-    const checkpoint = this.#checkpoint();
-    await groups.store(group, this.#id, checkpoint);
+    const [first] = this.#unhandled.keys();
+    const checkpoint = first === undefined ? this.#begunTo : first - 1;
+    await groups.advance(group, checkpoint);
     this.#stored = checkpoint;
     this.#storeAt = Number.POSITIVE_INFINITY;
   }

@@ -27,12 +27,6 @@ const TABLES = `
     name       TEXT PRIMARY KEY,
     checkpoint INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-
-  -- The consumer that handles the events of a group.
-  CREATE TABLE IF NOT EXISTS active_consumers (
-    group_name TEXT PRIMARY KEY,
-    consumer   TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
 `;
 const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;
 
