@@ -7,8 +7,8 @@ import type { Clock } from '../runtime/clock.ts';
 type UsedKey = {
   readonly fingerprint: string;
   readonly expiresAt: Timestamp;
-  /** How many requests with this key are in progress or were accepted. Absent: written by an earlier release, and never released. */
-  readonly requests?: number;
+  /** How many requests with this key are in progress or were accepted. */
+  readonly requests: number;
 };
 
 const collection: Collection<UsedKey> = { name: 'idempotencyKeys', kind: 'record', indexes: [], ttl: 'expiresAt' };
@@ -27,9 +27,7 @@ export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
 
   /** Releases one request. The last one removes the record, unless another request has taken the key meanwhile. */
   async function release(id: string): Promise<void> {
-    const { stored } = await documents.update(id, (used) =>
-      used?.requests === undefined ? undefined : { ...used, requests: used.requests - 1 },
-    );
+    const { stored } = await documents.update(id, (used) => used && { ...used, requests: used.requests - 1 });
     if (stored?.document.requests === 0) await documents.delete(id, stored.version);
   }
 
@@ -52,8 +50,7 @@ export async function openIdempotencyKeys(store: DocumentStore, clock: Clock) {
       const { stored } = await documents.update(id, (used) => {
         // One that has expired only waits to be removed.
         if (used === undefined || used.requests === 0 || Date.parse(used.expiresAt) <= clock()) return first;
-        if (used.fingerprint !== fingerprint || used.requests === undefined) return undefined;
-        return { ...used, requests: used.requests + 1 };
+        return used.fingerprint === fingerprint ? { ...used, requests: used.requests + 1 } : undefined;
       });
       return stored?.document.fingerprint === fingerprint ? claim : undefined;
     },

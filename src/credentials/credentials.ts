@@ -44,8 +44,7 @@ export async function openCredentials(documents: Pick<DocumentStore, 'open'>): P
 
   return {
     async issuedKey(hash) {
-      const key = (await keys.get(hash))?.document;
-      return key !== undefined && 'account' in key ? key : undefined;
+      return (await keys.get(hash))?.document;
     },
 
     async issuedFeed(hash) {

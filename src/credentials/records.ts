@@ -16,12 +16,8 @@ export type IssuedKey = {
   readonly permissions: number;
 };
 
-/** API keys by the SHA-256 of the key. Until the log has completed them, those of the first releases hold only the id. */
-export const ISSUED_KEYS: Collection<IssuedKey | Pick<IssuedKey, 'apiKeyId'>> = {
-  name: 'apiKeyIndex',
-  kind: 'record',
-  indexes: [],
-};
+/** API keys by the SHA-256 of the key. */
+export const ISSUED_KEYS: Collection<IssuedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
 
 /** A calendar feed. It never changes. */
 export type IssuedFeed = Pick<CalendarFeedAdded['data'], 'feedId' | 'userId' | 'account' | 'spaceId' | 'showsNames'>;
@@ -66,7 +62,7 @@ export async function addMissingRecords(deps: RecordsDeps): Promise<void> {
     // The newer release that wrote an unknown version has added its record itself.
     if (!isKnown(event)) return;
     const { hash, apiKeyId, account, permissions } = upcast<ApiKeyIssued>(event).data;
-    await keys.update(hash, (key) => (key && 'account' in key ? undefined : { apiKeyId, account, permissions }));
+    await keys.insert(hash, { apiKeyId, account, permissions });
   }
 
   async function addFeed(event: StoredEvent): Promise<void> {

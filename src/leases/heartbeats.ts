@@ -50,8 +50,8 @@ type Living<S> = { readonly session: string; readonly status: S };
 
 type HeartbeatDocument<S> = ProcessIdentity & {
   readonly status: S;
-  /** The time of the beat by the clock of the machine, in milliseconds since the epoch. Absent in those of earlier releases. */
-  readonly at?: number;
+  /** The time of the beat by the clock of the machine, in milliseconds since the epoch. */
+  readonly at: number;
 };
 
 /** Beats per allowed silence: two may fail without a loss of leases. */
@@ -144,10 +144,7 @@ export async function startHeartbeats<S extends object>(deps: {
     lastSeen,
     isAlone: () => others().length === 0,
     clockLeads: () =>
-      others().flatMap(({ at, since, isFresh }) => {
-        if (at === undefined) return [];
-        return [isFresh ? wall() - (at + performance.now() - since) : undefined];
-      }),
+      others().map(({ at, since, isFresh }) => (isFresh ? wall() - (at + performance.now() - since) : undefined)),
     onBeat: (listener) => void listeners.push(listener),
     async stop() {
       stopping.abort();
@@ -164,7 +161,7 @@ type Observation<S> = {
   /** When this process first saw that version (monotonic). */
   readonly since: number;
   readonly status: S;
-  readonly at: number | undefined;
+  readonly at: number;
   /** Whether it was written while this process watched, and so just before `since`. */
   readonly isFresh: boolean;
 };

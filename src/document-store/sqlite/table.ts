@@ -30,16 +30,14 @@ export async function openTable<D extends object>(
 
   const findMissing = () => {
     const existing = readTable(file, collection);
-    const sql = new Map(
-      file.database
-        .prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ?`)
-        .all(name)
-        .map((row) => [`"${row.name}"`, String(row.sql)]),
-    );
+    const made = file.database
+      .prepare(`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ?`)
+      .all(name);
+    const names = new Set(made.map((index) => `"${index.name}"`));
     return {
       table: existing === undefined,
       columns: fields.filter((field) => !existing?.fields.includes(field)),
-      indexes: definitions.filter((index) => !sql.get(index.name)?.endsWith(index.on)),
+      indexes: definitions.filter((index) => !names.has(index.name)),
     };
   };
 
@@ -59,28 +57,24 @@ export async function openTable<D extends object>(
         for (const field of missing.columns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} ANY`);
         backfill(file, table, missing.columns);
       }
-      for (const { name, unique, on } of missing.indexes) {
-        // An index of that name with another definition is left over from an earlier version.
-        database.exec(`DROP INDEX IF EXISTS ${name}; CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ${on}`);
-      }
+      for (const { sql } of missing.indexes) database.exec(sql);
     });
   }
   return readTable(file, collection) ?? { name: table, fields, literals: literalsOf(indexes) };
 }
 
+/** The names of indexes, which encode their definitions, and the statements that make them. */
 function definitionsOf<D extends object>(table: string, indexes: readonly Index<D>[]) {
-  return indexes.map((index) => ({
-    name: indexNameOf(table, index),
-    unique: index.unique ?? false,
-    on: indexedBy(table, index),
-  }));
+  return indexes.map((index) => {
+    const name = indexNameOf(table, index);
+    const sql = `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ${indexedBy(table, index)}`;
+    return { name, sql };
+  });
 }
 
 /** The statements that make the indexes of a collection, one each. */
 export const createIndexes = <D extends object>({ name, indexes }: Pick<Collection<D>, 'name' | 'indexes'>): string[] =>
-  definitionsOf(quoted(name), indexes).map(
-    ({ name, unique, on }) => `CREATE ${unique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ${on}`,
-  );
+  definitionsOf(quoted(name), indexes).map(({ sql }) => sql);
 
 /** The current table; `undefined` if there is none. */
 export function readTable<D extends object>(

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -317,21 +317,6 @@ describe('SQLite document store', () => {
       await swept.close();
       vi.useRealTimers();
     }
-  });
-
-  it('migrates a table whose indexes are on the JSON itself', async () => {
-    const database = new DatabaseSync(join(folder, 'records.sqlite'));
-    database.exec(`CREATE TABLE "records" (key TEXT PRIMARY KEY, version INTEGER NOT NULL, position TEXT, document TEXT) STRICT, WITHOUT ROWID;
-      CREATE INDEX "records#n" ON "records" (json_extract(document, '$.n'));
-      INSERT INTO "records" (key, version, document) VALUES ('a', 7, '{"n":2}'), ('b', 1, '{"n":1}')`);
-    const documents = await store.open(records);
-    await documents.insert('c', { n: 3 });
-    expect(await replace(documents, 'a', { n: 4 }, 7)).toBe(true);
-    const found = await Array.fromAsync(documents.find(ask({ where: { n: { from: 1 } }, sort: [{ field: 'n' }] })));
-    expect(found.map(({ key, version }) => `${key}${version}`)).toEqual(['b1', 'c1', 'a8']);
-    const indexes = database.prepare(`SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`).all();
-    expect(indexes).toEqual([{ sql: expect.not.stringContaining('json_extract') }]);
-    database.close();
   });
 
   it('keeps the columns of a document correct when any part of it changes', async () => {
