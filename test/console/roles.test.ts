@@ -4,7 +4,7 @@ import { registerPages } from '../../src/console/pages.ts';
 import type { PageDeps, Routes } from '../../src/console/parts/routes.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { defined } from '../../src/domain/defined.ts';
-import { brandId, communityId } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId } from '../../src/domain/ids.ts';
 import { isAtLeast, ROLES, type Role } from '../../src/domain/roles.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
@@ -185,6 +185,40 @@ describe('each page and form of the console', () => {
       expect(seen.Manager).toBeGreaterThan(seen.Viewer ?? 0);
     },
   );
+
+  test('asks its reader for nothing that the role does not allow', async () => {
+    const textFor = async (kind: Kind, role: Role, path: string) => (await browserOf(kind, role).open(path)).text;
+    expect(await textFor('Brand', 'Coordinator', '/console/reviews')).toContain('Waiting for your review');
+    expect(await textFor('Brand', 'Viewer', '/console/reviews')).not.toContain('Waiting for your review');
+    expect(await textFor('Community', 'Viewer', '/console/charges?month=2026-01')).not.toContain('you approve');
+    const { core } = running.service;
+    const community = accepted(
+      await core.commands.catalogue.addCommunity({ name: 'Quiet', timeZone: 'UTC' }, BY_OPERATOR),
+    );
+    const brand = accepted(await core.commands.catalogue.addBrand({ name: 'Quiet' }, BY_OPERATOR));
+    const terms = {
+      name: 'Hall',
+      windowStart: 9,
+      windowEnd: 21,
+      durationHours: 2,
+      eventFee: cents(100_00),
+      answerHours: 24,
+    };
+    accepted(await core.commands.catalogue.addSpace({ ...terms, communityId: community.communityId }, BY_OPERATOR));
+    const quiet: Account = { kind: 'Community', id: community.communityId };
+    const planner: Account = { kind: 'Brand', id: brand.brandId };
+    const open = async (account: Account, role: Role, path: string) => {
+      const user = { email: `${role}.quiet.${account.kind}@example.com`.toLowerCase(), password: PASSWORD };
+      accepted(await core.users.add({ ...user, accounts: [account], role }, BY_OPERATOR));
+      const browser = new Browser(running.url);
+      await browser.signIn(user);
+      return (await browser.open(path)).text;
+    };
+    expect(await open(quiet, 'Manager', '/console/inbox')).toContain('your spaces are up to date');
+    expect(await open(quiet, 'Coordinator', '/console/inbox')).not.toContain('your spaces are up to date');
+    expect(await open(planner, 'Coordinator', '/console/reviews')).toContain('open the booking to write one');
+    expect(await open(planner, 'Viewer', '/console/reviews')).not.toContain('open the booking to write one');
+  });
 
   test('a Viewer’s decision by a form that was drawn for a Manager does nothing', async () => {
     const { core } = running.service;

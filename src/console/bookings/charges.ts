@@ -23,7 +23,7 @@ const PATH = '/console/charges';
 const CSV_PATH = '/console/charges.csv';
 const PER_PAGE = 30;
 
-const BRANDS_ARE_CHARGED = 'Brands are charged when you approve.';
+const BRANDS_ARE_CHARGED = 'Brands are charged when their request is approved.';
 const YOU_ARE_CHARGED = 'You are charged when a community approves.';
 
 /** A month on a basis, as the address has it. */
@@ -171,7 +171,7 @@ const madeCursorsOf = (query: Form) =>
 
 function empty(isCommunity: boolean, month: string): Html {
   const [what, text, href, label] = isCommunity
-    ? ['earnings', 'Earnings appear here as soon as you approve a request.', '/console/inbox', 'View requests']
+    ? ['earnings', 'Earnings appear here as soon as a request is approved.', '/console/inbox', 'View requests']
     : ['charges', 'Charges appear here as soon as a community approves your request.', '/console/find', 'Find a space'];
   return emptyState('charge', `No ${what} for ${monthName(month)}`, text, buttonLink(href, label));
 }

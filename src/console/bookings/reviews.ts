@@ -12,6 +12,7 @@ import { cursorPager, type Fields, noticeOf } from '../parts/links.ts';
 import { reviewText, stars } from '../parts/review-views.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { type Form, idOf, NO_SUCH_SPACE, type Problems } from '../parts/typed-form.ts';
+import { may, type Visit } from '../parts/visit.ts';
 
 const PATH = '/console/reviews';
 const PER_PAGE = 20;
@@ -20,7 +21,8 @@ const CHECKED = 30;
 
 /** A community's reviews; for a brand, the reviews it wrote and the bookings it has yet to review. */
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
-  routes.get(PATH, 'Viewer', async ({ account, query, zone }) => {
+  routes.get(PATH, 'Viewer', async (visit) => {
+    const { account, query, zone } = visit;
     const isCommunity = account.kind === 'Community';
     const cursors = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
     const spaces = isCommunity ? await queries.spaces.list(account) : [];
@@ -38,14 +40,14 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       lead: isCommunity ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.',
       problems,
       flash: noticeOf(query, cursors),
-      main: html`${!isCommunity && (await awaitingReview(account))}
+      main: html`${!isCommunity && may(visit, 'Coordinator') && (await awaitingReview(account))}
 <div class="stack full" id="reviews" data-live-region>${
         byRating &&
         (isFiltered || byRating.size > 0) &&
         html`${summary(byRating)}${filterForm(filter, spaces, problems)}`
       }${
         reviews.length === 0
-          ? empty(account, filter)
+          ? empty(visit, filter)
           : html`${reviews.map((review) => reviewCard(review, zones.get(review.communityId) ?? zone))}`
       }${cursorPager(PATH, fieldsOf(filter), { previous: previous?.toString(), next: next?.toString() }, 'before')}</div>`,
     };
@@ -109,15 +111,17 @@ function summary(byRating: ReadonlyMap<number, number>): Html | undefined {
 <dl class="facts">${RATINGS.map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
 }
 
-function empty({ kind }: Account, filter: Filter): Html {
+function empty(visit: Visit, filter: Filter): Html {
   if (Object.keys(filter).length > 0) {
     const all = buttonLink(PATH, 'Show all reviews');
     return emptyState('star', 'No reviews match', 'Choose another space or rating.', all);
   }
   const past = buttonLink('/console/bookings?when=past', 'View past bookings', 'quiet');
   const [heading, text] =
-    kind === 'Community'
+    visit.account.kind === 'Community'
       ? ['No reviews yet', 'Brands can review your spaces after their events. New reviews appear here right away.']
-      : ['You have not written a review yet', 'After an event, open the booking to write one.'];
+      : may(visit, 'Coordinator')
+        ? ['You have not written a review yet', 'After an event, open the booking to write one.']
+        : ['No reviews yet', 'After an event, a Coordinator or a Manager can write one.'];
   return emptyState('star', heading, text, past);
 }

@@ -157,7 +157,7 @@ function filterForm(
   return html`<form class="card fields" method="get" action="/console/find"><div class="find-filter">
 ${dateField({ ...control('date', 'Date'), value: query.text('date') || filter.date, required: true, earliest: earliestDate(now) })}
 ${select({ ...control('hour', 'Start time'), options: [{ value: '', label: 'Any start time' }, ...hours] })}
-${select({ ...control('community', 'Community'), options: [{ value: '', label: 'All communities' }, ...names] })}
+${select({ ...control('community', 'Community'), options: [{ value: '', label: 'Any community' }, ...names] })}
 ${field({ ...control('max', `Maximum price (${currency})`), attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
 ${field({ ...control('name', 'Name contains'), attributes: { autocomplete: 'off' } })}
 </div><div class="row"><button class="button">Find spaces</button>${

@@ -207,8 +207,10 @@ function nothing(visit: Visit, list: RequestList, pending: number, hasSpaces: bo
     }
     const links = html`<div class="row">${buttonLink('/console/calendar', 'Open calendar')}
 ${buttonLink('/console/spaces', 'View your spaces', 'quiet')}</div>`;
-    const text =
-      'New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.';
+    const meanwhile = may(visit, 'Manager')
+      ? 'check your calendar or make sure that your spaces are up to date.'
+      : 'check your calendar.';
+    const text = `New requests appear here automatically. In the meantime, ${meanwhile}`;
     return emptyState('inbox', 'No pending requests', text, links);
   }
 }
