@@ -146,7 +146,14 @@ export async function createUsers(deps: {
       if (changed.user === stored.document) return changed.user;
       if (!(await leave(stored, changed))) return LAST_MANAGER;
       const changing = withOwnChanges(changed.user, changed.changes, context);
-      const { isChanged } = await users.update(id, (_, version) => (version === stored.version ? changing : undefined));
+      let isTaken = false;
+      const { isChanged } = await users.update(id, async (_, version) => {
+        if (version !== stored.version) return undefined;
+        // The unique index also refuses an address that another user takes at this moment; then this is asked again.
+        isTaken = changing.email !== stored.document.email && (await found.byEmail(changing.email)) !== undefined;
+        return isTaken ? undefined : changing;
+      });
+      if (isTaken) return ADDRESS_TAKEN;
       return isChanged ? changing : undefined;
     }
     const left = new Set<Account>();
@@ -237,8 +244,6 @@ export async function createUsers(deps: {
     /** Confirms the pending address, or else the current one, unless the user has changed since it was read. Refuses a taken address. */
     async confirmEmail({ id, ...read }: User, context: ChangeContext): Promise<User | Refusal> {
       const email = read.pendingEmail ?? read.email;
-      const owner = await found.byEmail(email);
-      if (owner !== undefined && owner.id !== id) return refuse('ValidationError', 'This address cannot be used.');
       const confirm = (user: UserDocument): Changed | Refusal => {
         if (signInState(user).join() !== signInState(read).join()) return NO_SUCH_USER;
         const { pendingEmail: _, ...rest } = user;
@@ -367,6 +372,7 @@ function lookups(users: Documents<UserDocument>) {
 }
 
 const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
+const ADDRESS_TAKEN = refuse('ValidationError', 'This address cannot be used.');
 const NO_MEMBER = refuse('ResourceNotFound', 'The user does not belong to this account.');
 const LAST_MANAGER = refuse(
   'ValidationError',

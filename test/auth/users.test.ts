@@ -54,6 +54,24 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     expect(outcomes.filter(isRefusal)).toHaveLength(1);
   });
 
+  test('of several who take an address in one moment, one gets it and each other one is told at once', async () => {
+    const wanting = async (email: string, wanted: string) => {
+      const user = await added(email);
+      const asked = await users.requestEmail(user.id, wanted, BY_OPERATOR);
+      return isRefusal(asked) ? expect.unreachable(asked.details) : asked;
+    };
+    const first = await Promise.all(['one@example.com', 'two@example.com'].map((own) => wanting(own, 'a@example.com')));
+    const confirmed = await Promise.all(first.map((user) => users.confirmEmail(user, BY_OPERATOR)));
+    expect(confirmed.filter(isRefusal)).toMatchObject([{ details: 'This address cannot be used.' }]);
+    const [third] = await Promise.all([wanting('three@example.com', 'b@example.com')]);
+    const outcomes = await Promise.all([
+      users.confirmEmail(third, BY_OPERATOR),
+      users.add({ email: 'b@example.com', password, accounts: [brand] }, BY_OPERATOR),
+    ]);
+    expect(outcomes.filter(isRefusal)).toHaveLength(1);
+    for (const address of ['a@example.com', 'b@example.com']) expect(await users.byEmail(address)).toBeDefined();
+  });
+
   test('refuses a malformed e-mail, a password that is too short or too long, and a user without an account', async () => {
     for (const email of ['', 'ada', '@example.com', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
       expect(await users.add({ email, password, accounts: [brand] }, BY_OPERATOR)).toMatchObject({
