@@ -185,7 +185,7 @@ export async function createUsers(deps: {
       context: Omit<ChangeContext, 'actor'> & Partial<ChangeContext>,
     ): Promise<User | Refusal> {
       const address = normalisedEmail(email);
-      if (!isAddress(address)) return notAnAddress(email);
+      if (!isAddress(address)) return notAnAddress();
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
@@ -233,7 +233,7 @@ export async function createUsers(deps: {
      */
     async requestEmail(id: string, email: string, context: ChangeContext): Promise<User | Refusal> {
       const address = normalisedEmail(email);
-      if (!isAddress(address)) return notAnAddress(email);
+      if (!isAddress(address)) return notAnAddress();
       const keep = ({ pendingEmail: _, ...user }: UserDocument): Changed => ({
         user: address === user.email ? user : { ...user, pendingEmail: address },
         changes: [],
@@ -504,7 +504,7 @@ export const signInState = ({ passwordChangedAt, email, pendingEmail = '', email
   ...[passwordChangedAt, email, pendingEmail, emailConfirmedAt],
 ];
 
-const notAnAddress = (email: string) => refuse('ValidationError', `"${email}" is not an e-mail address.`);
+const notAnAddress = () => refuse('ValidationError', 'This is not an e-mail address.');
 
 /** Refuses a password that is too short or too long. */
 export const wrongPassword = (password: string) => wrongText('The password', password, PASSWORD);

@@ -41,7 +41,7 @@ export async function createAccountContacts(deps: {
       const key = accountKey(account);
       const text = normalisedEmail(typed);
       if (text === '') return void (await records.delete(key));
-      if (!isAddress(text)) return refuse('ValidationError', `contact "${text}" is not an e-mail address.`);
+      if (!isAddress(text)) return refuse('ValidationError', 'contact is not an e-mail address.');
       const address = await personalData.sealText(subjectOf(account), ownerOf(key), 'address', text);
       if (typeof address === 'string')
         return refuse(
