@@ -60,7 +60,10 @@ export function createRecipients(deps: Deps): Recipients['of'] {
   const { membersOf, wasApproved, passwordChangedAt } = deps;
   const readersOf = createReaders(deps);
 
-  /** Mails to the members who want them, without the one who did it. */
+  /**
+   * Mails to the members who want them, without the one who did it. A member of both parties gets one, as a member of the first party
+   * for which it is wanted.
+   */
   async function toReaders(event: Recorded, mails: readonly BookingMail[]): Promise<NewMail[]> {
     const { actor } = event.metadata;
     const all = await Promise.all(
@@ -69,7 +72,9 @@ export function createRecipients(deps: Deps): Recipients['of'] {
         return readers.map((userId) => newMail(event, mail.kind, userId, accountKey(mail.account), mail.about));
       }),
     );
-    return all.flat();
+    const first = new Map<string, NewMail>();
+    for (const mail of all.flat()) if (!first.has(mail.userId)) first.set(mail.userId, mail);
+    return [...first.values()];
   }
 
   async function toManagers(

@@ -25,23 +25,31 @@ const MEMBERS: { readonly [account: string]: readonly { readonly userId: string;
     { userId: 'b-viewer', role: 'Viewer' },
   ],
 };
+const OF_COMMUNITY = MEMBERS['Community:1'] ?? [];
 const NOT_VIEWERS = ['c-manager', 'c-coordinator'];
 const OF_BRAND = ['b-manager', 'b-coordinator'];
 
 type Given = {
   readonly actor?: Actor;
+  readonly members?: typeof MEMBERS;
   readonly chosen?: { readonly [userId: string]: Partial<Preferences> };
+  /** By account, for users who belong to several. */
+  readonly chosenFor?: { readonly [account: string]: { readonly [userId: string]: Partial<Preferences> } };
   readonly wasApproved?: boolean;
 };
 
 const OPERATOR: Actor = { kind: 'operator', id: 'cli' };
 const byUser = (id: string): Actor => ({ kind: 'user', id });
 
-async function mailsOf(event: DomainEvent, { actor = OPERATOR, chosen = {}, wasApproved = false }: Given = {}) {
+async function mailsOf(
+  event: DomainEvent,
+  { actor = OPERATOR, members = MEMBERS, chosen = {}, chosenFor = {}, wasApproved = false }: Given = {},
+) {
   const recipientsOf = createRecipients({
-    membersOf: async (account) => MEMBERS[accountKey(account)] ?? [],
+    membersOf: async (account) => members[accountKey(account)] ?? [],
     preferences: {
-      ofMembers: async (ids) => new Map(ids.map((id) => [id, { all: {}, spaces: {}, ...chosen[id] }])),
+      ofMembers: async (ids, account) =>
+        new Map(ids.map((id) => [id, { all: {}, spaces: {}, ...chosen[id], ...chosenFor[account]?.[id] }])),
     },
     wasApproved: async () => wasApproved,
     passwordChangedAt: async (userId) => (userId === 'usr_gone' ? undefined : '2026-12-01T11:00:00.000Z'),
@@ -116,14 +124,44 @@ describe('a user who did it', () => {
     );
   });
 
-  it('gets it if the same user belongs to the other party, too', async () => {
-    expect(named(await mailsOf(request, { actor: byUser('b-manager') }))).toEqual(
+  it('gets none for the other party either', async () => {
+    const both = { userId: 'both', role: 'Manager' } as const;
+    const members = { 'Community:1': [both, ...OF_COMMUNITY], 'Brand:3': [both] };
+    expect(named(await mailsOf(request, { members, actor: byUser('both') }))).toEqual(
       each('BookingRequested', NOT_VIEWERS),
     );
   });
 
   it('gets mail about the security of the account', async () => {
     expect(named(await mailsOf(issued, { actor: byUser('b-manager') }))).toEqual(['ApiKeyIssued b-manager']);
+  });
+});
+
+describe('a user of both parties', () => {
+  const both = [{ userId: 'both', role: 'Manager' }] as const;
+  const members = { 'Community:1': both, 'Brand:3': both };
+  const off = { all: { BookingCancelled: false } };
+
+  it('gets one mail about an event, as a member of the community', async () => {
+    for (const wasApproved of [true, false])
+      for (const by of ['Brand', 'Community', 'System'] as const) {
+        const mails = await mailsOf(cancelled(by), { members, wasApproved });
+        expect(mails).toHaveLength(1);
+        // A declined request is mailed to the brand alone.
+        expect(mails[0]?.account).toBe(mails[0]?.kind === 'BookingDeclined' ? 'Brand:3' : 'Community:1');
+      }
+  });
+
+  it('gets it as a member of the brand if it is turned off for the community', async () => {
+    const given = { members, wasApproved: true };
+    const chosenFor = (account: string) => ({ ...given, chosenFor: { [account]: { both: off } } });
+    expect((await mailsOf(cancelled('Brand'), chosenFor('Community:1'))).map(({ account }) => account)).toEqual([
+      'Brand:3',
+    ]);
+    expect((await mailsOf(cancelled('Brand'), chosenFor('Brand:3'))).map(({ account }) => account)).toEqual([
+      'Community:1',
+    ]);
+    expect(await mailsOf(cancelled('Brand'), { ...given, chosen: { both: off } })).toEqual([]);
   });
 });
 
