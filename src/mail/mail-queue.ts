@@ -41,6 +41,8 @@ const notDueBefore = declareQuery(
   [toTimestamp(0)],
 );
 
+const pending = declareQuery(mailCollection, (): Find<MailRecord> => ({ where: { state: 'Pending' } }), []);
+
 const oldestPending = declareQuery(
   mailCollection,
   (): Find<MailRecord> => ({ where: { state: 'Pending' }, sort: [{ field: 'createdAt' }], limit: 1 }),
@@ -138,6 +140,10 @@ export class MailQueue {
   /** The last mails in a state, latest first: of all accounts, or of one. */
   list(state: MailState, limit: number, account?: AccountKey): Promise<readonly MailRecord[]> {
     return Array.fromAsync(this.#collection.find(inState(state, limit, account)), ({ document }) => document);
+  }
+
+  countPending(): Promise<number> {
+    return this.#collection.count(pending());
   }
 
   /** The pending mail that was stored first. */

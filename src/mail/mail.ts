@@ -115,6 +115,12 @@ export async function createMail(deps: MailDeps) {
     return { stop, isStuck: fanOut.isStuck };
   }
 
+  async function senders(): Promise<number | undefined> {
+    if (!isConfigured) return undefined;
+    const living = await heartbeats.living();
+    return living.filter(({ status }) => status.roles?.includes('mail')).length;
+  }
+
   /** Also without the setting: a service with another one may have filled the inbox. */
   const forgetTexts = async () => (inbox ?? (await openInbox({ documents, clock }))).clear();
 
@@ -206,12 +212,17 @@ export async function createMail(deps: MailDeps) {
     /** When the mail was stored that has waited longest. */
     oldestPending: async (): Promise<Timestamp | undefined> => (await queue.oldest())?.createdAt,
 
+    /** How many mails wait. */
+    countPending: () => queue.countPending(),
+    /** How many processes with the role are alive. Undefined if mail is not configured. */
+    senders,
+    /** Since when the mail server has taken no mail. Undefined if it takes mail, or nothing was sent yet. */
+    awaySince: async (): Promise<Timestamp | undefined> => (await server.outage())?.since,
+
     /** What an operator should know: no process sends mail, or the server takes none. */
     async warning(): Promise<string | undefined> {
       if (!isConfigured) return undefined;
-      const living = await heartbeats.living();
-      if (!living.some(({ status }) => status.roles?.includes('mail')))
-        return 'no process sends mail: start one with the role mail';
+      if ((await senders()) === 0) return 'no process sends mail: start one with the role mail';
       const { parked } = await failedEvents.count();
       if (parked > 0) return `events without mails: ${parked} parked; see venue parked list`;
       const outage = await server.outage();

@@ -18,6 +18,9 @@ export type Prometheus = Metrics & {
   exposition(readings: readonly Reading[]): Promise<string>;
 };
 
+/** What comes of mails that were due. */
+const MAIL_OUTCOMES: readonly string[] = ['accepted', 'deferred', 'refused', 'unreachable', 'expired', 'skipped'];
+
 /**
  * How long a value may take to be read: longer than the readiness check, which says after up to 6 s that a store is away, and shorter
  * than Prometheus waits for a page by default, 10 s.
@@ -41,7 +44,9 @@ export function createPrometheus(build: { readonly version: string; readonly gen
   const commands = counter('venue_commands_total', 'Commands by stream and outcome.', 'stream', 'outcome');
   const conflicts = counter('venue_append_conflicts_total', 'Appends that another writer came before.', 'stream');
   const attempts = counter('venue_webhook_attempts_total', 'Webhook deliveries POSTed, by outcome.', 'outcome');
-  const mails = counter('venue_mails_total', 'Attempts to send a mail, by outcome.', 'outcome');
+  const mails = counter('venue_mails_total', 'Mails that were due, by outcome.', 'outcome');
+  // Of a series that begins with its first count, Prometheus does not see that count as an increase.
+  for (const outcome of MAIL_OUTCOMES) mails.inc({ outcome }, 0);
   const signIns = counter('venue_sign_ins_total', 'Sign-ins with a password, by outcome.', 'outcome');
   const refused = counter('venue_credentials_refused_total', 'Requests without a valid key or token.', 'reason');
   const scrapeErrors = counter('venue_scrape_errors_total', 'Values that could not be read for this page.', 'metric');

@@ -33,6 +33,8 @@ export function createReadings(deps: {
   const ofFailedEvents = (name: string, help: string, state: 'parked' | 'retrying') =>
     gauge(name, help, async () => present((await readiness()).failedEvents)[state]);
 
+  const withoutMails = ofStore(facts.eventsWithoutMails);
+
   return [
     gauge('venue_ready', 'Whether /readyz answers 200.', async () => Number((await readiness()).status === 'ready')),
     {
@@ -90,6 +92,23 @@ export function createReadings(deps: {
       'venue_mail_oldest_pending_seconds',
       'Age of the oldest mail that has not been sent; 0 if there is none.',
       ofStore(async () => ageOf(await facts.oldestPendingMail())),
+    ),
+    gauge('venue_mail_pending', 'Mails that wait to be sent.', ofStore(facts.pendingMails)),
+    gauge('venue_mail_senders', 'Living processes with the role mail.', ofStore(facts.mailSenders)),
+    gauge(
+      'venue_mail_server_away_seconds',
+      'How long the mail server has taken no mail; 0 if it does.',
+      ofStore(async () => ageOf(await facts.mailServerAwaySince())),
+    ),
+    gauge(
+      'venue_mail_parked_events',
+      'Events that no mail was made of, until an operator replays them.',
+      async () => (await withoutMails()).parked,
+    ),
+    gauge(
+      'venue_mail_retrying_events',
+      'Events that failed to become mails and are tried again.',
+      async () => (await withoutMails()).retrying,
     ),
     gauge(
       'venue_last_backup_timestamp_seconds',

@@ -14,6 +14,7 @@ export type ServiceStatus = {
   readonly eventsBehind: number;
   /** When the first of these events happened. */
   readonly behindSince?: string;
+  /** Without deliveries, or without mails; an event may be both. */
   readonly parkedEvents: number;
   readonly retryingEvents: number;
   readonly openBreakers: number;
@@ -70,10 +71,11 @@ export async function readServiceStatus(deps: {
     return { process: session, ...defined({ hostname, pid }), kind, ...defined({ release, roles }), active };
   });
   const { lag, behindSince } = await readModels();
-  const { parked, retrying } = await webhooks.countFailedEvents();
+  const failed = await Promise.all([webhooks.countFailedEvents(), facts.eventsWithoutMails()]);
+  const sumOf = (state: 'parked' | 'retrying') => failed.reduce((sum, counts) => sum + counts[state], 0);
   return {
     ...{ eventsBehind: lag, ...defined({ behindSince }) },
-    ...{ parkedEvents: parked, retryingEvents: retrying },
+    ...{ parkedEvents: sumOf('parked'), retryingEvents: sumOf('retrying') },
     openBreakers: await facts.openBreakers(),
     oldestDelivery: (await facts.oldestPendingDelivery()) ?? null,
     oldestMail: (await facts.oldestPendingMail()) ?? null,

@@ -10,12 +10,16 @@ export type StoreFacts = ReturnType<typeof createStoreFacts>;
 export const createStoreFacts = (deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
   readonly webhooks: Pick<Webhooks, 'oldestPendingDelivery' | 'countOpenBreakers'>;
-  readonly mail: Pick<Mail, 'oldestPending'>;
+  readonly mail: Pick<Mail, 'oldestPending' | 'countPending' | 'senders' | 'awaySince' | 'countFailedEvents'>;
   readonly audit: Pick<Audit, 'sealedUpTo'>;
 }) => ({
   oldestPendingDelivery: deps.webhooks.oldestPendingDelivery,
   openBreakers: deps.webhooks.countOpenBreakers,
   oldestPendingMail: deps.mail.oldestPending,
+  pendingMails: deps.mail.countPending,
+  mailSenders: deps.mail.senders,
+  mailServerAwaySince: deps.mail.awaySince,
+  eventsWithoutMails: deps.mail.countFailedEvents,
   lastBackup: () => lastBackup(deps.documents),
   lastSeal: deps.audit.sealedUpTo,
 });

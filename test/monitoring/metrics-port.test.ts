@@ -57,8 +57,8 @@ test('a process without the role api answers on its metrics port', async () => {
   const page = readFileSync(new URL('../../docs/operations/monitoring.md', import.meta.url), 'utf8');
   const described = [...page.matchAll(/^\| `(venue_\w+)`/gm)].map(([, name]) => name);
   const shown = [...text.matchAll(/^# HELP (venue_(?!nodejs_|process_)\w+)/gm)].map(([, name]) => name);
-  // Nothing is sealed or backed up yet.
-  const later = ['venue_last_backup_timestamp_seconds', 'venue_last_seal_timestamp_seconds'];
+  // Nothing is sealed or backed up yet, and no mail is sent.
+  const later = ['venue_last_backup_timestamp_seconds', 'venue_last_seal_timestamp_seconds', 'venue_mail_senders'];
   expect(new Set([...shown, ...later])).toEqual(new Set(described));
 });
 
@@ -104,7 +104,8 @@ test('while a store is away, its metric says so instead of missing', async () =>
     disk: () => new Promise((resolve) => setTimeout(resolve, 1, undefined)),
   });
   const facts = {
-    ...{ oldestPendingDelivery: never, openBreakers: never, oldestPendingMail: never },
+    ...{ oldestPendingDelivery: never, openBreakers: never, oldestPendingMail: never, pendingMails: never },
+    ...{ mailSenders: never, mailServerAwaySince: never, eventsWithoutMails: never },
     ...{ lastBackup: never, lastSeal: never },
   };
   const prometheus = createPrometheus({ version: '1.2.3', generation: '1a2b3c4d' });
