@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 import { spaces } from '../../projections/spaces.ts';
 import { isPlainDate } from '../domain/calendar.ts';
+import { cutText } from '../domain/cut-text.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { type ClosureId, type CommunityId, closureId } from '../domain/ids.ts';
 import { MAX_SPACE_DAYS } from '../domain/limits.ts';
@@ -130,7 +131,9 @@ async function linesOf(file: Uint8Array): Promise<readonly Line[] | Refusal> {
   const unknown = names.find((name) => !COLUMNS.some((column) => column === name));
   if (missing.length > 0) return unusable(`has no column ${missing.join(', ')}: its first line must name them`);
   if (unknown !== undefined || new Set(names).size < names.length)
-    return unusable(`must have the columns ${COLUMNS.join(', ')}, each once. Remove “${unknown ?? names.join(', ')}”`);
+    return unusable(
+      `must have the columns ${COLUMNS.join(', ')}, each once. Remove ${quoted(unknown ?? names.join(', '))}`,
+    );
   if (rest.length > MAX_SPACE_DAYS)
     return unusable(`has ${count(rest.length)} lines: at most ${count(MAX_SPACE_DAYS)} are taken at once`);
   return rest.map(({ record, line }) => ({
@@ -171,6 +174,11 @@ async function planOf(lines: readonly Line[], spaces: readonly Space[], communit
   return { planned, skipped };
 }
 
+/** Characters of a cell that a reason repeats. */
+const MOST_QUOTED = 100;
+
+const quoted = (cell: string): string => `“${cutText(cell, MOST_QUOTED)}”`;
+
 /** The own event of a line, or why there is none. */
 function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: number): Planned | string {
   const { date = '', start = '', end = '', space = '', title = '' } = cells;
@@ -178,17 +186,17 @@ function ownEventOf({ line, cells }: Line, spaces: readonly Space[], community: 
     return 'It has more cells than the first line. Put quotes around text with separators.';
   const formula = Object.entries(cells).find(([, cell]) => FORMULA.test(cell));
   if (formula !== undefined)
-    return `${formula[0]} begins like a formula, which spreadsheets would run: “${formula[1]}”.`;
-  if (!isPlainDate(date)) return `date must be written like 2026-12-24, got “${date}”.`;
+    return `${formula[0]} begins like a formula, which spreadsheets would run: ${quoted(formula[1])}.`;
+  if (!isPlainDate(date)) return `date must be written like 2026-12-24, got ${quoted(date)}.`;
   const [from, until] = [hourOf(start), hourOf(end)];
-  if (from === undefined) return `start must be a whole hour such as 18 or 18:00, got “${start}”.`;
-  if (until === undefined) return `end must be a whole hour such as 20 or 20:00, got “${end}”.`;
+  if (from === undefined) return `start must be a whole hour such as 18 or 18:00, got ${quoted(start)}.`;
+  if (until === undefined) return `end must be a whole hour such as 20 or 20:00, got ${quoted(end)}.`;
   const named = spaces.filter(({ spaceId, name }) => String(spaceId) === space || name === space);
   const [only, ...more] = named.some(({ spaceId }) => String(spaceId) === space)
     ? named.filter(({ spaceId }) => String(spaceId) === space)
     : named;
-  if (only === undefined) return `The community has no space “${space}”.`;
-  if (more.length > 0) return `Several spaces are called “${space}”: write the id.`;
+  if (only === undefined) return `The community has no space ${quoted(space)}.`;
+  if (more.length > 0) return `Several spaces are called ${quoted(space)}: write the id.`;
   const importKey = `${only.spaceId} ${date} ${from}-${until}`;
   return {
     ...{ line, spaceId: only.spaceId, spaceIds: [only.spaceId], communityId: community, kind: 'OwnEvent', importKey },

@@ -253,11 +253,13 @@ function wrongHours(of: string, { windowStart, windowEnd, eventFee }: DayHours):
   const wrong = [
     wrongNumber(`${of}: windowStart`, windowStart, HOUR),
     wrongNumber(`${of}: windowEnd`, windowEnd, HOUR),
+  ].filter((refusal) => refusal !== undefined);
+  const inOrder = wrong.length > 0 || windowStart < windowEnd;
+  return [
+    ...wrong,
     eventFee === undefined ? undefined : wrongFee(eventFee),
+    inOrder ? undefined : refuse('ValidationError', `${of}: windowStart must be before windowEnd.`),
   ];
-  return windowStart < windowEnd
-    ? wrong
-    : [...wrong, refuse('ValidationError', `${of}: windowStart must be before windowEnd.`)];
 }
 
 /** The refusals of terms that break their own rules. */

@@ -83,6 +83,14 @@ describe('own events from a CSV file', () => {
   const titles = async () =>
     [...(await harbour.open(LIST)).text.matchAll(/>(Rehearsal \d+)</g)].map(([, title]) => title);
 
+  test('are refused with the beginning of a long cell, and with its direction kept to itself', async () => {
+    const long = await check(`date,start,end,space\n${'9'.repeat(50_000)},18,20,1\n`);
+    expect(long.text).toContain(`got “${'9'.repeat(99)}…”`);
+    const turned = await check(`date,start,end,space\n${inDays(400)},18,20,\u202Egnp\n`);
+    expect(turned.text).toMatch(/<bdi[^>]*>The community has no space “\u202Egnp”\.<\/bdi>/);
+    expect((await check(`date,start,end,space,${'x'.repeat(50_000)}\n`)).text.length).toBeLessThan(20_000);
+  });
+
   test('are listed line by line before any is added, and the same file again adds nothing', async () => {
     const [space] = running.demo.communities[0].spaces;
     const file = [

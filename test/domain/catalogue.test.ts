@@ -148,6 +148,8 @@ describe('a space', () => {
           'special 2026-12-13: windowStart must be before windowEnd.',
         ],
       });
+      // An hour that is none is not compared.
+      expect(given(added).when(set({ week: week.with(0, hours(9, Number.NaN)) })).decision).not.toHaveProperty('each');
       for (const wrong of ['2026-11-30', '2031-12-02'])
         given(added)
           .when(set({}, { [wrong as PlainDate]: hours(9, 10) }))

@@ -1,7 +1,7 @@
 import { isRefusal } from '../../domain/decision.ts';
 import { MAX_SPACE_DAYS } from '../../domain/limits.ts';
 import { counted } from '../../html/formats.ts';
-import { type Html, html } from '../../html/html.ts';
+import { type Html, html, named } from '../../html/html.ts';
 import { done, nothingToDo, type PageContent } from '../parts/answer.ts';
 import { csrfField, fileField, hiddenField, onceField } from '../parts/forms.ts';
 import { buttonLink } from '../parts/frame.ts';
@@ -88,7 +88,7 @@ function resultOf({ lines, addedBefore, skipped }: Imported, summary: string): H
       skipped.slice(0, MOST_LISTED),
       [
         { label: 'Line', isHeader: true, cell: ({ line }) => String(line) },
-        { label: 'Reason', cell: ({ reason }) => reason },
+        { label: 'Reason', cell: ({ reason }) => named(reason) },
       ],
     )}${more > 0 && html`<p>And ${more.toLocaleString('en')} more.</p>`}`
   }</section>`;
