@@ -1,5 +1,5 @@
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { type Access, isOutsideRole, refuseAccess } from '../auth/access.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Access, isCheckOld, isOutsideRole, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route with `config.access`. */
     caller: Caller;
+    /** When the caller was checked, by `performance.now()`. */
+    checkedAt: number;
   }
 }
 
@@ -52,26 +54,34 @@ export function createAuthentication({ authenticate, challenge }: Authentication
   };
 }
 
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;
+
 /**
- * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
- * (docs/decisions/rest-api.md). One per route, so that calls need no lookup.
+ * The hooks that enforce access to a route: `check` before the request is parsed, with 401, then InsufficientPermissions, then ScopeViolation
+ * (docs/decisions/rest-api.md), and `checkAgain` once it has its turn. One per route, so that calls need no lookup.
  */
-export function createAccessHook(deps: AuthenticationDeps) {
+export function createAccessHooks(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);
-  return (access: Access): onRequestAsyncHookHandler => {
+  return (access: Access): { readonly check: Hook; readonly checkAgain: Hook } => {
     // RFC 6750, 3.1. An API key cannot ask for more, nor an app for more than the role of its user.
     const insufficientScope = `${deps.challenge}, scope="${scopesGranting(access.permission).join(' ')}", error="insufficient_scope"`;
-    return async (request, reply) => {
+    const check: Hook = async (request, reply) => {
+      const checkedAt = performance.now();
       const caller = await authenticated(request, reply);
       if (caller === undefined) return reply;
       const refused = refuseAccess(caller, access);
       if (refused === undefined) {
         request.caller = caller;
-        return;
+        request.checkedAt = checkedAt;
+        return undefined;
       }
       const isScope = caller.credential.kind === 'client' && !isOutsideRole(caller, access.permission);
       if (refused.refused === 'InsufficientPermissions' && isScope) reply.header('www-authenticate', insufficientScope);
       return sendRefusal(reply, refused);
+    };
+    return {
+      check,
+      checkAgain: async (request, reply) => (isCheckOld(request.checkedAt) ? check(request, reply) : undefined),
     };
   };
 }

@@ -6,7 +6,7 @@ import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { registerCompression } from '../runtime/compression.ts';
-import { createAccessHook, createAuthentication } from './access.ts';
+import { createAccessHooks, createAuthentication } from './access.ts';
 import { createTurnHooks } from './account-turns.ts';
 import { bookingRoutes } from './bookings.ts';
 import { CROSS_ORIGIN, EXPOSED, PREFLIGHT_KEPT_S } from './cross-origin.ts';
@@ -67,15 +67,17 @@ export const api =
         // In this scope, so that its headers are set for an unknown path too.
         routes.setNotFoundHandler(sendNotFound);
         routes.decorateRequest('caller');
-        const enforce = createAccessHook(deps);
+        routes.decorateRequest('checkedAt', 0);
+        const accessHooksOf = createAccessHooks(deps);
         const turnHookOf = createTurnHooks();
         routes.addHook('onRoute', (route) => {
           if (route.config?.access === undefined) return;
-          route.onRequest = enforce(route.config.access);
+          const { check, checkAgain } = accessHooksOf(route.config.access);
+          route.onRequest = check;
           route.preValidation = [refuseEmptySegments, refuseUnknownParameters(route.schema)];
           const takeTurn = turnHookOf(route);
           // Before the hook that notes that a change has begun: one that waits for its turn has not.
-          if (takeTurn !== undefined) route.preHandler = [takeTurn, ...[route.preHandler ?? []].flat()];
+          if (takeTurn !== undefined) route.preHandler = [takeTurn, checkAgain, ...[route.preHandler ?? []].flat()];
         });
         // After the hook above, which replaces the `onRequest` of each route.
         await registerCompression(routes);

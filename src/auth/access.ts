@@ -7,6 +7,12 @@ import type { Caller } from './caller.ts';
 /** What an operation requires of its caller, over REST and MCP alike. */
 export type Access = { readonly permission: PermissionName; readonly scope?: AccountKind };
 
+/** A right that was lost must not be used for longer than two seconds, of which half may pass until every process knows. */
+const CHECK_HOLDS_MS = 1_000;
+
+/** Whether a check of a caller has to be repeated because the request waited since, for its body or its turn. By `performance.now()`. */
+export const isCheckOld = (checkedAt: number): boolean => performance.now() - checkedAt >= CHECK_HOLDS_MS;
+
 /** Whether the role of the caller's user does not have a permission, so that no scope can grant it. */
 export const isOutsideRole = ({ role }: Caller, permission: PermissionName): boolean =>
   role !== undefined && !allows(ROLE_PERMISSIONS[role], permission);

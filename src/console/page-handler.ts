@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isCheckOld } from '../auth/access.ts';
 import { accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { isAtLeast, type Role } from '../domain/roles.ts';
@@ -64,9 +65,10 @@ export function createPageHandler(deps: PageHandlerDeps) {
   const downloads = createTurns(AT_ONCE);
 
   async function handle(request: FastifyRequest, reply: FastifyReply, route: PageRoute): Promise<FastifyReply> {
-    const current = await signedIn(request, reply);
-    if (current === undefined) return reply;
-    const { account } = current.session;
+    const checkedAt = performance.now();
+    const waiting = await signedIn(request, reply);
+    if (waiting === undefined) return reply;
+    const { account } = waiting.session;
     const isForm = request.method === 'POST';
     const waitMs = isForm ? await limits.addForm(account) : 0;
     if (waitMs > 0) {
@@ -75,6 +77,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
     }
     const endTurn = await turns.take(accountKey(account), reply.raw);
     if (endTurn === undefined) return reply;
+    const current = isCheckOld(checkedAt) ? await signedIn(request, reply) : waiting;
+    if (current === undefined) return reply;
     const visit = await visitOf(request, reply, current);
     // Taken before anything is read, so that the page is notified of every change that it may not show. The page that answers a form does
     // not update itself, because a GET of its URL may show something else.

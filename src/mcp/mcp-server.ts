@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isCheckOld } from '../auth/access.ts';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken, looksLikeApiKey } from '../auth/authenticate.ts';
 import { challengeOf, type Resources, withSlash } from '../auth/resources.ts';
@@ -86,6 +87,7 @@ export function mcpRoutes(deps: {
       return reply.code(status).send({ error: 'invalid_request', error_description: description });
     });
     app.decorateRequest('mcpToken', null);
+    app.decorateRequest('mcpTokenCheckedAt', 0);
     app.addHook('onRequest', async (request, reply) => {
       if (request.method === 'OPTIONS') return undefined;
       const token = bearerToken(request.headers.authorization);
@@ -98,9 +100,9 @@ export function mcpRoutes(deps: {
           'invalid_token',
           'API keys work for the REST API only. The MCP server requires an OAuth access token.',
         );
+      request.mcpTokenCheckedAt = performance.now();
       const verified = await accessTokens.verify(token);
-      if (verified === undefined)
-        return refuse(reply, 401, 'invalid_token', 'The token is malformed, expired, revoked or unknown.');
+      if (verified === undefined) return refuse(reply, 401, 'invalid_token', INVALID);
       if (verified.audience !== 'mcp')
         return refuse(reply, 401, 'invalid_token', 'The token is for another audience. Request one with resource=mcp.');
       if (!verified.scopes.has(MCP_SCOPE))
@@ -109,6 +111,13 @@ export function mcpRoutes(deps: {
       request.sender = verified.caller;
       return undefined;
     });
+
+    /** Whether the token is valid still, if the request or a message of it has waited since it was checked. */
+    async function isStillValid(request: FastifyRequest): Promise<boolean> {
+      if (!isCheckOld(request.mcpTokenCheckedAt)) return true;
+      request.mcpTokenCheckedAt = performance.now();
+      return (await accessTokens.verify(bearerToken(request.headers.authorization) ?? '')) !== undefined;
+    }
 
     const answer = async (request: FastifyRequest, reply: FastifyReply) => {
       const { mcpToken } = request;
@@ -120,6 +129,12 @@ export function mcpRoutes(deps: {
         isDisconnected: () => reply.raw.destroyed,
         async takeTurn() {
           const end = await turns.take(accountKey(caller.account), reply.raw);
+          if (end !== undefined && !(await isStillValid(request))) {
+            // In a batch, an earlier message may have been answered; then the answers end here.
+            if (!reply.sent) refuse(reply, 401, 'invalid_token', INVALID);
+            end();
+            return undefined;
+          }
           const answerBy = Math.min(request.answerBy, performance.now() + ANSWERED_WITHIN_MS);
           // From here on the tool keeps the deadline itself: the SDK begins its event stream at once, so a 503 would come too late.
           request.answerBy = Number.POSITIVE_INFINITY;
@@ -136,6 +151,8 @@ export function mcpRoutes(deps: {
     app.addHook('preClose', async () => (await handler.loaded())?.close());
   };
 }
+
+const INVALID = 'The token is malformed, expired, revoked or unknown.';
 
 async function withoutBody({ body, status, headers }: Response): Promise<Response> {
   await body?.cancel();
@@ -157,6 +174,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every authenticated request to the MCP server. */
     mcpToken: VerifiedToken | null;
+    /** When its token was checked, by `performance.now()`. */
+    mcpTokenCheckedAt: number;
   }
 }
 

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import api from '../../docs/openapi.json' with { type: 'json' };
-import { createAccessHook } from '../../src/api/access.ts';
+import { createAccessHooks } from '../../src/api/access.ts';
 import { handleError } from '../../src/api/errors.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { RELEASE } from '../../src/release.ts';
@@ -500,7 +500,7 @@ test('temporary unavailability is InternalError with Retry-After, never InvalidA
   const app = Fastify();
   app.setErrorHandler(handleError);
   const authenticate = () => Promise.reject(new Unavailable('The event log cannot be read'));
-  const onRequest = createAccessHook({ authenticate, challenge: 'Bearer' })({ permission: 'ReadBookings' });
+  const { check: onRequest } = createAccessHooks({ authenticate, challenge: 'Bearer' })({ permission: 'ReadBookings' });
   app.get('/', { onRequest }, async () => ({}));
   const answer = await app.inject({ url: '/', headers: { authorization: 'Bearer vbs_live_x' } });
   expect(answer.statusCode).toBe(500);
