@@ -41,6 +41,7 @@ async function signInAgain(browser: Browser, lost: Page, user: User): Promise<{ 
   const [, href = ''] = /<a class="button" href="([^"]*)"/.exec(lost.text) ?? [];
   return { again, page: await again.send(await again.open(href.replaceAll('&amp;', '&')), '/sign-in', user) };
 }
+const refererOf = (path: string) => ({ referer: running.url + path });
 const bookings = async () => {
   const account = { kind: 'Community', id: communityId(1) } as const;
   return (await Array.fromAsync(running.service.core.queries.bookings.list(account, {}))).length;
@@ -178,6 +179,54 @@ test('an own event is restored in its form', async () => {
   for (const day of ['Monday', 'Friday']) expect(back.text).toMatch(new RegExp(`value="${day}" checked`));
 });
 
+test('what was chosen of mail and the contact address are restored in their forms', async () => {
+  const browser = await signedIn(manager);
+  const contact = '/console/mail/contact';
+  const page = await browser.open(contact);
+  endSession(browser);
+  const lost = await browser.send(page, contact, { contact: 'office@harbour.example' });
+  const { again, page: back } = await signInAgain(browser, lost, manager);
+  expect(back.url.pathname).toBe(contact);
+  expect(back.text).toContain('value="office@harbour.example"');
+
+  const settings = '/console/mail/settings';
+  const all = await again.open(settings);
+  endSession(again);
+  const unticked = await signInAgain(again, await again.send(all, settings, { kind: 'EventTomorrow' }), manager);
+  expect([...unticked.page.text.matchAll(/value="(\w+)" checked/g)].map(([, kind]) => kind)).toEqual(['EventTomorrow']);
+
+  // A choice for one space is not restored on the page of another one.
+  const one = `${settings}/space?space=${hall}`;
+  const other = `${settings}/space?space=${hall + 1}`;
+  const first = await unticked.again.open(one);
+  endSession(unticked.again);
+  const ofOne = await unticked.again.send(first, `${settings}/space`, { BookingRequested: 'off' }, refererOf(one));
+  const back1 = await signInAgain(unticked.again, ofOne, manager);
+  expect(back1.page.url.search).toBe(`?space=${hall}`);
+  expect(back1.page.text).toMatch(/value="off" selected/);
+  endSession(back1.again);
+  await back1.again.send(back1.page, `${settings}/space`, { BookingRequested: 'off' }, refererOf(one));
+  const later = await signedIn(manager);
+  later.setCookie('console_form', back1.again.cookie('console_form') ?? expect.fail());
+  expect((await later.open(other)).text).not.toMatch(/value="off" selected/);
+});
+
+test('the address and the role of an invitation are shown, also after signing in, and no password is', async () => {
+  const browser = await signedIn(manager);
+  const page = await browser.open('/console/people');
+  endSession(browser);
+  const typed = { email: 'new@harbour.example', role: 'Viewer' };
+  const lost = await browser.send(page, '/people/invitations', typed, refererOf('/console/people'));
+  for (const shown of Object.values(typed)) expect(lost.text).toContain(shown);
+  const { again, page: back } = await signInAgain(browser, lost, manager);
+  expect(back.url.pathname).toBe('/console/people');
+  expect(back.text).toContain('Address, as you typed it: new@harbour.example');
+  const account = await again.open('/console/account');
+  endSession(again);
+  const secrets = { current: 'secret number one', password: 'secret number two' };
+  expect((await again.send(account, '/account/password', secrets)).text).not.toContain('secret number');
+});
+
 test('a form submitted by another site is not stored', async () => {
   const browser = await signedIn(planner);
   const page = await browser.open(`/console/find/${hall}`);
@@ -197,7 +246,7 @@ test('the page for a lost form shows every field of the console that people type
   const typed = new Set<string>();
   const pages: readonly (readonly [Browser, string])[] = [
     ...['inbox', 'spaces/new', 'spaces/1', 'keys', 'webhooks', 'webhooks/deliveries', 'apps', 'clients']
-      .concat(`webhooks/${own.webhookId}`)
+      .concat(`webhooks/${own.webhookId}`, 'people', 'account', 'mail/settings', 'mail/contact')
       .map((path) => [community, path] as const),
     ...[`find/${hall}`, 'bookings/3', 'bookings/3/cancel'].map((path) => [brand, path] as const),
   ];
@@ -205,7 +254,7 @@ test('the page for a lost form shows every field of the console that people type
     const { text } = await browser.open(`/console/${path}`);
     for (const [form] of text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs))
       for (const [tag] of form.matchAll(/<(?:input|textarea|select)\b[^>]*>/g))
-        if (!/type="(?:hidden|checkbox|range)"/.test(tag)) typed.add(/ name="(\w+)"/.exec(tag)?.[1] ?? tag);
+        if (!/type="(?:hidden|checkbox|range|password)"/.test(tag)) typed.add(/ name="(\w+)"/.exec(tag)?.[1] ?? tag);
   }
   expect([...typed].filter((name) => !Object.hasOwn(TYPED_FIELDS, name))).toEqual([]);
   expect(typed.size).toBeGreaterThan(8);

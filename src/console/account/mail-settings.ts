@@ -182,6 +182,7 @@ function choicesIn({ form, account, role }: Visit): MailChoices {
 
 function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent {
   const { account, role } = visit;
+  const restored = visit.restored?.text('space') === String(space.spaceId) ? visit.restored : undefined;
   const own = chosen.spaces[String(space.spaceId)] ?? {};
   const current = (kind: ChosenKind): string => {
     const isOn = own[kind];
@@ -196,7 +197,7 @@ function spacePage(visit: Visit, space: Space, chosen: Preferences): PageContent
   const fields = kindsFor(account, role).map((kind) =>
     select({
       ...{ name: kind, label: labelOf(kind), hint: whenOf(kind, account.kind), options: options(kind) },
-      value: visit.restored?.text(kind) ?? current(kind),
+      value: restored?.text(kind) ?? current(kind),
     }),
   );
   return {

@@ -116,6 +116,9 @@ export const TYPED_FIELDS = {
   label: 'Label',
   url: 'URL',
   since: 'Since',
+  email: 'Address',
+  role: 'Role',
+  contact: 'Contact address',
 } as const;
 
 function typedIn(body: unknown): RejectedForm['typed'] {
