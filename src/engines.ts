@@ -71,7 +71,7 @@ type StartOptions = {
 
 type EventOptions = Pick<SqliteEventStoreOptions, 'elsewhere' | 'isAlone'> & StartOptions;
 
-type DocumentOptions = StartOptions & {
+type SqliteDocumentOptions = {
   /** The clock for removing expired documents. */
   readonly clock?: Clock;
   /** The thread that writes records instead of this one. */
@@ -80,7 +80,7 @@ type DocumentOptions = StartOptions & {
 
 export async function openSqliteDocuments(
   folder: string,
-  options: Omit<DocumentOptions, 'startWithinMs'> = {},
+  options: SqliteDocumentOptions = {},
 ): Promise<OperatedDocumentStore> {
   const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
   return openSqliteDocumentStore({ folder, ...options });
@@ -89,7 +89,7 @@ export async function openSqliteDocuments(
 export async function openDocuments(
   { mongoUrl, dataDir }: StoreConfig,
   logger?: Pick<BaseLogger, 'warn'>,
-  { startWithinMs, ...options }: DocumentOptions = {},
+  { startWithinMs, ...options }: SqliteDocumentOptions & StartOptions = {},
 ): Promise<OperatedDocumentStore> {
   if (mongoUrl === undefined) return openSqliteDocuments(dataDir, options);
   const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');

@@ -6,7 +6,7 @@ import type { ChangeContext } from '../auth/unlogged-changes.ts';
 import { traceOf } from '../runtime/trace.ts';
 
 /** What the events of a request carry of it: its id and its trace. */
-type RequestContext = Omit<ChangeContext, 'actor'>;
+type RequestContext = Pick<ChangeContext, 'correlationId' | 'causationId'>;
 
 /** oidc-provider does not pass the request to its adapters and listeners. */
 const current = new AsyncLocalStorage<FastifyRequest>();

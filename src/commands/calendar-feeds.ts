@@ -10,7 +10,7 @@ import { feedSecretFormat } from '../secrets/credential-format.ts';
 import { calendarFeeds, space } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
-type AddFeed = Omit<FeedContent, 'spaceId'> & {
+type AddFeed = Pick<FeedContent, 'showsNames'> & {
   readonly userId: string;
   readonly account: Account;
   readonly spaceId?: number;

@@ -14,7 +14,7 @@ import { FORMULA } from '../runtime/csv.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { nextSlice, yieldEvery } from '../runtime/slices.ts';
 import { spacesOf } from './catalogue.ts';
-import type { ClosureCommands, Progress } from './closures.ts';
+import type { ClosureCommand, ClosureCommands, Progress } from './closures.ts';
 import type { CommandContext } from './command-handler.ts';
 
 const COLUMNS = ['date', 'start', 'end', 'space', 'title'] as const;
@@ -27,7 +27,10 @@ const SLICE = 4_096;
 type Line = { readonly line: number; readonly cells: { readonly [column: string]: string } };
 type Skipped = { readonly line: number; readonly reason: string };
 /** A line that becomes an own event. */
-type Planned = Omit<Parameters<ClosureCommands['add']>[0], 'closureId'> & {
+type Planned = Pick<
+  ClosureCommand,
+  'communityId' | 'spaceIds' | 'kind' | 'from' | 'to' | 'start' | 'until' | 'title'
+> & {
   readonly line: number;
   readonly spaceId: number;
   readonly importKey: string;

@@ -44,7 +44,11 @@ type Closing = {
   readonly bookings: readonly BookingId[];
 };
 
-type Wanted = Omit<AddClosure, 'closureId' | 'communityId' | 'spaceIds'> & {
+/** A closed time or own event that is asked for. */
+export type ClosureCommand = Pick<
+  AddClosure,
+  'kind' | 'from' | 'to' | 'weekdays' | 'start' | 'until' | 'title' | 'importKey'
+> & {
   readonly communityId: number;
   /** Default: all of today. */
   readonly spaceIds?: readonly number[];
@@ -60,12 +64,12 @@ export type ClosureCommands = {
    * Refuses what {@link addClosure} refuses, `ResourceNotFound` for an unknown community or space, and `SlotUnavailable` for an own event if
    * none of its days is free.
    */
-  add(command: Wanted, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
+  add(command: ClosureCommand, context: CommandContext, progress?: Progress): Promise<Closing | Refusal>;
   /**
    * Why `add` would refuse it now; `there` if it was added before, also if it has ended since; `leftOut` if it was added before, and none of
    * its days was free.
    */
-  check(command: Wanted): Promise<Refusal | 'there' | 'leftOut' | undefined>;
+  check(command: ClosureCommand): Promise<Refusal | 'there' | 'leftOut' | undefined>;
   /** Ends it on each of its days, also if it is still being made. Ending it again changes nothing. */
   end(
     command: { readonly closureId: string; readonly communityId: number },
@@ -171,7 +175,7 @@ export function createClosureCommands(deps: {
   }
 
   /** What to add, or why it is refused before anything is appended. */
-  async function plan({ communityId: owner, spaceIds: named, closureId: given, ...wanted }: Wanted) {
+  async function plan({ communityId: owner, spaceIds: named, closureId: given, ...wanted }: ClosureCommand) {
     const owning = await readModels.collection(communities).get(String(owner));
     if (owning === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
     const { communityId: id, timeZone } = owning.document;

@@ -194,7 +194,7 @@ type DayContent = {
   readonly cancelled: Awaited<ReturnType<Queries['calendar']['cancelledOn']>>;
 };
 
-type DayPlan = Omit<Plan, 'spaces' | 'bookings' | 'closures'>;
+type DayPlan = Pick<Plan, 'date' | 'minuteNow' | 'takesEvents' | 'opened' | 'bookingHref'>;
 
 /**
  * The plan of a day, of one group of spaces at a time if there is too much for a page.

@@ -133,7 +133,10 @@ export const counter = (name: string, max: number): Html | undefined =>
     : undefined;
 
 /** A field for a file. With JavaScript, one that is too large is not sent (`forms.js`). */
-export const fileField = ({ maxBytes, ...rest }: Omit<Control, 'value'> & { readonly maxBytes: number }): Html =>
+export const fileField = ({
+  maxBytes,
+  ...rest
+}: Pick<Control, 'name' | 'label' | 'hint' | 'problems'> & { readonly maxBytes: number }): Html =>
   labelled(
     rest,
     (ariaAttributes) =>
