@@ -15,8 +15,9 @@ import { textOwnerOf } from '../domain/text-owner.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { documentsOf, isAny } from './documents.ts';
+import { documentsIn, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { readPage } from './read-page.ts';
 
 export type AuditFilter = {
   /** Inclusive, in milliseconds since the epoch. */
@@ -142,30 +143,25 @@ export function createAccountHistory({ events, readModels, personalData, names }
 
     /** A page of the changes of an account, visible to it: those of one topic, of one subject (`space:3`), or all. Newest first. */
     async page(account: Account, query: ChangeQuery): Promise<ChangePage> {
-      const { limit, after, ...first } = query;
-      const wanted = changesOfAccount(accountKey(account), { ...query, limit: limit + 1 });
-      const rows = await documentsOf(readModels.collection(accountHistory).find(wanted));
-      const more = rows.length > limit;
-      // A page read backwards that reaches the beginning may be short, so read the first page instead.
-      if (after !== undefined && !more) {
-        const { before: _, ...newest } = first;
-        return this.page(account, { ...newest, limit });
-      }
-      const page = rows.slice(0, limit);
-      if (after !== undefined) page.reverse();
+      const { topic, of } = query;
+      const documents = readModels.collection(accountHistory);
+      const { items, previous, next } = await readPage<AccountHistoryDocument, string>(
+        { limit: query.limit, after: query.before, before: query.after },
+        ({ position }) => position,
+        ({ isBackwards, after: from, limit }) => {
+          const place = defined({ topic, of, ...(isBackwards ? { after: from } : { before: from }) });
+          return documentsIn(documents.find(changesOfAccount(accountKey(account), { ...place, limit })));
+        },
+      );
       const streams = new Map(
         await Promise.all(
-          [...new Set(page.map(({ stream }) => stream))].map(
+          [...new Set(items.map(({ stream }) => stream))].map(
             async (stream) => [stream, await withStates(events.readStream(stream))] as const,
           ),
         ),
       );
-      const changes = page.flatMap(({ stream, revision }) => streams.get(stream)?.get(revision) ?? []);
-      return {
-        changes: await naming(account)(changes),
-        next: more || after !== undefined ? page.at(-1)?.position : undefined,
-        previous: query.before !== undefined || after !== undefined ? page[0]?.position : undefined,
-      };
+      const changes = items.flatMap(({ stream, revision }) => streams.get(stream)?.get(revision) ?? []);
+      return { changes: await naming(account)(changes), next, previous };
     },
 
     /**

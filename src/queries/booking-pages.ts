@@ -15,6 +15,7 @@ import { isTurnUsedUp, nextSlice } from '../runtime/slices.ts';
 import { currentZones } from './current-zones.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { readPage } from './read-page.ts';
 
 /** Pages of long lists of bookings, in the order of all lists: date, start hour, id (docs/decisions/bookings.md). */
 
@@ -221,35 +222,13 @@ export function createBookingPages({ readModels }: Pick<QueryDeps, 'readModels'>
   }
 
   async function page(account: Account, query: PartQuery): Promise<BookingPart> {
-    const { limit, after, before, isCounted = false } = query;
-    const backwards = before !== undefined;
-    const direction = backwards ? opposite(query.direction) : query.direction;
-    const start = await sortKeyOf(account, before ?? after);
-    const collected: BookingDocument[] = [];
-    if (start === undefined || isWithin(start.date, query))
-      for await (const booking of bookingsAfter(account, query, {
-        direction,
-        limit: limit + 1,
-        ...defined({ after: start }),
-      })) {
-        collected.push(booking);
-        if (collected.length > limit) break;
-      }
-    const more = collected.length > limit;
-    // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
-    if (backwards ? !more : after !== undefined && collected.length === 0) {
-      const { before: _, after: __, ...first } = query;
-      return page(account, first);
-    }
-    const onPage = collected.slice(0, limit);
-    if (backwards) onPage.reverse();
-    const [top, last] = [onPage[0], onPage.at(-1)];
-    return {
-      bookings: onPage,
-      previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
-      next: last && (backwards || more) ? cursorAt(last) : undefined,
-      ...(isCounted && { count: await count(account, query) }),
-    };
+    const { items, previous, next } = await readPage(query, cursorAt, async function* ({ isBackwards, after, limit }) {
+      const start = await sortKeyOf(account, after);
+      if (start !== undefined && !isWithin(start.date, query)) return;
+      const direction = isBackwards ? opposite(query.direction) : query.direction;
+      yield* bookingsAfter(account, query, { direction, limit, ...defined({ after: start }) });
+    });
+    return { bookings: items, previous, next, ...(query.isCounted && { count: await count(account, query) }) };
   }
 
   return {

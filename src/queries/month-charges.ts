@@ -20,6 +20,7 @@ import {
 } from './booking-pages.ts';
 import { documentsOf } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { type PageRequest, readPage } from './read-page.ts';
 
 /** The money of several bookings, in one currency. Currencies are never added. */
 export type ChargeTotals = {
@@ -48,12 +49,7 @@ export function madeCursorIn(text: string): MadeCursor | undefined {
   return { at: toTimestamp(ms), bookingId: Number(id), kind: kind === 'charge' ? 'charge' : 'refund' };
 }
 
-type MadeQuery = {
-  readonly limit: number;
-  readonly after?: MadeCursor;
-  /** Takes precedence over `after`. */
-  readonly before?: MadeCursor;
-};
+type MadeQuery = PageRequest<MadeCursor>;
 
 export type MadePage = {
   /** Oldest first. */
@@ -179,26 +175,10 @@ export function createMonthCharges({ readModels }: Pick<QueryDeps, 'readModels'>
   }
 
   async function madePage(account: Account, month: string, query: MadeQuery): Promise<MadePage> {
-    const { limit, after, before } = query;
-    const backwards = before !== undefined;
-    const direction = backwards ? 'descending' : 'ascending';
-    const position = { direction, limit: limit + 1, ...defined({ after: before ?? after }) } as const;
-    const collected: Made[] = [];
-    for await (const made of madeInAll(account, month, position)) {
-      collected.push(made);
-      if (collected.length > limit) break;
-    }
-    const more = collected.length > limit;
-    // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
-    if (backwards ? !more : after !== undefined && collected.length === 0) return madePage(account, month, { limit });
-    const made = collected.slice(0, limit);
-    if (backwards) made.reverse();
-    const [top, last] = [made[0], made.at(-1)];
-    return {
-      made,
-      previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
-      next: last && (backwards || more) ? cursorAt(last) : undefined,
-    };
+    const { items, previous, next } = await readPage(query, cursorAt, ({ isBackwards, after, limit }) =>
+      madeInAll(account, month, { direction: isBackwards ? 'descending' : 'ascending', limit, ...defined({ after }) }),
+    );
+    return { made: items, previous, next };
   }
 
   return {

@@ -18,8 +18,9 @@ import {
 } from '../domain/ids.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { ownedBy } from './booking-pages.ts';
-import { documentsOf, isAny } from './documents.ts';
+import { documentsIn, documentsOf, isAny } from './documents.ts';
 import type { QueryDeps } from './query-deps.ts';
+import { readPage } from './read-page.ts';
 
 const anyCompleted = declareQuery(
   bookings,
@@ -166,19 +167,18 @@ export function createReviewQueries({ readModels, personalData }: QueryDeps) {
     /** A page of the reviews of a community's spaces, or of those a brand wrote. */
     async pageOf(account: Account, query: ListQuery): Promise<ReviewList> {
       const { before, after, limit, ...filter } = query;
-      const position = { ...defined({ before, after }), limit: limit + 1 };
-      const matching = await documentsOf(readModels.collection(reviews).find(listed(account, filter, position)));
-      const more = matching.length > limit;
-      // A page read backwards that reaches the beginning may be short, and the last page may have become empty: read the first page.
-      if (after === undefined ? before !== undefined && matching.length === 0 : !more)
-        return this.pageOf(account, { ...filter, limit });
-      const page = matching.slice(0, limit);
-      if (after !== undefined) page.reverse();
-      return {
-        reviews: await personalData.openReviews(page),
-        previous: before === undefined && after === undefined ? undefined : page[0]?.reviewId,
-        next: more || after !== undefined ? page.at(-1)?.reviewId : undefined,
-      };
+      const documents = readModels.collection(reviews);
+      const { items, previous, next } = await readPage<ReviewDocument, number>(
+        { limit, after: before, before: after },
+        ({ reviewId }) => reviewId,
+        ({ isBackwards, after: from, limit }) =>
+          documentsIn(
+            documents.find(
+              listed(account, filter, { ...defined(isBackwards ? { after: from } : { before: from }), limit }),
+            ),
+          ),
+      );
+      return { reviews: await personalData.openReviews(items), previous, next };
     },
 
     /** How many reviews a community has with each rating, 1 to 5; of all its spaces or of one. */
