@@ -91,11 +91,6 @@ export type HandleEvent = (event: StoredEvent) => Promise<void>;
 export type Consume = Group & {
   /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
-  /**
-   * Awaited before this consumer rejoins the group after its handler threw. The consumer does not rejoin while it rejects. Closing the
-   * consumer aborts the signal.
-   */
-  readonly ready?: (closing: AbortSignal) => Promise<void>;
 };
 
 export type Consumer = {
@@ -129,8 +124,8 @@ export type EventStore = {
   /**
    * Joins a group, creating it from the start of the log if it does not exist. One process at a time should be in a group: if two are for a
    * moment, engines may give an event to one of them or to both. Otherwise each event is handled once, and again only after a failure. It
-   * is acknowledged when the handler resolves. If the handler throws, the consumer leaves the group. It rejoins after a backoff of 100 ms to
-   * 5 s, reset by the next handled event. Deliveries are not counted, and no event is ever parked (docs/decisions/webhook-deliveries.md).
+   * is acknowledged when the handler resolves. If the handler throws, it is called again after a pause of 100 ms to 2 s. Deliveries are not
+   * counted, and no event is ever parked (docs/decisions/webhook-deliveries.md).
    */
   consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
 

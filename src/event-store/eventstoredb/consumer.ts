@@ -4,14 +4,11 @@ import {
   type PersistentSubscriptionToAllResolvedEvent as Resolved,
 } from '@eventstore/db-client';
 import type { Consume, Consumer, HandleEvent, Position, StoredEvent } from '../event-store.ts';
-import { RejoinBackoff } from '../rejoin-backoff.ts';
+import { createHandling } from '../handling.ts';
 import { type Connection, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import { joining, readOf } from './rights.ts';
 import { confirmed } from './server-subscription.ts';
 import { hasPosition, positionOf, storedEvent } from './stored-event.ts';
-
-/** How long the other handlers of a leaving consumer may take. */
-const LEAVE_WITHIN_MS = 5_000;
 
 type ConsumerDeps = {
   readonly connection: Connection;
@@ -24,12 +21,14 @@ type ConsumerDeps = {
   readonly beginsAfter: Position;
 };
 
-/** Starts a competing consumer of a group. It rejoins whenever its connection breaks. */
+/** Starts a consumer of a group. It rejoins whenever its connection breaks. */
 export function startConsumer({ connection, group, options, handler, begin, ...deps }: ConsumerDeps): Consumer {
   const { concurrency = 8 } = options;
   const stopping = new AbortController();
   const stop = stopping.signal;
-  const backoff = new RejoinBackoff(options.ready, stop);
+  const handling = createHandling(stop, (error) =>
+    connection.warnOfHandlerError(error, `Consumer group ${group}: the handler failed; trying again`),
+  );
   const running = new Set<Promise<void>>();
   let { beginsAfter } = deps;
   /** Received, not yet started. */
@@ -43,12 +42,8 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
       // The server redelivers events that this connection has not acknowledged.
       queue = [];
       if (why === 'closed') await Promise.all(running);
-      else if (why === 'handler') await Promise.race([Promise.all(running), pause(LEAVE_WITHIN_MS, stop)]);
       await membership.leave();
-      if (why === 'handler') {
-        connection.warnOfHandlerError(error, `Consumer group ${group}: the handler failed; leaving the group for now`);
-        await backoff.wait();
-      } else if (why === 'broken') {
+      if (why === 'broken') {
         connection.warn(error, `Consumer group ${group}: connection lost; rejoining`);
         await pause(RECONNECT_DELAY_MS, stop);
       }
@@ -85,14 +80,11 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
   }
 
   async function handle(membership: Membership, resolved: Resolved): Promise<void> {
-    try {
+    const handleOnce = async () => {
       const event = isBeforeGroup(resolved) ? undefined : await eventOf(connection, resolved.event);
       if (event !== undefined) await handler(event);
-      membership.acknowledge(resolved);
-      backoff.reset();
-    } catch (error) {
-      membership.end({ why: 'handler', error });
-    }
+    };
+    if (await handling(handleOnce, membership.hasEnded)) membership.acknowledge(resolved);
   }
 
   /** Whether this is the event at the group's start position, which the server delivers as well. */
@@ -108,15 +100,13 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
   };
 }
 
-/** The connection broke, the consumer was closed, or a handler threw. */
-type End = { readonly why: 'broken' | 'closed' | 'handler'; readonly error: unknown };
+/** The connection broke, or the consumer was closed. */
+type End = { readonly why: 'broken' | 'closed'; readonly error: unknown };
 
 /** A consumer's membership in its group over one connection. */
 type Membership = {
   readonly ended: Promise<End>;
   hasEnded(): boolean;
-  /** Only the first end counts. */
-  end(end: End): void;
   /** Sends the acknowledgements of one turn of the event loop together. */
   acknowledge(resolved: Resolved): void;
   /** Ends the membership once the server has received the acknowledgements. */
@@ -151,10 +141,6 @@ async function joinGroup(deps: {
   const membership: Membership = {
     ended: ended.promise,
     hasEnded: () => ending !== undefined,
-    end(end) {
-      ending ??= end;
-      ended.resolve(end);
-    },
     acknowledge(resolved) {
       acknowledged.push(resolved);
       if (acknowledged.length === 1) setImmediate(flush);
@@ -172,7 +158,10 @@ async function joinGroup(deps: {
     },
   };
   subscription.on('data', (resolved) => receive(membership, resolved));
-  const onEnd = (error: Error): void => membership.end({ why: stop.aborted ? 'closed' : 'broken', error });
+  const onEnd = (error: Error): void => {
+    ending ??= { why: stop.aborted ? 'closed' : 'broken', error };
+    ended.resolve(ending);
+  };
   const release = (): void => connection.release(client);
   const close = await confirmed({ connection, client, subscription, task: joining(group), stop, onEnd, release });
   return membership;

@@ -232,9 +232,9 @@ class SqliteEventStore implements OperatedEventStore {
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
     await this.#groups.create(group, LOG_START);
-    const onLeave = (error: unknown) =>
-      this.#logger?.warn({ err: error }, `Consumer group ${group}: the handler failed; leaving the group for now`);
-    const deps = { group, groups: this.#groups, tail: this.#tail, onError: this.#onError, onLeave };
+    const onFailure = (error: unknown) =>
+      this.#logger?.warn({ err: error }, `Consumer group ${group}: the handler failed; trying again`);
+    const deps = { group, groups: this.#groups, tail: this.#tail, onError: this.#onError, onFailure };
     const consumer = new GroupConsumer(deps, options, handler);
     this.#consumers.add(consumer);
     return {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Wakeup } from '../../runtime/wakeup.ts';
-import { type Consume, type HandleEvent, LOG_START } from '../event-store.ts';
-import { RejoinBackoff } from '../rejoin-backoff.ts';
+import { type Consume, type HandleEvent, LOG_START, type StoredEvent } from '../event-store.ts';
+import { createHandling } from '../handling.ts';
 import type { ConsumerGroups } from './consumer-groups.ts';
 import type { LogTail } from './log-tail.ts';
 import { numberOf } from './stored-event.ts';
@@ -16,8 +16,8 @@ export type GroupConsumerDeps = {
   readonly groups: ConsumerGroups;
   readonly tail: LogTail;
   readonly onError: (error: unknown) => void;
-  /** Called when the consumer has left its group because its handler failed. */
-  readonly onLeave: (error: unknown) => void;
+  /** Called with the first of several failures of the handler. */
+  readonly onFailure: (error: unknown) => void;
 };
 
 /**
@@ -31,11 +31,9 @@ export class GroupConsumer {
   readonly #concurrency: number;
   readonly #wakeup: Wakeup;
   readonly #closing = new AbortController();
-  readonly #backoff: RejoinBackoff;
-  /** The events that are not handled, by position, in log order. One whose handler failed stays. */
+  readonly #handling: ReturnType<typeof createHandling>;
+  /** The events that are not handled, by position, in log order. */
   readonly #unhandled = new Map<number, Promise<void>>();
-  /** The handler error that makes this consumer leave the group. */
-  #failure: { readonly error: unknown } | undefined;
   /** Each event up to this position is handled or in `#unhandled`; undefined before the checkpoint is read. */
   #begunTo: number | undefined;
   /** The stored checkpoint. */
@@ -49,7 +47,7 @@ export class GroupConsumer {
     this.#handler = handler;
     this.#types = options.types;
     this.#concurrency = options.concurrency ?? 8;
-    this.#backoff = new RejoinBackoff(options.ready, this.#closing.signal);
+    this.#handling = createHandling(this.#closing.signal, deps.onFailure);
     this.#wakeup = deps.tail.subscribe();
     this.#ended = this.#run();
   }
@@ -61,21 +59,8 @@ export class GroupConsumer {
   }
 
   async #run(): Promise<void> {
-    const { tail, onLeave } = this.#deps;
+    const { tail, onError } = this.#deps;
     while (!this.#closing.signal.aborted) {
-      await this.#consume();
-      if (this.#failure === undefined) continue;
-      onLeave(this.#failure.error);
-      this.#failure = undefined;
-      await this.#backoff.wait();
-    }
-    tail.unsubscribe(this.#wakeup);
-  }
-
-  /** Runs until the consumer closes or its handler fails. */
-  async #consume(): Promise<void> {
-    const { onError } = this.#deps;
-    while (this.#mayBegin()) {
       try {
         if (performance.now() >= this.#storeAt) await this.#store();
         const hasMore = this.#beginNext();
@@ -89,12 +74,7 @@ export class GroupConsumer {
     }
     await Promise.all(this.#unhandled.values());
     await this.#store().catch(onError);
-    this.#unhandled.clear();
-    this.#begunTo = undefined;
-  }
-
-  #mayBegin(): boolean {
-    return !this.#closing.signal.aborted && this.#failure === undefined;
+    tail.unsubscribe(this.#wakeup);
   }
 
   /** How many more events may be handled concurrently. */
@@ -104,7 +84,7 @@ export class GroupConsumer {
 
   /** Starts to handle the next events. @returns whether the log has more */
   #beginNext(): boolean {
-    if (!this.#mayBegin()) return false;
+    if (this.#closing.signal.aborted) return false;
     const { group, groups, tail } = this.#deps;
     const from = this.#begunTo ?? numberOf(groups.position(group) ?? LOG_START);
     if (this.#begunTo === undefined) this.#stored = from;
@@ -116,14 +96,8 @@ export class GroupConsumer {
     return hasMore;
   }
 
-  async #handle(position: number, event: Parameters<HandleEvent>[0]): Promise<void> {
-    try {
-      await this.#handler(event);
-      this.#unhandled.delete(position);
-      this.#backoff.reset();
-    } catch (error) {
-      this.#failure ??= { error };
-    }
+  async #handle(position: number, event: StoredEvent): Promise<void> {
+    if (await this.#handling(() => this.#handler(event))) this.#unhandled.delete(position);
     this.#wakeup.wake();
   }
 

@@ -1,27 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import type { Recorded } from '../../domain/events.ts';
 import { UnknownEvent, upcast } from '../../domain/upcast.ts';
-import {
-  type Consumer,
-  type EventStore,
-  LOG_START,
-  type Position,
-  type StoredEvent,
-} from '../../event-store/event-store.ts';
+import type { Consumer, EventStore, StoredEvent } from '../../event-store/event-store.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { FailedEvents } from './failed-events.ts';
 import { startRetries } from './retries.ts';
 
-/** How long an event waits for the read models before this process leaves the groups. A stop waits as long. */
+/** How long an event waits for the read models before it is handled again. A stop waits as long. */
 const READ_MODEL_WAIT_MS = 3_000;
 /** After so many waits in vain, another process should try: perhaps the read models of its release are kept up to date. */
 const STUCK_AFTER_WAITS = 3;
-/** How often a process that has left the groups checks whether it can rejoin. */
-const LOOK_EVERY_MS = 500;
 /** Events of one kind in progress, most of which wait for a commit. */
 const CONCURRENCY = 256;
 
@@ -53,44 +44,36 @@ export type FanOut = Consumer & {
 
 /**
  * Joins the consumer groups of kinds of events. An event is acknowledged once `handle` has stored what it leads to, or once its failure is
- * stored. Waiting never counts as a failure of the event: while its dependencies are unavailable, the process leaves the groups
+ * stored. Waiting never counts as a failure of the event: while its dependencies are unavailable, it is tried again
  * (docs/decisions/webhook-deliveries.md).
  */
 export async function consumeKinds(deps: ConsumeKindsDeps): Promise<FanOut> {
   const { events, documents, readModels, reads, failedEvents, handle: store, ping } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
-  /** The last position that the read models did not reach in time. */
-  let missedPosition: Position = LOG_START;
   /** Since when they have not reached it (monotonic, ms). */
   let behindSince: number | undefined;
   /** Events whose dependencies were unavailable before, read models excepted: the next time only the event waits. */
   const unavailableBefore = createLruCache<string, true>(10_000);
 
-  /** Whether the read models have passed a position. */
-  async function isShown(position: Position, timeoutMs: number): Promise<boolean> {
-    const startedAt = performance.now();
-    const hasPassed = await readModels.waitFor(position, { projections: reads, timeoutMs });
-    behindSince = hasPassed ? undefined : (behindSince ?? startedAt);
-    return hasPassed;
-  }
-
   /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
   async function fanOut(stored: StoredEvent): Promise<void> {
     const event: Recorded = upcast(stored);
-    if (!(await isShown(event.position, readModelWaitMs))) {
-      missedPosition = event.position;
-      throw new Behind(`The read models have not reached position ${event.position} yet`);
-    }
+    const { position } = event;
+    const startedAt = performance.now();
+    const hasPassed = await readModels.waitFor(position, { projections: reads, timeoutMs: readModelWaitMs });
+    behindSince = hasPassed ? undefined : (behindSince ?? startedAt);
+    if (!hasPassed) throw new Behind(`The read models have not reached position ${position} yet`);
     await store(event);
   }
 
-  /** @throws if this process cannot go on */
+  /** @throws if the event has to be handled again */
   async function handle(stored: StoredEvent): Promise<void> {
     try {
       await fanOut(stored);
     } catch (error) {
-      if (error instanceof Unavailable && (error instanceof Behind || !unavailableBefore.has(stored.id))) {
-        if (!(error instanceof Behind)) unavailableBefore.set(stored.id, true);
+      if (error instanceof Behind) throw error;
+      if (error instanceof Unavailable && !(unavailableBefore.has(stored.id) && (await isAvailable()))) {
+        unavailableBefore.set(stored.id, true);
         throw error;
       }
       // The dependencies are back but this event still fails, so only this event must wait.
@@ -101,19 +84,24 @@ export async function consumeKinds(deps: ConsumeKindsDeps): Promise<FanOut> {
     }
   }
 
-  /** Resolves once the dependencies that every event needs are available. */
-  async function ready(closing: AbortSignal): Promise<void> {
-    await Promise.all([documents.ping(), events.ping(), ping()]);
-    while (!closing.aborted && !(await isShown(missedPosition, LOOK_EVERY_MS)))
-      await sleep(LOOK_EVERY_MS, undefined, { signal: closing }).catch(() => {});
+  let checking: Promise<boolean> | undefined;
+  /** Whether the dependencies that every event needs are available. Events that wait share a check. */
+  function isAvailable(): Promise<boolean> {
+    checking ??= Promise.all([documents.ping(), events.ping(), ping()])
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
   }
 
   const { logger, pollIntervalMs } = deps;
   const retries = startRetries({ events, failedEvents, fanOut, logger, pollIntervalMs });
   const consumers = await Promise.all(
-    deps.groups.map(({ kind, group }) =>
-      events.consume(group, { types: [kind], concurrency: CONCURRENCY, ready }, handle),
-    ),
+    deps.groups.map(({ kind, group }) => events.consume(group, { types: [kind], concurrency: CONCURRENCY }, handle)),
   );
   return {
     isStuck: () => behindSince !== undefined && performance.now() - behindSince > STUCK_AFTER_WAITS * readModelWaitMs,
@@ -123,5 +111,5 @@ export async function consumeKinds(deps: ConsumeKindsDeps): Promise<FanOut> {
   };
 }
 
-/** The read models lag, so every later event waits too. */
+/** The read models lag. */
 class Behind extends Unavailable {}
