@@ -70,7 +70,7 @@ const withoutAddress = ({ email: _, ...document }: InvitationDocument): Invitati
 const DAY_MS = 24 * 60 * 60_000;
 const INVITED_MS = 7 * DAY_MS;
 
-/** An invitation with a link that works, and whether it came by mail. */
+/** An invitation with a link that works, and whether it came by mail. Only `check` makes it. */
 type InvitationLink = { readonly invitation: Invitation; readonly isMailed: boolean };
 
 export type Invitations = Awaited<ReturnType<typeof createInvitations>>;
@@ -327,18 +327,18 @@ export async function createInvitations(deps: {
     whyNot,
 
     /** Makes a signed-in user a member. */
-    async accept(token: string, user: User, context: ChangeContext): Promise<User | Refusal> {
-      const link = await check(token);
-      if (link === undefined) return LINK_ENDED;
+    async accept(link: InvitationLink, user: User, context: ChangeContext): Promise<User | Refusal> {
       const { account, role } = link.invitation;
       const refusal = whyNot(link, user);
       return refusal ?? accept(link.invitation, () => users.addAccount(user.id, account, role, context));
     },
 
     /** Makes a person without a sign-in a user, with a password. A link that came by mail confirms the address. */
-    async acceptAsNew(token: string, password: string, context: Omit<ChangeContext, 'actor'>): Promise<User | Refusal> {
-      const link = await check(token);
-      if (link === undefined) return LINK_ENDED;
+    async acceptAsNew(
+      link: InvitationLink,
+      password: string,
+      context: Omit<ChangeContext, 'actor'>,
+    ): Promise<User | Refusal> {
       const { account, role, email } = link.invitation;
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createInvitations, type Invitations } from '../../src/auth/invitations.ts';
+import { LINK_ENDED } from '../../src/auth/links.ts';
 import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { OperatedDocumentStore } from '../../src/document-store/document-store.ts';
@@ -55,6 +56,14 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
 
   const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
   const invite = async (by?: User) => accepted(await invitations.invite(invited, by, BY_OPERATOR));
+  const accept = async (token: string, user: User) => {
+    const link = await invitations.check(token);
+    return link === undefined ? LINK_ENDED : invitations.accept(link, user, BY_OPERATOR);
+  };
+  const acceptAsNew = async (token: string, chosen: string) => {
+    const link = await invitations.check(token);
+    return link === undefined ? LINK_ENDED : invitations.acceptAsNew(link, chosen, REQUEST);
+  };
   /** Every record, as text. */
   const stored = async () => {
     const of = async (name: string) =>
@@ -67,8 +76,8 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     expect(deps.sent).toMatchObject([{ kind: 'Invitation', userId: invitation.id, account: 'Brand:1' }]);
     expect(JSON.stringify([deps.sent, log.told])).not.toContain('example');
     const token = tokenOf(invitations.mailed(invitation));
-    expect(await invitations.acceptAsNew(token, 'short', REQUEST)).toMatchObject({ refused: 'ValidationError' });
-    const uses = await Promise.all([1, 2].map(() => invitations.acceptAsNew(token, password, REQUEST)));
+    expect(await acceptAsNew(token, 'short')).toMatchObject({ refused: 'ValidationError' });
+    const uses = await Promise.all([1, 2].map(() => acceptAsNew(token, password)));
     expect(uses.filter(isRefusal)).toHaveLength(1);
     const user = await users.verifyPassword(email, password);
     expect(user).toMatchObject({ emailConfirmedAt: new Date(now).toISOString() });
@@ -89,25 +98,25 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     );
     const token = tokenOf(invitations.mailed(await invite()));
     // The link must not set the password of a user who has one.
-    expect(await invitations.acceptAsNew(token, 'a password of the thief', REQUEST)).toMatchObject({
+    expect(await acceptAsNew(token, 'a password of the thief')).toMatchObject({
       refused: 'ResourceNotFound',
     });
     expect(await users.verifyPassword(email, password)).toBeDefined();
-    expect(await invitations.accept(token, bob, BY_OPERATOR)).toMatchObject({ details: /for another address/ });
-    expect(await invitations.accept(token, ada, BY_OPERATOR)).toMatchObject({ details: 'Confirm your address first.' });
+    expect(await accept(token, bob)).toMatchObject({ details: /for another address/ });
+    expect(await accept(token, ada)).toMatchObject({ details: 'Confirm your address first.' });
     const confirmed = accepted(await users.confirmEmail(ada, BY_OPERATOR));
-    const member = accepted(await invitations.accept(token, confirmed, BY_OPERATOR));
+    const member = accepted(await accept(token, confirmed));
     expect(JSON.stringify(member)).toContain('"Brand"');
-    expect(await invitations.accept(token, confirmed, BY_OPERATOR)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await accept(token, confirmed)).toMatchObject({ refused: 'ResourceNotFound' });
   });
 
   test('a link of the operator needs no confirmed address, and confirms none', async () => {
     const ada = accepted(await users.add({ email, password, accounts: [community] }, BY_OPERATOR));
     const token = tokenOf(invitations.printed(await invite()));
-    expect(accepted(await invitations.accept(token, ada, BY_OPERATOR))).not.toHaveProperty('emailConfirmedAt');
+    expect(accepted(await accept(token, ada))).not.toHaveProperty('emailConfirmedAt');
     const stranger = accepted(await invitations.invite({ ...invited, email: 's@example.com' }, undefined, BY_OPERATOR));
     const printed = tokenOf(invitations.printed(stranger));
-    expect(accepted(await invitations.acceptAsNew(printed, password, REQUEST))).not.toHaveProperty('emailConfirmedAt');
+    expect(accepted(await acceptAsNew(printed, password))).not.toHaveProperty('emailConfirmedAt');
   });
 
   test('a withdrawn or late invitation cannot be accepted, and its address is erased', async () => {
@@ -117,12 +126,12 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
       refused: 'ResourceNotFound',
     });
     expect(await invitations.withdraw(brand, invitation.id, BY_OPERATOR)).toBeUndefined();
-    expect(await invitations.acceptAsNew(token, password, REQUEST)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await acceptAsNew(token, password)).toMatchObject({ refused: 'ResourceNotFound' });
     expect(await stored()).not.toContain(email);
     expect(told()).toEqual(['MemberInvited Brand:1', 'InvitationWithdrawn Brand:1']);
     const late = tokenOf(invitations.mailed(await invite()));
     now += WEEK;
-    expect(await invitations.acceptAsNew(late, password, REQUEST)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await acceptAsNew(late, password)).toMatchObject({ refused: 'ResourceNotFound' });
     expect(await invitations.listOpen(brand)).toEqual([]);
     expect(await users.byEmail(email)).toBeUndefined();
   });
@@ -193,7 +202,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     const token = tokenOf(invitations.mailed(invitation));
     await leave(mallory.id);
     expect(await invitations.check(token)).toBeUndefined();
-    expect(await invitations.acceptAsNew(token, password, REQUEST)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await acceptAsNew(token, password)).toMatchObject({ refused: 'ResourceNotFound' });
     expect(await users.byEmail(email)).toBeUndefined();
     const open = await invitations.listOpen(brand);
     expect(open.map(({ id }) => id).sort()).toEqual(others.map(({ id }) => id).sort());
@@ -210,7 +219,7 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     const token = tokenOf(invitations.mailed(await invite(mallory)));
     isSettling = false;
     accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
-    expect(await invitations.accept(token, guest, BY_OPERATOR)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await accept(token, guest)).toMatchObject({ refused: 'ResourceNotFound' });
     expect(await users.get(guest.id)).toEqual(guest);
     expect(await invitations.listOpen(brand)).toEqual([]);
   });

@@ -191,6 +191,9 @@ test('a user accepts after signing in; another user, and a withdrawn invitation,
     'Requests',
   );
   expect((await browser.send(ready, '/accept')).status).toBe(403);
+  // A link that has ended has one page, signed in or not.
+  const ended = await browser.open(accept);
+  expect([ended.status, ended.text]).toEqual([404, (await new Browser(running.url).open(url)).text]);
 
   const withdrawn = accepted(
     await core().invitations.invite(

@@ -2,7 +2,7 @@ import { type Invitation, NOT_CONFIRMED } from '../../auth/invitations.ts';
 import { LINK_PATHS } from '../../auth/links.ts';
 import { belongsTo } from '../../auth/memberships.ts';
 import { accountInWords, accountKey, accountOfKey } from '../../domain/account.ts';
-import { isRefusal } from '../../domain/decision.ts';
+import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { type Html, html, named } from '../../html/html.ts';
 import { type Answer, done, missing, notDone, type PageContent } from '../parts/answer.ts';
 import { hiddenField, postForm } from '../parts/forms.ts';
@@ -19,15 +19,22 @@ const ACCEPTED = `${LINK_PATHS.invitation}/accepted`;
 export function acceptInvitationPages(routes: Routes, deps: PageDeps): void {
   const { invitations, addressConfirmation, queries } = deps;
 
-  routes.get(PATH, 'Viewer', (visit) => acceptPage(visit, visit.query.text('link')));
+  routes.get(PATH, 'Viewer', async (visit) => {
+    const token = visit.query.text('link');
+    const link = await invitations.check(token);
+    return link === undefined
+      ? ended(token)
+      : acceptPage(visit, token, link.invitation, invitations.whyNot(link, visit.user));
+  });
 
   routes.post(PATH, 'Viewer', async (visit) => {
     const { user, form, context } = visit;
     const token = form.text('link');
     const link = await invitations.check(token);
-    const accepted = await invitations.accept(token, user, context);
-    if (link === undefined || isRefusal(accepted)) return acceptPage(visit, token);
-    return { go: addressOf(ACCEPTED, { account: accountKey(link.invitation.account) }) };
+    if (link === undefined) return ended(token);
+    const accepted = await invitations.accept(link, user, context);
+    if (!isRefusal(accepted)) return { go: addressOf(ACCEPTED, { account: accountKey(link.invitation.account) }) };
+    return accepted.refused === 'ResourceNotFound' ? ended(token) : acceptPage(visit, token, link.invitation, accepted);
   });
 
   routes.post(`${PATH}/confirm`, 'Viewer', async ({ user, form }) => {
@@ -55,11 +62,12 @@ it</button>`,
     };
   });
 
-  async function acceptPage(visit: Visit, token: string): Promise<Answer> {
-    const link = await invitations.check(token);
-    if (link === undefined) return ENDED;
-    const { invitation } = link;
-    const refusal = invitations.whyNot(link, visit.user);
+  async function acceptPage(
+    visit: Visit,
+    token: string,
+    invitation: Invitation,
+    refusal: Refusal | undefined,
+  ): Promise<Answer> {
     const name = (await queries.accounts.name(invitation.account)) ?? accountInWords(invitation.account);
     if (refusal === undefined) return page(visit, invitation, name, acceptForm(visit, token));
     if (refusal !== NOT_CONFIRMED) return OF_ANOTHER;
@@ -85,13 +93,8 @@ ${postForm(
   html`${hiddenField('link', token)}<button class="button">Send the link</button>`,
 )}`;
 
-/** The same for every link that does not work. */
-const ENDED: PageContent = {
-  title: 'This link does not work',
-  status: 404,
-  main: html`<p>It has been used, it is too old, or a part of it is missing.</p>
-<p>${buttonLink('/console', 'Go to the console')}</p>`,
-};
+/** The page of the link itself says that it does not work. */
+const ended = (token: string): Answer => ({ go: addressOf(LINK_PATHS.invitation, { link: token }) });
 
 const OF_ANOTHER: PageContent = {
   title: 'This invitation is for another person',

@@ -47,7 +47,7 @@ export function invitationRoutes({ get, post }: LinkRoutes, { invitations, users
     if (link === undefined) return sendEnded(reply, TO_CONSOLE);
     const { invitation } = link;
     const context = { correlationId: request.id, ...traceOf(request) };
-    const user = await invitations.acceptAsNew(token, form.password(), context);
+    const user = await invitations.acceptAsNew(link, form.password(), context);
     if (!isRefusal(user)) {
       request.sender = { account: invitation.account, credential: { kind: 'user', id: user.id } };
       return reply.redirect(DONE, 303);
