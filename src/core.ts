@@ -8,20 +8,17 @@ import type { Changing } from './auth/change-follow-up.ts';
 import { createInvitations, type Invitations } from './auth/invitations.ts';
 import { createLinks } from './auth/links.ts';
 import { createPasswordReset, type PasswordReset } from './auth/password-reset.ts';
-import { createUsers, type UserRevocation, type Users } from './auth/users.ts';
+import { createUsers, type Users } from './auth/users.ts';
 import { openAttemptCounts } from './authorization-server/attempt-counts.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
-import type { CalendarFeedCommands } from './commands/calendar-feeds.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
-import type { PersonalDataCommands } from './commands/personal-data.ts';
 import type { Config } from './config.ts';
 import { deleteSessionsOf } from './console/sessions/session-records.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
-import type { DocumentStore, OperatedDocumentStore } from './document-store/document-store.ts';
-import { accountInWords, accountOfKey } from './domain/account.ts';
+import type { OperatedDocumentStore } from './document-store/document-store.ts';
+import { accountInWords } from './domain/account.ts';
 import { defined } from './domain/defined.ts';
-import { userIdOf } from './domain/personal-text.ts';
 import {
   COMMAND_STARTS_WITHIN_MS,
   closeStores,
@@ -35,13 +32,14 @@ import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { composeLinks } from './mail/compose/links.ts';
 import { createMail, type Mail } from './mail/mail.ts';
 import { createMailContent, type MailContent } from './mail/mail-content.ts';
-import { createMailPreferences, type MailPreferences } from './mail/preferences.ts';
+import { createMailPreferences } from './mail/preferences.ts';
 import { MAILED } from './mail/recipients.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
 import { readServiceStatus, type ServiceStatus } from './monitoring/service-status.ts';
 import { createStoreFacts, type StoreFacts } from './monitoring/store-facts.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import type { CopyOf } from './personal-data/copies.ts';
+import { createEndings } from './personal-data/endings.ts';
 import { destroyKeysForgottenSince } from './personal-data/forgotten.ts';
 import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
 import { listReadModels } from './projector/listing.ts';
@@ -63,48 +61,6 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long it waits until the read models show its own change. Another command may first have to release their leases. */
 const TOOL_READ_MODEL_WAIT_MS = 10_000;
-
-/** Ends calendar feeds and mail preferences, too, when their user leaves an account, and mail and sessions, when the user is removed. */
-const withFeedsAndMail = (
-  documents: DocumentStore,
-  revocation: Omit<UserRevocation, 'endGrantsOf'>,
-  feeds: Pick<CalendarFeedCommands, 'endAllOf'>,
-  { mail, preferences }: EndedMail,
-): UserRevocation => ({
-  endSessionsOf: revocation.endSessionsOf,
-  endAppsOf: revocation.endAppsOf,
-  async endGrantsOf(userId, account, context) {
-    await revocation.endAppsOf(userId, account, context);
-    await feeds.endAllOf(userId, accountOfKey(account), context);
-    await preferences.endOf(userId, account);
-  },
-  async endAllOfUser(userId, context) {
-    await revocation.endAllOfUser(userId, context);
-    await feeds.endAllOf(userId, undefined, context);
-    await mail.endAllOf(userId);
-    await preferences.endOf(userId);
-    await deleteSessionsOf(documents, userId);
-  },
-});
-
-type EndedMail = {
-  readonly mail: Pick<Mail, 'endAllOf' | 'forgetTexts'>;
-  readonly preferences: Pick<MailPreferences, 'endOf'>;
-};
-
-/** Forgetting also ends the mail and the preferences of a user, and erases what mails in the inbox quote. */
-const withMail = (personalData: PersonalDataCommands, { mail, preferences }: EndedMail) => ({
-  async forget(...[subject, context]: Parameters<PersonalDataCommands['forget']>) {
-    const outcome = await personalData.forget(subject, context);
-    const userId = userIdOf(subject);
-    if (userId === undefined) await mail.forgetTexts();
-    else {
-      await mail.endAllOf(userId);
-      await preferences.endOf(userId);
-    }
-    return outcome;
-  },
-});
 
 export type CoreOptions = {
   readonly clock?: Clock;
@@ -270,16 +226,28 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     onOutcome: metrics.mail,
   });
   const preferences = await createMailPreferences({ documents });
-  const endedMail = { mail, preferences };
   const served = await commandsAt(clock, readModelWaitMs, config.pendingLimit);
-  const commands: Commands = { ...served, personalData: withMail(served.personalData, endedMail) };
-  const log = commands.membership;
+  const log = served.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
+  const endings = createEndings({
+    ...{ revocation, calendarFeeds: served.calendarFeeds, preferences, mail },
+    sessions: { deleteAllOf: (userId) => deleteSessionsOf(documents, userId) },
+    invitations: { withdrawAll: (to, context) => invitations.withdrawAll(to, context) },
+  });
+  const commands: Commands = {
+    ...served,
+    personalData: {
+      async forget(subject, context) {
+        const outcome = await served.personalData.forget(subject, context);
+        await endings.ofTexts(subject);
+        return outcome;
+      },
+    },
+  };
   const users = await createUsers({
     ...{ documents, log, clock, logger },
-    revocation: withFeedsAndMail(documents, revocation, commands.calendarFeeds, endedMail),
-    // Not those to a pending address, which may be that of a stranger.
-    forgetAddresses: ({ email }, context) => invitations.withdrawAll({ email }, context),
+    revocation: { ...revocation, endGrantsOf: endings.ofMembership, endAllOfUser: endings.ofUser },
+    forgetAddresses: endings.ofAddress,
     withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),
   });
 

@@ -10,6 +10,8 @@ import type { MailSender } from './sender.ts';
 export type KeptMail = Message & {
   /** Part of its address under `/mail`. */
   readonly id: string;
+  /** Who got it. */
+  readonly userId: string;
   readonly messageId: string;
   readonly date: Timestamp;
   readonly at: Timestamp;
@@ -57,7 +59,7 @@ export async function openInbox(deps: {
   const collection = await documents.open(inboxCollection);
 
   const sender: MailSender = {
-    async send({ userId: _, messageId, date, ...message }) {
+    async send({ messageId, date, ...message }) {
       const now = clock();
       const id = /[0-9a-f]+/.exec(messageId)?.[0] ?? '';
       const times = { date: toTimestamp(date.getTime()), at: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
@@ -78,9 +80,10 @@ export async function openInbox(deps: {
 
     get: async (id: string): Promise<KeptMail | undefined> => (await collection.get(id))?.document,
 
-    /** Deletes all mails, also from the files: any of them may name the person who is forgotten. */
-    async clear(): Promise<void> {
-      const keys = await Array.fromAsync(collection.find(everyDocument()), ({ key }) => key);
+    /** Deletes mails, also from the files. */
+    async delete(isOne: (mail: KeptMail) => boolean): Promise<void> {
+      const kept = await Array.fromAsync(collection.find(everyDocument()));
+      const keys = kept.filter(({ document }) => isOne(document)).map(({ key }) => key);
       if (keys.length === 0) return;
       await Promise.all(keys.map((key) => collection.delete(key)));
       await documents.purge();

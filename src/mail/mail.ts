@@ -14,7 +14,7 @@ import { inRounds } from '../runtime/rounds.ts';
 import type { FanOut } from '../webhooks/fan-out/consume-kinds.ts';
 import { openFailedEvents } from '../webhooks/fan-out/failed-events.ts';
 import { prepareMailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
-import { openInbox } from './inbox.ts';
+import { type KeptMail, openInbox } from './inbox.ts';
 import { MailQueue } from './mail-queue.ts';
 import { isTooOld, type MailRecord, type MailState, messageIdOf } from './mail-record.ts';
 import { CONNECTIONS, createMailer, type Mailer } from './mailer.ts';
@@ -122,7 +122,8 @@ export async function createMail(deps: MailDeps) {
   }
 
   /** Also without the setting: a service with another one may have filled the inbox. */
-  const forgetTexts = async () => (inbox ?? (await openInbox({ documents, clock }))).clear();
+  const deleteKept = async (isOne: (mail: KeptMail) => boolean) =>
+    (inbox ?? (await openInbox({ documents, clock }))).delete(isOne);
 
   /** Stores the reminders that are due. */
   async function remind(signal: AbortSignal): Promise<void> {
@@ -202,12 +203,16 @@ export async function createMail(deps: MailDeps) {
     /** Ends all mail to a user who is removed or forgotten, also in the files. */
     async endAllOf(userId: string): Promise<void> {
       await queue.deleteOf(userId);
-      await forgetTexts();
+      await deleteKept((mail) => mail.userId === userId);
       await documents.purge();
     },
 
-    /** Deletes the texts that mails in the inbox quote. Mails that are still to be sent hold none. */
-    forgetTexts,
+    /** Deletes the mails in the inbox that went to an address or name it. Mails that are still to be sent hold none. */
+    forgetAddress: (address: string): Promise<void> =>
+      deleteKept(({ to, subject, text }) => [to, subject, text].some((part) => part.includes(address))),
+
+    /** Empties the inbox: any mail in it may quote what is forgotten. */
+    forgetTexts: (): Promise<void> => deleteKept(() => true),
 
     /** When the mail was stored that has waited longest. */
     oldestPending: async (): Promise<Timestamp | undefined> => (await queue.oldest())?.createdAt,
