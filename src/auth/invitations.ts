@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Collection, DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
-import { declareQuery } from '../document-store/queries.ts';
+import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey, accountOfKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -145,8 +145,9 @@ export async function createInvitations(deps: {
     return stored && opened(id, stored.document);
   }
 
-  async function openOf(account: AccountKey): Promise<Invitation[]> {
-    const stored = await Array.fromAsync(records.find(withField('account', account)));
+  async function openOf(account: AccountKey | undefined): Promise<Invitation[]> {
+    const query = account === undefined ? everyDocument<InvitationDocument>() : withField('account', account);
+    const stored = await Array.fromAsync(records.find(query));
     const list = await Promise.all(stored.map(({ key, document }) => opened(key, document)));
     return list.filter((each) => each !== undefined).sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
   }
@@ -261,8 +262,8 @@ export async function createInvitations(deps: {
     sendsMail: mails.isConfigured,
     get,
 
-    /** The open invitations of an account, the oldest first. */
-    listOpen: (account: Account): Promise<readonly Invitation[]> => openOf(accountKey(account)),
+    /** The open invitations of an account, or all of them, the oldest first. */
+    listOpen: (account?: Account): Promise<readonly Invitation[]> => openOf(account && accountKey(account)),
 
     /**
      * Invites a person, and sends them the link if mail is configured. Repeating it sends the same link again, at most once a day. Refuses the

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { Membership } from '../auth/memberships.ts';
 import type { User, Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
@@ -6,14 +6,16 @@ import { toPublicAccount } from '../contract/account.ts';
 import { accountInWords, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { ROLES, type Role } from '../domain/roles.ts';
 import { listCommand, operateFor, requiredAccount } from './accounts.ts';
+import { invitationCommands } from './invitations.ts';
 import { type Answer, type Invoked, operate } from './operation.ts';
 import { readPassword } from './password.ts';
+import { roleOption } from './role-option.ts';
 import { answer, subcommand, withAccount } from './subcommand.ts';
 
 export function userCommands(venue: Command): void {
   const user = venue.command('user').description('manage users, who sign in to the console and connect apps');
+  invitationCommands(user);
   addMembershipCommands(user);
 
   listCommand(user, 'users', ({ users }, account) => users.list(account), {
@@ -59,33 +61,6 @@ export function userCommands(venue: Command): void {
 }
 
 function addMembershipCommands(user: Command): void {
-  withAccount(
-    subcommand(
-      user,
-      'invite',
-      'invite a person to act for a community or brand; prints the link where no mail is sent',
-      'user invite --email bob@example.com --brand 1 --role coordinator',
-      'The link works once, for a week. While the invitation is open, the command prints the same link again.',
-    )
-      .requiredOption('--email <address>', 'e-mail address of the person')
-      .requiredOption(...roleOption()),
-    'the person will act for',
-  ).action(({ email, role, ...named }, command) => {
-    const account = requiredAccount(named);
-    return operateFor(command, account, async ({ invitations }, context) =>
-      answer(await invitations.invite({ account, role, email }, undefined, context), (invitation): Answer => {
-        const { id, expiresAt } = invitation;
-        const about = { id, account: toPublicAccount(account), email: invitation.email, role: invitation.role };
-        return invitations.sendsMail
-          ? { json: { ...about, expiresAt }, note: 'A mail with the link is on its way.' }
-          : {
-              json: { ...about, expiresAt, url: invitations.printed(invitation).url },
-              note: 'Hand the link to this person alone.',
-            };
-      }),
-    );
-  });
-
   const added = subcommand(
     user,
     'add',
@@ -158,24 +133,6 @@ function addMembershipCommands(user: Command): void {
       return { ...userAnswer(outcome), note: await withoutManager(users, left) };
     });
   });
-}
-
-/** The option `--role`. @param assumed the role without it, for the help */
-const roleOption = (assumed?: string) =>
-  [
-    '--role <role>',
-    `${ROLE_NAMES}: what the user may do${assumed === undefined ? '' : ` (default: ${assumed})`}`,
-    roleNamed,
-  ] as const;
-
-const ROLE_NAMES = ROLES.map((role) => role.toLowerCase())
-  .reverse()
-  .join(', ');
-
-function roleNamed(text: string): Role {
-  const role = ROLES.find((one) => one.toLowerCase() === text.toLowerCase());
-  if (role === undefined) throw new InvalidArgumentError(`It must be one of ${ROLE_NAMES}.`);
-  return role;
 }
 
 /** Tells the operator which accounts that a Manager has left have none now. */
