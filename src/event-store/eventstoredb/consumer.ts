@@ -53,6 +53,7 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
 
   async function join(): Promise<Membership> {
     const receive = (membership: Membership, resolved: Resolved): void => {
+      if (!membership.begin(resolved)) return;
       queue.push({ membership, resolved });
       startHandlers();
     };
@@ -107,11 +108,16 @@ type End = { readonly why: 'broken' | 'closed'; readonly error: unknown };
 type Membership = {
   readonly ended: Promise<End>;
   hasEnded(): boolean;
+  /** @returns false if the event is in progress: the server sends it again after its message timeout, also to this connection */
+  begin(resolved: Resolved): boolean;
   /** Sends the acknowledgements of one turn of the event loop together. */
   acknowledge(resolved: Resolved): void;
   /** Ends the membership once the server has received the acknowledgements. */
   leave(): Promise<void>;
 };
+
+/** The id by which an event is acknowledged. */
+const idOf = ({ link, event }: Resolved): string | undefined => (link ?? event)?.id;
 
 /** Joins a group once there is a leader. @param deps.bufferSize the limit of unacknowledged events */
 async function joinGroup(deps: {
@@ -127,6 +133,8 @@ async function joinGroup(deps: {
   const ended = Promise.withResolvers<End>();
   let ending: End | undefined;
   let acknowledged: Resolved[] = [];
+  /** The ids of events that are not acknowledged. */
+  const inProgress = new Set<string | undefined>();
 
   function flush(): void {
     const resolved = acknowledged;
@@ -141,7 +149,13 @@ async function joinGroup(deps: {
   const membership: Membership = {
     ended: ended.promise,
     hasEnded: () => ending !== undefined,
+    begin(resolved) {
+      const isNew = !inProgress.has(idOf(resolved));
+      inProgress.add(idOf(resolved));
+      return isNew;
+    },
     acknowledge(resolved) {
+      inProgress.delete(idOf(resolved));
       acknowledged.push(resolved);
       if (acknowledged.length === 1) setImmediate(flush);
     },
