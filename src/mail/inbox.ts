@@ -3,6 +3,7 @@ import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 import type { Message } from './new-mail.ts';
 import type { MailSender } from './sender.ts';
 
@@ -58,14 +59,21 @@ export async function openInbox(deps: {
   const { documents, clock } = deps;
   const collection = await documents.open(inboxCollection);
 
+  const trimming = new SerialQueue();
+
+  async function trim(): Promise<void> {
+    const tooMany = (await collection.count(everyDocument())) - INBOX_SIZE;
+    if (tooMany > 0) for await (const { key } of collection.find(earliest(tooMany))) await collection.delete(key);
+  }
+
   const sender: MailSender = {
     async send({ messageId, date, ...message }) {
       const now = clock();
       const id = /[0-9a-f]+/.exec(messageId)?.[0] ?? '';
       const times = { date: toTimestamp(date.getTime()), at: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
       await collection.insert(id, { ...message, id, messageId, ...times });
-      const tooMany = (await collection.count(everyDocument())) - INBOX_SIZE;
-      if (tooMany > 0) for await (const { key } of collection.find(earliest(tooMany))) await collection.delete(key);
+      // One after another: two that counted the same mails would delete twice as many.
+      await trimming.run('', trim);
       return { outcome: 'accepted', response: 'Kept in the inbox at /mail.' };
     },
     async close() {},

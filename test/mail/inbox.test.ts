@@ -84,6 +84,11 @@ test('a service without an inbox has no such page', async () => {
   }
 });
 
+test('it keeps as many of mails that are sent at once', async () => {
+  await Promise.all(Array.from({ length: 2 * INBOX_SIZE }, (_, number) => keep(`At once ${number}`)));
+  expect(await inbox.list()).toHaveLength(INBOX_SIZE);
+});
+
 test('it keeps the last mails, for a day', async () => {
   await inbox.delete(() => true);
   for (let number = 1; number <= INBOX_SIZE + 3; number += 1) {
