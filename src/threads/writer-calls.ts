@@ -1,4 +1,4 @@
-import type { DocumentRow, PlainCollection } from '../document-store/sqlite/documents.ts';
+import type { DocumentWrite, PlainCollection } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
 
 /** The start parameters of the writer. */
@@ -12,13 +12,8 @@ export type WriterData = {
 /** The calls to the writer. Each collection must first be described over the same port, see {@link Described}. */
 export type WriterCalls = {
   readonly append: { readonly argument: Append; readonly result: AppendOutcome };
-  readonly insert: { readonly argument: Addressed & { readonly row: DocumentRow }; readonly result: boolean };
-  readonly replace: {
-    readonly argument: Addressed & { readonly row: DocumentRow; readonly version: number };
-    readonly result: boolean;
-  };
-  readonly delete: {
-    readonly argument: Addressed & { readonly version: number | undefined };
+  readonly write: {
+    readonly argument: { readonly collection: string; readonly write: DocumentWrite };
     readonly result: boolean;
   };
   readonly sweep: {
@@ -28,8 +23,6 @@ export type WriterCalls = {
   /** Checkpoints the WAL of a file. */
   readonly checkpoint: { readonly argument: string; readonly result: undefined };
 };
-
-type Addressed = { readonly collection: string; readonly key: string };
 
 /** Collections that the sender writes to. Sent once, because a definition is larger than most documents. */
 export type Described = { readonly collections: readonly PlainCollection[] };

@@ -28,15 +28,11 @@ const answered = answer<WriterCalls>(parent, {
     faultPoint('writer: committed, not answered');
     return outcome;
   },
-  async insert({ collection, key, row }, isRepeated) {
-    const isInserted = await required(documentWriter).insert(collectionOf(collection), key, row, isRepeated);
-    faultPoint(`writer: ${collection} stored, not answered`);
-    return isInserted;
+  async write({ collection, write }, isRepeated) {
+    const isMade = await required(documentWriter).write(collectionOf(collection), write, isRepeated);
+    if (write.type === 'insert') faultPoint(`writer: ${collection} stored, not answered`);
+    return isMade;
   },
-  replace: ({ collection, key, row, version }, isRepeated) =>
-    required(documentWriter).replace(collectionOf(collection), key, row, version, isRepeated),
-  delete: ({ collection, key, version }, isRepeated) =>
-    required(documentWriter).delete(collectionOf(collection), key, version, isRepeated),
   async sweep({ collection, now }) {
     await required(documentWriter).sweep(collectionOf(collection), now);
     return undefined;

@@ -38,9 +38,7 @@ export function createWriter(data: WriterData, logger: Pick<BaseLogger, 'error' 
   return {
     append: (append) => ask('append', append),
     writes: {
-      insert: (collection, key, row) => ask('insert', { collection: named(collection), key, row }),
-      replace: (collection, key, row, version) => ask('replace', { collection: named(collection), key, row, version }),
-      delete: (collection, key, version) => ask('delete', { collection: named(collection), key, version }),
+      write: (collection, write) => ask('write', { collection: named(collection), write }),
       sweep: (collection, now) => ask('sweep', { collection: named(collection), now }),
     },
     checkpoint(path) {

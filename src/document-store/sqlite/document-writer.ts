@@ -1,4 +1,4 @@
-import { type DocumentRow, openSqliteDocuments, type PlainCollection, type SqliteDocuments } from './documents.ts';
+import { type DocumentWrite, openSqliteDocuments, type PlainCollection, type SqliteDocuments } from './documents.ts';
 import { openSqliteFiles } from './files.ts';
 
 /** Writes documents for other threads. A collection is opened with the first write to it. */
@@ -14,31 +14,16 @@ export async function openDocumentWriter(folder: string) {
   }
 
   /** If another release has added columns, the other thread has not read them yet. Take their values from the JSON. */
-  const complete = (documents: SqliteDocuments<Row>, { json, columns }: DocumentRow): DocumentRow =>
-    documents.hasColumns(columns) ? { json, columns } : { json, columns: JSON.parse(json) };
+  function complete(documents: SqliteDocuments<Row>, write: DocumentWrite): DocumentWrite {
+    if (write.type === 'delete' || documents.hasColumns(write.row.columns)) return write;
+    const { json } = write.row;
+    return { ...write, row: { json, columns: JSON.parse(json) } };
+  }
 
   return {
-    async insert(collection: PlainCollection, key: string, row: DocumentRow, isRepeated: boolean): Promise<boolean> {
+    async write(collection: PlainCollection, write: DocumentWrite, isRepeated: boolean): Promise<boolean> {
       const documents = await open(collection);
-      return documents.forOthers.insert(key, complete(documents, row), isRepeated);
-    },
-    async replace(
-      collection: PlainCollection,
-      key: string,
-      row: DocumentRow,
-      version: number,
-      isRepeated: boolean,
-    ): Promise<boolean> {
-      const documents = await open(collection);
-      return documents.forOthers.replace(key, complete(documents, row), version, isRepeated);
-    },
-    async delete(
-      collection: PlainCollection,
-      key: string,
-      version: number | undefined,
-      isRepeated: boolean,
-    ): Promise<boolean> {
-      return (await open(collection)).forOthers.delete(key, version, isRepeated);
+      return documents.write(complete(documents, write), isRepeated);
     },
     async sweep(collection: PlainCollection, now: string): Promise<void> {
       await (await open(collection)).sweep(now);

@@ -27,21 +27,21 @@ type Columns = object;
 /** A document in the form that is written. */
 export type DocumentRow = { readonly json: string; readonly columns: Columns };
 
+/** A write of a document, in the form that another thread needs. */
+export type DocumentWrite =
+  | { readonly type: 'insert'; readonly key: string; readonly row: DocumentRow }
+  | { readonly type: 'replace'; readonly key: string; readonly row: DocumentRow; readonly version: number }
+  | { readonly type: 'delete'; readonly key: string; readonly version: number | undefined };
+
 /** Writes documents in another thread, so that this one never waits for the disk. Same results as the port. */
 export type WritesElsewhere = {
-  insert(collection: PlainCollection, key: string, row: DocumentRow): Promise<boolean>;
-  replace(collection: PlainCollection, key: string, row: DocumentRow, version: number): Promise<boolean>;
-  delete(collection: PlainCollection, key: string, version: number | undefined): Promise<boolean>;
+  write(collection: PlainCollection, write: DocumentWrite): Promise<boolean>;
   sweep(collection: PlainCollection, now: string): Promise<void>;
 };
 
 export type SqliteDocuments<D extends object> = Documents<D> & {
-  /** The writes on behalf of another thread. `isRepeated`: a thread that has since ended may already have made them. */
-  readonly forOthers: {
-    insert(key: string, row: DocumentRow, isRepeated: boolean): Promise<boolean>;
-    replace(key: string, row: DocumentRow, version: number, isRepeated: boolean): Promise<boolean>;
-    delete(key: string, version: number | undefined, isRepeated: boolean): Promise<boolean>;
-  };
+  /** Makes a write in this thread. @param isRepeated a thread that has since ended may already have made it */
+  write(write: DocumentWrite, isRepeated: boolean): Promise<boolean>;
   /** Writes the output of a projection. Call within a transaction. */
   writeProjected(writes: readonly Projected<D>[]): void;
   /** Whether the columns from another thread cover the whole table. Another release may have added columns. */
@@ -112,55 +112,44 @@ export async function openSqliteDocuments<D extends object>(
     for (const { key, position, document, isNew = false } of writes) statements.project(key, position, document, isNew);
   }
 
-  /** The thread that writes. Undefined if it is this one, and once the store is closed, so that the write fails here. */
-  const otherThread = (): WritesElsewhere | undefined => (file.isClosed() ? undefined : elsewhere);
-
   const plain: PlainCollection = { ...collection, indexes: [...indexes] };
-  /** The column values that another thread needs besides the JSON. */
-  const columnsOf = (document: Columns): Columns =>
-    Object.fromEntries(statements.table.fields.map((field) => [field, Reflect.get(document, field)]));
 
-  const forOthers: SqliteDocuments<D>['forOthers'] = {
-    insert: (key, { json, columns }, isRepeated) =>
-      commit([key], () => {
-        return statements.insert(key, columns, json) || (isRepeated && statements.read(key)?.document === json);
-      }),
+  /** Another thread needs only the column values besides the JSON. */
+  function rowOf(document: Columns): DocumentRow {
+    const json = JSON.stringify(document);
+    if (elsewhere === undefined) return { json, columns: document };
+    const values = statements.table.fields.map((field) => [field, Reflect.get(document, field)]);
+    return { json, columns: Object.fromEntries(values) };
+  }
 
-    replace: (key, { json, columns }, version, isRepeated) =>
-      commit([key], () => {
-        if (statements.replace(key, columns, json, version)) return true;
-        const now = isRepeated ? statements.read(key) : undefined;
-        if (Number(now?.version) > version + 1) throw unknownOutcome(name);
-        return now?.document === json;
-      }),
-
-    delete: (key, version, isRepeated) =>
-      commit([key], () => {
-        const isDeleted = statements.delete(key, version);
+  const write = (made: DocumentWrite, isRepeated: boolean): Promise<boolean> =>
+    commit([made.key], () => {
+      const { key } = made;
+      if (made.type === 'delete') {
+        const isDeleted = statements.delete(key, made.version);
         // Either the ended thread or another process has deleted it.
         if (isRepeated && !isDeleted) throw unknownOutcome(name);
         return isDeleted;
-      }),
-  };
+      }
+      const { json, columns } = made.row;
+      if (made.type === 'insert')
+        return statements.insert(key, columns, json) || (isRepeated && statements.read(key)?.document === json);
+      if (statements.replace(key, columns, json, made.version)) return true;
+      const now = isRepeated ? statements.read(key) : undefined;
+      if (Number(now?.version) > made.version + 1) throw unknownOutcome(name);
+      return now?.document === json;
+    });
+
+  /** Makes a write in the thread that writes; in this one once the store is closed, so that it fails here. */
+  const make = (wanted: DocumentWrite): Promise<boolean> =>
+    elsewhere === undefined || file.isClosed() ? write(wanted, false) : elsewhere.write(plain, wanted);
 
   const compareAndSet: CompareAndSet<D> = {
     async get(key) {
       return lookUp(key).stored;
     },
-
-    insert(key, document) {
-      const json = JSON.stringify(document);
-      const writes = otherThread();
-      if (writes === undefined) return forOthers.insert(key, { json, columns: document }, false);
-      return writes.insert(plain, key, { json, columns: columnsOf(document) });
-    },
-
-    replace(key, document, version) {
-      const json = JSON.stringify(document);
-      const writes = otherThread();
-      if (writes === undefined) return forOthers.replace(key, { json, columns: document }, version, false);
-      return writes.replace(plain, key, { json, columns: columnsOf(document) }, version);
-    },
+    insert: (key, document) => make({ type: 'insert', key, row: rowOf(document) }),
+    replace: (key, document, version) => make({ type: 'replace', key, row: rowOf(document), version }),
   };
 
   return {
@@ -213,9 +202,9 @@ export async function openSqliteDocuments<D extends object>(
       });
     },
 
-    delete: (key, version) => otherThread()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
+    delete: (key, version) => make({ type: 'delete', key, version }),
     update: createUpdate(compareAndSet),
-    forOthers,
+    write,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
     writeProjected,
