@@ -17,7 +17,7 @@ export function createAudit(deps: SealingDeps) {
   return {
     /** Seals what is new, and waits for another process that is sealing. @returns the newest checkpoint; undefined for an empty log */
     async seal(onProgress?: OnProgress): Promise<SealRecord | undefined> {
-      return (await sealing()).sealInTurn(onProgress && { onProgress });
+      return (await sealing()).seal(onProgress && { onProgress });
     },
     /** When the last event happened that the newest checkpoint covers; undefined without one. */
     async sealedUpTo(): Promise<string | undefined> {

@@ -29,9 +29,8 @@ export function createSealRole(
     sealing ??= await openSealing(deps);
     const { seal, copyProblems } = sealing;
     if (end === sealedUpTo && copyProblems.size === 0) return;
-    const head = await seal({ signal: stopping.signal });
-    // Another process is sealing and will do so again.
-    if (head !== undefined && copyProblems.size === 0) sealedUpTo = end;
+    await seal({ signal: stopping.signal });
+    if (copyProblems.size === 0) sealedUpTo = end;
   }
 
   async function round(): Promise<void> {

@@ -99,17 +99,11 @@ export async function openSealing(deps: SealingDeps) {
     copyProblems,
 
     /**
-     * Seals what is new.
-     * @returns the newest checkpoint; undefined if the log is empty, or if another process is sealing
+     * Seals what is new, and waits for another process that is sealing.
+     * @returns the newest checkpoint; undefined if the log is empty
      * @throws {Unsealable} if the log differs from what was sealed; then nothing is published
      */
     async seal(options: SealOptions = {}): Promise<SealRecord | undefined> {
-      const lease = await leases.tryAcquire(LEASE);
-      return lease && sealWith(lease, options);
-    },
-
-    /** The same, and waits for another process that is sealing. */
-    async sealInTurn(options: SealOptions = {}): Promise<SealRecord | undefined> {
       const { signal } = options;
       return sealWith(await leases.acquire(LEASE, { pollMs: POLL_MS, ...(signal && { signal }) }), options);
     },

@@ -38,6 +38,10 @@ export class NodeClient extends EventStoreDBClient {
     });
   }
 
+  /**
+   * The client would make a channel of its own, which takes neither the TLS settings of the URL nor the options above. So connections over TLS
+   * (docs/promises.md) need this: without it, test/event-store/eventstoredb/tls.test.ts fails.
+   */
   protected override getChannel = async (): Promise<Channel> => this.#channel;
 
   /** Opens a call over which appends are sent. It is open until `use` ends. Only a subclass of the client may open one of its own. */
