@@ -2,13 +2,17 @@ import type { Invitation } from '../../auth/invitations.ts';
 import { roleIn } from '../../auth/memberships.ts';
 import type { User } from '../../auth/users.ts';
 import { isRefusal } from '../../domain/decision.ts';
-import { EMAIL, MAX_INVITATIONS } from '../../domain/limits.ts';
+import { EMAIL, hasLength, MAX_INVITATIONS, SEARCH } from '../../domain/limits.ts';
 import { isRole, ROLES } from '../../domain/roles.ts';
+import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import { moment } from '../../html/formats.ts';
 import { type Html, html, named, namedText } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
 import { venueCommand } from '../../runtime/venue-command.ts';
 import { type Answer, done, missing } from '../parts/answer.ts';
-import { choices, confirm, field, onceField, postForm } from '../parts/forms.ts';
+import { choices, confirm, field, hasProblems, onceField, postForm } from '../parts/forms.ts';
+import { buttonLink, emptyState } from '../parts/frame.ts';
+import { addressOf, pager } from '../parts/links.ts';
 import { ROLE_TEXTS } from '../parts/role-texts.ts';
 import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
@@ -49,17 +53,56 @@ export function peoplePages(routes: Routes, { users, invitations }: PageDeps): v
   }
 
   async function peoplePage(visit: Visit, problems: Problems = {}): Promise<Answer> {
-    const { account, accountName } = visit;
+    const { account, accountName, query } = visit;
     const [members, open] = await Promise.all([membersOf(visit), invitations.listOpen(account)]);
+    const text = query.text('q');
+    const wrong = hasLength(text, SEARCH) ? {} : { q: `Search for at most ${SEARCH.max} characters.` };
+    const isLong = members.length > PER_PAGE;
     return {
       title: 'People',
       lead: html`Who acts for ${named(accountName)}. <a href="${historyOfAll('members')}">History</a>`,
-      problems,
-      main: html`<div class="split"><div class="stack full"><h2>Members</h2>${memberTable(visit, members)}
-${open.length > 0 && html`<h2>Invitations</h2>${invitationTable(visit, open)}`}</div>
-<div>${inviteForm(visit, problems, invitations.sendsMail)}</div></div>`,
+      problems: { ...problems, ...wrong },
+      ...(isLong && { actions: buttonLink('#invite', 'Invite a person', 'quiet') }),
+      main: html`<div class="split"><div class="stack full">${isLong && searchForm(text, wrong)}
+${!hasProblems(wrong) && lists(visit, calledLike(text, members), calledLike(text, open))}</div>
+<div id="invite">${inviteForm(visit, problems, invitations.sendsMail)}</div></div>`,
     };
   }
+}
+
+/** Members on one page. */
+const PER_PAGE = 30;
+
+const searchForm = (text: string, problems: Problems): Html =>
+  html`<form class="search short" method="get" action="${PATH}" role="search" aria-label="People">
+${field({ name: 'q', label: 'Address contains', value: text, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
+<button class="button quiet">${icon('search')} Search</button>
+</form>`;
+
+/** Those whose address has every word of a search. */
+function calledLike<P extends { readonly email: string }>(text: string, people: readonly P[]): readonly P[] {
+  const words = wordsOf(text);
+  return text === '' ? people : people.filter(({ email }) => isCalled([folded(email)], words));
+}
+
+/** One page of the members, and on the first one the invitations. */
+function lists(visit: Visit, members: readonly User[], open: readonly Invitation[]): Html {
+  const text = visit.query.text('q');
+  const all = text !== '' && html`<a class="on-screen" href="${PATH}">Show all people</a>`;
+  if (members.length + open.length === 0)
+    return emptyState('search', 'Nothing found', html`No address has ‘${named(text)}’ in it.`, all || undefined);
+  const last = Math.max(1, Math.ceil(members.length / PER_PAGE));
+  const wanted = visit.query.integer('page');
+  const page = wanted >= 1 ? Math.min(wanted, last) : 1;
+  const to = (one: number) => addressOf(PATH, { q: text, page: one > 1 ? String(one) : undefined });
+  const onPage = members.slice((page - 1) * PER_PAGE, page * PER_PAGE);
+  return html`${all && html`<p class="muted">Results for ‘${named(text)}’. ${all}</p>`}
+${members.length > 0 && html`<h2>Members</h2>${memberTable(visit, onPage)}`}
+${pager(
+  { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
+  { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
+)}
+${page === 1 && open.length > 0 && html`<h2>Invitations</h2>${invitationTable(visit, open)}`}`;
 }
 
 const memberTable = (visit: Visit, members: readonly User[]): Html =>
