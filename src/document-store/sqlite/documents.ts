@@ -25,7 +25,7 @@ export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
 type Columns = object;
 
 /** A document in the form that is written. */
-export type DocumentRow = { readonly json: string; readonly columns: Columns };
+type DocumentRow = { readonly json: string; readonly columns: Columns };
 
 /** A write of a document, in the form that another thread needs. */
 export type DocumentWrite =
