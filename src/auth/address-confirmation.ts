@@ -5,7 +5,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { causeAt, type LinkMails, type TimedLink } from './link-mail.ts';
 import { LINK_ENDED, LINK_PATHS, type Links } from './links.ts';
 import type { ChangeContext } from './unlogged-changes.ts';
-import { signInState, type User, type Users } from './users.ts';
+import { signInState } from './user-record.ts';
+import type { User, Users } from './users.ts';
 
 /** How long a link works. */
 const CONFIRM_MS = 24 * 60 * 60_000;

@@ -1,51 +1,37 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Collection, Documents, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
+import type { Documents, Find, OperatedDocumentStore, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { isAddress, normalisedEmail } from '../domain/email-address.ts';
-import type { MembershipEvent } from '../domain/events.ts';
 import { hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
-import { picked } from '../domain/picked.ts';
-import { memberRoleOf, type Role } from '../domain/roles.ts';
+import type { Role } from '../domain/roles.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountMembers, type MemberRecords, openAccountMembers } from './account-members.ts';
-import {
-  accountsIn,
-  type Membership,
-  membershipsIn,
-  roleIn,
-  type StoredMemberships,
-  storedMemberships,
-} from './memberships.ts';
+import { accountsIn, membershipsIn } from './memberships.ts';
 import { hashPassword, isPassword } from './passwords.ts';
+import { type ChangeContext, createRecorder, type MembershipLog, UNLOGGED } from './unlogged-changes.ts';
 import {
-  type ChangeContext,
-  createRecorder,
-  type MembershipLog,
-  UNLOGGED,
-  UNLOGGED_INDEX,
-  type WithUnlogged,
-  withChanges,
-} from './unlogged-changes.ts';
+  type Changed,
+  emailChanged,
+  isOnlyAccount,
+  isUser,
+  newUser,
+  roleOf,
+  signInState,
+  USERS,
+  type User,
+  type UserDocument,
+  withAccount,
+  withOwnChanges,
+  withoutAccount,
+  withoutHash,
+  withoutUser,
+  withPassword,
+  withRole,
+} from './user-record.ts';
 
-/** A person who signs in with e-mail and password. Belongs to one or more accounts (docs/decisions/accounts.md). */
-export type User = {
-  readonly id: string;
-  /** Normalised: trimmed, lower case. */
-  readonly email: string;
-  /** The accounts that the user acts for, each once, and the role there. */
-  readonly memberships: readonly Membership[];
-  /** ISO 8601, UTC. */
-  readonly createdAt: string;
-  /** ISO 8601, UTC. Sessions started before have ended. */
-  readonly passwordChangedAt: string;
-  /** When the user proved to read mail at the address. Absent: not proved. */
-  readonly emailConfirmedAt?: string;
-  /** The address that replaces the current one once it is confirmed. */
-  readonly pendingEmail?: string;
-};
+export type { User };
 
 /** Revokes what was issued to a user: sessions, apps and calendar feeds. */
 export type UserRevocation = {
@@ -57,20 +43,6 @@ export type UserRevocation = {
   endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
   /** Ends the user's sessions, calendar feeds, grants, and everything issued under them. */
   endAllOfUser(userId: string, context: ChangeContext): Promise<void>;
-};
-
-type UserDocument = Omit<User, 'memberships'> &
-  StoredMemberships &
-  WithUnlogged & {
-    readonly passwordHash: string;
-    /** Set when the user is removed, until the log has the event. The record then has no personal data, and lookups skip it. */
-    readonly isRemoved?: true;
-  };
-
-const USERS: Collection<UserDocument> = {
-  name: 'users',
-  kind: 'record',
-  indexes: [{ fields: ['email'], unique: true }, UNLOGGED_INDEX],
 };
 
 const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ where: { email }, limit: 1 }), [
@@ -373,13 +345,10 @@ function lookups(users: Documents<UserDocument>) {
 
 const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
 const ADDRESS_TAKEN = refuse('ValidationError', 'This address cannot be used.');
-const NO_MEMBER = refuse('ResourceNotFound', 'The user does not belong to this account.');
 const LAST_MANAGER = refuse(
   'ValidationError',
   'This is the last Manager of the account. Make another member a Manager first.',
 );
-
-const isUser = ({ isRemoved }: UserDocument): boolean => isRemoved !== true;
 
 /** The records of the users, as far as they concern accounts. */
 const memberRecords = (users: Documents<UserDocument>): MemberRecords => ({
@@ -396,114 +365,6 @@ const memberRecords = (users: Documents<UserDocument>): MemberRecords => ({
   },
 });
 
-const roleOf = (user: UserDocument, account: Account): Role | undefined =>
-  roleIn({ memberships: membershipsIn(user) }, account);
-
-const isSame = (a: Account, b: Account): boolean => accountKey(a) === accountKey(b);
-
-const isOnlyAccount = (user: UserDocument, account: Account): boolean =>
-  accountsIn(user).every((one) => isSame(one, account)) && roleOf(user, account) !== undefined;
-
-/** A user after a change, with the changes for the log. Without changes, the user stays as it was. */
-type Changed = { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] };
-
-function newUser(email: string, memberships: readonly Membership[], passwordHash: string, at: string): Changed {
-  const id = `usr_${randomBytes(12).toString('base64url')}`;
-  const user = { id, email, createdAt: at, passwordChangedAt: at, passwordHash, ...storedMemberships(memberships) };
-  return { user, changes: memberships.map((membership) => memberAdded(user, membership)) };
-}
-
-/** Takes back a change of the address, too: another person with the former password may have asked for it. */
-const withPassword = (
-  { pendingEmail: _, ...user }: UserDocument,
-  passwordHash: string,
-  passwordChangedAt: string,
-): Changed => ({
-  user: { ...user, passwordHash, passwordChangedAt },
-  changes: accountsIn(user).map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
-});
-
-function withMemberships({ members = [], ...user }: UserDocument, memberships: readonly Membership[]): UserDocument {
-  return { ...user, ...storedMemberships(memberships, { members }) };
-}
-
-const withAccount = (user: UserDocument, membership: Membership): Changed =>
-  roleOf(user, membership.account) !== undefined
-    ? { user, changes: [] }
-    : {
-        user: withMemberships(user, [...membershipsIn(user), membership]),
-        changes: [memberAdded(user, membership)],
-      };
-
-function withRole(user: UserDocument, { account, role }: Membership): Changed | Refusal {
-  const before = roleOf(user, account);
-  if (before === undefined) return NO_MEMBER;
-  if (before === role) return { user, changes: [] };
-  const memberships = membershipsIn(user).map((one) => (isSame(one.account, account) ? { account, role } : one));
-  return {
-    user: withMemberships(user, memberships),
-    changes: [{ type: 'MemberRoleChanged', data: { ...changeOf(user, account), role: memberRoleOf(role) } }],
-  };
-}
-
-function withoutAccount(user: UserDocument, account: Account): Changed | Refusal {
-  if (roleOf(user, account) === undefined) return { user, changes: [] };
-  const others = membershipsIn(user).filter((one) => !isSame(one.account, account));
-  return others.length > 0
-    ? { user: withMemberships(user, others), changes: [memberRemoved(user, account)] }
-    : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
-}
-
-const withoutUser = (user: UserDocument): Changed => ({
-  user: removed(user),
-  changes: accountsIn(user).map((account) => memberRemoved(user, account)),
-});
-
-/** A removed user until its event is in the log: no personal data and no credentials. */
-const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocument): UserDocument => ({
-  ...{ id, createdAt, passwordChangedAt, unlogged },
-  email: id,
-  accounts: [],
-  passwordHash: '',
-  isRemoved: true,
-});
-
-const changeOf = ({ id: userId }: Pick<User, 'id'>, account: Account) => ({
-  ...{ changeId: randomUUID(), account, userId },
-});
-const memberAdded = (user: Pick<User, 'id'>, { account, role }: Membership): MembershipEvent => ({
-  type: 'MemberAdded',
-  data: { ...changeOf(user, account), role: memberRoleOf(role) },
-});
-const memberRemoved = (user: Pick<User, 'id'>, account: Account): MembershipEvent => ({
-  type: 'MemberRemoved',
-  data: changeOf(user, account),
-});
-
-const emailChanged = (user: Pick<User, 'id'>, account: Account): MembershipEvent => ({
-  type: 'EmailChanged',
-  data: changeOf(user, account),
-});
-
-/** What the user did is shown to each account as done by its own member: no account learns of the others. */
-const withOwnChanges = (user: UserDocument, changes: readonly MembershipEvent[], context: ChangeContext) =>
-  changes.reduce<UserDocument>((changed, change) => {
-    const { actor } = context;
-    const isOwn = actor.kind === 'user' && actor.id === user.id;
-    return withChanges(
-      changed,
-      [change],
-      isOwn ? { ...context, actor: { ...actor, account: change.data.account } } : context,
-    );
-  }, user);
-
-type SignIn = Pick<User, 'passwordChangedAt' | 'email' | 'pendingEmail' | 'emailConfirmedAt'>;
-
-/** What must be as it was for a link about the user's address to work. Changes with the password, too. */
-export const signInState = ({ passwordChangedAt, email, pendingEmail = '', emailConfirmedAt = '' }: SignIn) => [
-  ...[passwordChangedAt, email, pendingEmail, emailConfirmedAt],
-];
-
 const notAnAddress = () => refuse('ValidationError', 'This is not an e-mail address.');
 
 /** Refuses a password that is too short or too long. */
@@ -512,12 +373,3 @@ export const wrongPassword = (password: string) => wrongText('The password', pas
 const unique = (accounts: readonly Account[]): Account[] => [
   ...new Map(accounts.map((account) => [accountKey(account), account])).values(),
 ];
-
-const withoutHash = (user: UserDocument): User => {
-  const { id, email, createdAt, passwordChangedAt } = user;
-  const memberships = membershipsIn(user);
-  return {
-    ...{ id, email, memberships, createdAt, passwordChangedAt },
-    ...picked(user, ['emailConfirmedAt', 'pendingEmail']),
-  };
-};
