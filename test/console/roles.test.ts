@@ -189,6 +189,11 @@ describe('each page and form of the console', () => {
   test('asks its reader for nothing that the role does not allow', async () => {
     const textFor = async (kind: Kind, role: Role, path: string) => (await browserOf(kind, role).open(path)).text;
     expect(await textFor('Brand', 'Coordinator', '/console/reviews')).toContain('Waiting for your review');
+    const space = `/console/find/${running.demo.communities[0].spaces[0].id}`;
+    expect(await textFor('Brand', 'Viewer', space)).toContain(
+      'A Coordinator or a Manager of the brand can request it.',
+    );
+    expect(await textFor('Brand', 'Coordinator', space)).not.toContain('can request it.');
     expect(await textFor('Brand', 'Viewer', '/console/reviews')).not.toContain('Waiting for your review');
     expect(await textFor('Community', 'Viewer', '/console/charges?month=2026-01')).not.toContain('you approve');
     const { core } = running.service;

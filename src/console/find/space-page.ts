@@ -301,7 +301,9 @@ function requestForm(
   const price = priceIn(visit, space);
   if (!may(visit, 'Coordinator'))
     return html`<section class="card fields panel"><h2>Price</h2>${priceView('Brand', price)}
-<p class="muted small">The price is the same at any time of day.${cancelText(space)}</p></section>`;
+<p class="muted small">The price is the same at any time of day.${cancelText(space)}</p>${
+      active && html`<p class="muted small">A Coordinator or a Manager of the brand can request it.</p>`
+    }</section>`;
   return html`<form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">
 ${csrfField(visit)}${onceField('requestKey')}${hiddenField('date', date)}${hiddenField('price', price.totalPrice)}
 ${viaField(visit)}${again !== undefined && hiddenField('again', again)}
