@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
+import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -347,6 +348,7 @@ describe('the hours of a space', () => {
         CONTEXT,
       ),
     );
+    await eventually(async () => expect(Object.keys((await spaceNow())?.special ?? {})).toEqual([sunday]));
   });
 
   test('of two people who save at once, the second sees what changed and keeps the input', async () => {
