@@ -43,7 +43,10 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
       refuse(`redirect_uris with http must use a loopback address, not ${url.host}`);
     if (!isRedirectScheme(url.protocol))
       refuse(
-        `redirect_uris must use https, http on a loopback address, or a scheme named by a domain in reverse, such as com.example.app; not ${url.protocol.slice(0, -1)}`,
+        [
+          'redirect_uris must use https, http on a loopback address, or a scheme named by a domain in reverse,',
+          `such as com.example.app; not ${url.protocol.slice(0, -1)}`,
+        ].join(' '),
       );
     if (url.protocol !== 'https:' && !isLocalWeb(metadata, url)) metadata.application_type = 'native';
   }

@@ -150,7 +150,10 @@ const revokeButton = (visit: Visit, { apiKeyId, label }: ApiKeyDocument): Html =
     action: `${PATH}/${apiKeyId}/revoke`,
     open: 'Revoke…',
     name: label,
-    question: `Revoke “${namedText(label)}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This cannot be undone.`,
+    question: [
+      `Revoke “${namedText(label)}”? Programs that use it lose access immediately,`,
+      'and webhooks registered with it receive nothing more. This cannot be undone.',
+    ].join(' '),
     submit: 'Revoke key',
     removes: true,
   });

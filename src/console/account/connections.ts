@@ -84,8 +84,10 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
       heading: html`Service client “${named(name)}” created`,
       back: { href: '/console/clients', label: 'Service clients' },
       secret: added.clientSecret,
-      advice:
-        'Copy the client secret now and store it like a password. It will not be shown again, and anyone who has it can act for this account.',
+      advice: [
+        'Copy the client secret now and store it like a password.',
+        'It will not be shown again, and anyone who has it can act for this account.',
+      ].join(' '),
       more: html`<div class="card"><h2>Get a token</h2><p>The client ID is <code>${added.clientId}</code>.</p>
 <pre>curl -u '${added.clientId}:${added.clientSecret}' \\
   -d grant_type=client_credentials -d resource=api -d scope=service.api.read \\

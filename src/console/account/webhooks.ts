@@ -92,7 +92,10 @@ export function webhookPages(routes: Routes, deps: PageDeps): void {
         title: 'New signing secret',
         back: { href: webhookHref(webhook), label: 'Webhook' },
         secret: outcome.signingSecret,
-        advice: `Copy it now; it will not be shown again. Until ${until}, deliveries are signed with the secret before it as well, so that you can update your receiver without missing any.`,
+        advice: [
+          `Copy it now; it will not be shown again. Until ${until}, deliveries are signed with the secret before it as well,`,
+          'so that you can update your receiver without missing any.',
+        ].join(' '),
       });
     }),
   );

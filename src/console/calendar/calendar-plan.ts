@@ -141,7 +141,8 @@ function overlay(name: string, length: number, direction: Direction, places: rea
     direction === 'across'
       ? [`0 0 ${length} 1`, places.map((at) => `M${at} 0v1`)]
       : [`0 0 1 ${length}`, places.map((at) => `M0 ${at}h1`)];
-  return html`<svg class="overlay ${name}" aria-hidden="true" viewBox="${box}" preserveAspectRatio="none"><path d="${path.join('')}"/></svg>`;
+  return html`<svg class="overlay ${name}" aria-hidden="true" viewBox="${box}" preserveAspectRatio="none">
+<path d="${path.join('')}"/></svg>`;
 }
 
 /** The name of a space, as the link to its own day. */

@@ -1,0 +1,18 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+/** html.grit checks the templates; this also finds texts that are put into them, and code around them. */
+test('no line of pages and mails is longer than 140 characters', () => {
+  const files = globSync('src/{authorization-server,console,html,mail}/**/*.ts', { cwd: ROOT });
+  const isLong = (line: string) => line.length > 140 && !/^\s*(\/\/|\/?\*)/.test(line);
+  const long = files.flatMap((file) =>
+    readFileSync(join(ROOT, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (isLong(line) ? [`${file}:${index + 1}`] : [])),
+  );
+  expect(files.length).toBeGreaterThan(100);
+  expect(long).toEqual([]);
+});
