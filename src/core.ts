@@ -223,6 +223,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     recipients: { ...MAILED, of: (event) => mailContent.recipientsOf(event) },
     compose: (each) => mailContent.compose(each),
     reminders: (now) => mailContent.reminders(now),
+    clockProblem: base.clockWatch.check,
     onOutcome: metrics.mail,
   });
   const preferences = await createMailPreferences({ documents });
@@ -303,7 +304,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     publicUrl: config.publicUrl,
     membersOf: users.membersOf,
     links: composeLinks({
-      ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl },
+      ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl, clock },
       accountName: async (account) => (await queries.accounts.name(account)) ?? accountInWords(account),
     }),
   });

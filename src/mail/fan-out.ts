@@ -5,6 +5,7 @@ import { type EventStore, type EventStoreOperations, logEnd } from '../event-sto
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { consumeKinds, type FanOut } from '../webhooks/fan-out/consume-kinds.ts';
 import type { FailedEvents } from '../webhooks/fan-out/failed-events.ts';
 import type { MailQueue } from './mail-queue.ts';
@@ -49,18 +50,23 @@ export function startMailFanOut(deps: {
   readonly wake: () => void;
   readonly failedEvents: FailedEvents;
   readonly clock: Clock;
+  readonly clockProblem: () => Promise<string | undefined>;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
 }): Promise<FanOut> {
-  const { recipients, queue, clock, wake, ...rest } = deps;
+  const { recipients, queue, clock, clockProblem, wake, ...rest } = deps;
   return consumeKinds({
     ...rest,
     groups: recipients.kinds.map((kind) => ({ kind, group: mailGroup(kind) })),
     reads: recipients.reads,
     ping: async () => {},
     async handle(event) {
-      if (isTooOld(event.metadata.at, clock())) return;
+      if (isTooOld(event.metadata.at, clock())) {
+        const problem = await clockProblem();
+        if (problem === undefined) return;
+        throw new Unavailable(`${problem}, so the age of the event is not known`);
+      }
       const mails = await recipients.of(event);
       await Promise.all(mails.map((mail) => queue.add(mail)));
       faultPoint('mails stored, not acknowledged');

@@ -70,6 +70,9 @@ const mailIdOf = ({ kind, cause, userId }: Pick<NewMail, 'kind' | 'cause' | 'use
 export const messageIdOf = (mailId: string, host: string): string =>
   `<${createHash('sha256').update(mailId).digest('hex').slice(0, 40)}@${host}>`;
 
+/** The `Date` of a mail, the same in every attempt: when it happened, or when it was sent again by hand. */
+export const dateOf = ({ notAfter }: Pick<MailRecord, 'notAfter'>): Date => new Date(Date.parse(notAfter) - MAX_AGE_MS);
+
 /** @param now milliseconds since the epoch, here and below */
 export function newRecord(added: NewMail, now: number): MailRecord {
   return {

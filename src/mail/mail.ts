@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import type { BaseLogger } from 'pino';
 import type { OperatedDocumentStore } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
@@ -42,6 +43,8 @@ export type MailDeps = {
   /** The mails that are due because of the time, at any moment. Those that were made before are made again. */
   readonly reminders: (now: number) => AsyncIterable<NewMail>;
   readonly clock: Clock;
+  /** Checks whether the clock of this machine is wrong. While it is, nothing is given up as too old, and nothing reminded. */
+  readonly clockProblem?: () => Promise<string | undefined>;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   /** Called with what came of each attempt. */
   readonly onOutcome?: ((outcome: string) => void) | undefined;
@@ -80,15 +83,17 @@ export async function createMail(deps: MailDeps) {
   const server = await openServerState({ documents, clock });
   const inbox = mailInbox ? await openInbox({ documents, clock }) : undefined;
   const sender = inbox?.sender ?? createLazySender(smtp, tuning.timeouts);
-  const host = smtp?.from.address.split('@').at(-1) ?? INBOX_HOST;
+  // A name with other letters than ASCII would need a server that takes them in headers.
+  const host = domainToASCII(smtp?.from.address.split('@').at(-1) ?? '') || INBOX_HOST;
   let mailer: Mailer | undefined;
   const role = createRole({ ...{ name: 'mail', documents, heartbeats, clock, logger }, run: sendMails });
 
   async function sendMails(isActive: () => boolean): Promise<RunningRole> {
-    const { compose, onOutcome = () => {} } = deps;
+    const { compose, clockProblem = async () => undefined, onOutcome = () => {} } = deps;
     const { pollIntervalMs, readModelWaitMs, pauseAfter } = tuning;
     const current = createMailer({
-      ...{ queue, compose, sender, server, host, clock, logger, isActive, onOutcome, pollIntervalMs, pauseAfter },
+      ...{ queue, compose, sender, server, host, clock, clockProblem, logger, isActive, onOutcome },
+      ...{ pollIntervalMs, pauseAfter },
     });
     const stopping = new AbortController();
     let fanOut: FanOut | undefined;
@@ -102,7 +107,8 @@ export async function createMail(deps: MailDeps) {
       await current.start();
       mailer = current;
       fanOut = await startMailFanOut({
-        ...{ events, documents, readModels: deps.readModels, recipients, queue, failedEvents, clock, logger },
+        ...{ events, documents, readModels: deps.readModels, recipients, queue, failedEvents, logger },
+        ...{ clock, clockProblem },
         ...{ wake: current.wake, readModelWaitMs, pollIntervalMs },
       });
       reminding = inRounds(tuning.reminderIntervalMs ?? REMINDER_INTERVAL_MS, stopping.signal, () =>
@@ -125,9 +131,11 @@ export async function createMail(deps: MailDeps) {
   const deleteKept = async (isOne: (mail: KeptMail) => boolean) =>
     (inbox ?? (await openInbox({ documents, clock }))).delete(isOne);
 
-  /** Stores the reminders that are due. */
+  /** Stores the reminders that are due, unless the clock is wrong; once it is right, corrects what it has put off. */
   async function remind(signal: AbortSignal): Promise<void> {
     try {
+      if ((await deps.clockProblem?.()) !== undefined) return;
+      await queue.correctDue();
       for await (const mail of deps.reminders(clock())) {
         if (signal.aborted) return;
         if (await queue.add(mail)) mailer?.wake();

@@ -8,7 +8,7 @@ import { faultPoint } from '../runtime/fault-point.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import type { MailQueue } from './mail-queue.ts';
-import { type MailAttempt, type MailRecord, messageIdOf, TOO_OLD } from './mail-record.ts';
+import { dateOf, type MailAttempt, type MailRecord, messageIdOf, TOO_OLD } from './mail-record.ts';
 import type { Compose, Message } from './new-mail.ts';
 import { outcomeOf, pauseAfter, type SendResult } from './outcome.ts';
 import type { MailSender } from './sender.ts';
@@ -26,8 +26,8 @@ const PAGE = 64;
 const ATTEMPT_WITHIN_MS = 10 * 60_000;
 /** How long a stop waits for the attempts in flight before it breaks their connections. */
 const STOP_WITHIN_MS = 3_000;
-/** How long a mail waits whose text cannot be made now. */
-const COMPOSE_AGAIN_MS = 5_000;
+/** How long a mail waits whose text cannot be made now, or whose age is not known because the clock is wrong. */
+const AGAIN_MS = 5_000;
 /** How long to wait before an outcome that could not be stored is stored again. */
 const STORE_AGAIN_MS = 1_000;
 
@@ -39,6 +39,7 @@ export type MailerDeps = {
   /** The host in `Message-ID`. */
   readonly host: string;
   readonly clock: Clock;
+  readonly clockProblem: () => Promise<string | undefined>;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   /** Whether this process may start an attempt. */
   readonly isActive: () => boolean;
@@ -127,6 +128,7 @@ export function createMailer(deps: MailerDeps) {
     if (mail === undefined) return;
     const { document } = mail;
     if (document.notAfter <= toTimestamp(clock())) {
+      if ((await deps.clockProblem()) !== undefined) return queue.postpone(mail, AGAIN_MS);
       deps.onOutcome('expired');
       return queue.end(mail, { state: 'Failed', reason: TOO_OLD });
     }
@@ -156,14 +158,14 @@ export function createMailer(deps: MailerDeps) {
         logger.error({ err: error, mailId, kind }, 'The text of a mail could not be made; retrying');
         const failed: SendResult = { outcome: 'refused', isFinal: false, response: 'The text could not be made.' };
         await record(mail, { at: toTimestamp(clock()), response: failed.response }, failed);
-      } else await queue.postpone(mail, COMPOSE_AGAIN_MS);
+      } else await queue.postpone(mail, AGAIN_MS);
       return undefined;
     }
   }
 
   function send(document: MailRecord, message: Message): Promise<SendResult> {
-    const { mailId, createdAt, userId } = document;
-    const outgoing = { ...message, messageId: messageIdOf(mailId, host), date: new Date(createdAt), userId };
+    const { mailId, userId } = document;
+    const outgoing = { ...message, messageId: messageIdOf(mailId, host), date: dateOf(document), userId };
     return sender.send(outgoing, AbortSignal.any([breaking.signal, AbortSignal.timeout(ATTEMPT_WITHIN_MS)]));
   }
 

@@ -27,6 +27,8 @@ export type Message = {
   readonly text: string;
   readonly html: string;
   readonly replyTo?: string;
+  /** Where the reader turns such mail off. Absent if it is always sent. */
+  readonly settingsUrl?: string;
   /** The text of an .ics file. */
   readonly calendar?: string;
 };

@@ -14,6 +14,7 @@ export type SmtpFailure = {
 
 const NOT_TRUSTED = 'its certificate is not trusted';
 const NO_TLS_ON_PORT = 'it speaks no TLS from the start on this port: smtp:// uses STARTTLS';
+const NO_ANSWER = 'it does not answer';
 const NOT_REACHED = 'it cannot be reached';
 const REFUSES_SERVICE = 'it refuses this service';
 
@@ -32,7 +33,9 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ETLS: 'it offers no TLS (STARTTLS), which SMTP_URL requires',
   EAUTH: 'it refuses the user or the password',
   EDNS: 'its host name cannot be found',
-  ETIMEDOUT: 'it does not answer',
+  ETIMEDOUT: NO_ANSWER,
+  // Broken off by this service, which has waited long enough.
+  EABORT: NO_ANSWER,
 };
 
 /** Every cause, for the guide of operators. */

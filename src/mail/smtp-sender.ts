@@ -71,7 +71,7 @@ function isPasswordForAnother(url: string): boolean {
 
 /** Addresses are objects, so that no name can be read as an address, and nodemailer encodes what would begin another header. */
 function contentOf(mail: OutgoingMail, from: NamedAddress) {
-  const { to, subject, text, html, replyTo, calendar, messageId, date } = mail;
+  const { to, subject, text, html, replyTo, settingsUrl, calendar, messageId, date } = mail;
   return {
     from,
     to: { name: '', address: to },
@@ -82,8 +82,9 @@ function contentOf(mail: OutgoingMail, from: NamedAddress) {
     html,
     messageId,
     date,
-    // No program answers it with a mail of its own (RFC 3834).
-    headers: { 'Auto-Submitted': 'auto-generated' },
+    // No program answers it with a mail of its own (RFC 3834); Exchange follows the second one.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'OOF, AutoReply' },
+    ...(settingsUrl !== undefined && { list: { unsubscribe: settingsUrl } }),
     ...(calendar !== undefined && {
       attachments: [
         { filename: 'event.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' },

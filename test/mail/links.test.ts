@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { User } from '../../src/auth/users.ts';
 import type { Account } from '../../src/domain/account.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
 import { communityId } from '../../src/domain/ids.ts';
+import { composeLinks } from '../../src/mail/compose/links.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
@@ -18,6 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
+const withOldPassword = (user: User | undefined) => user && { ...user, passwordChangedAt: toTimestamp(0) };
 const core = () => running.service.core;
 
 /** The links of the mails to an address with this subject, the latest first. */
@@ -92,6 +96,15 @@ test('a mail is not sent once its link would not work', async () => {
   const notice = { ...reset, kind: 'AddressConfirmation', about: { notice: 'change' } } as const;
   expect(await mailContent.compose(reset)).toMatchObject({ to: email });
   expect(await mailContent.compose(notice)).toMatchObject({ skipped: expect.any(String) });
+  // As after an outage of the mail server, or sent again by hand.
+  const before = (hours: number) => ({ at: toTimestamp(clock() - hours * 3_600_000) });
+  const sincePassword = { ...users, get: async (id: string) => withOldPassword(await users.get(id)) };
+  const links = composeLinks({ ...core(), accountName: async () => '', publicUrl: '', users: sincePassword });
+  expect(await links({ ...reset, ...before(0.9) })).toMatchObject({ to: email });
+  expect(await links({ ...reset, ...before(1.1) })).toEqual({ skipped: 'Its link has ended.' });
+  const confirmation = { ...notice, about: {} };
+  expect(await links({ ...confirmation, ...before(23) })).toMatchObject({ to: email });
+  expect(await links({ ...confirmation, ...before(25) })).toEqual({ skipped: 'Its link has ended.' });
   accepted(await users.changePassword(userId, NEW_PASSWORD, BY_OPERATOR));
   expect(await mailContent.compose(reset)).toMatchObject({ skipped: 'The password has changed since.' });
   await users.remove(userId, BY_OPERATOR);

@@ -141,10 +141,14 @@ test('a recipient refused for good fails at once, is shown, holds no other mail 
   expect(await mail.list('Failed', 10, 'Community:3')).toHaveLength(1);
 
   smtp.onRecipient = async () => undefined;
+  venue.advance(72 * HOUR_MS);
   const { mailId = '' } = failed ?? {};
   expect(await mail.resend(mailId, 'Community:4')).toMatchObject({ refused: 'ResourceNotFound' });
   accepted(await mail.resend(mailId, 'Community:3'));
   await inState(mail, 'Sent', 2);
+  // Otherwise mail programs would sort it three days back.
+  const dates = smtp.arrived.map(({ mail: { date } }) => date?.getTime() ?? 0);
+  expect((dates[1] ?? 0) - (dates[0] ?? 0)).toBeGreaterThan(71 * HOUR_MS);
 
   // Otherwise a Manager could fill the inbox of an address by inviting it once.
   expect(await mail.resend(mailId, 'Community:3')).toMatchObject({ refused: 'ResourceNotFound' });
@@ -179,6 +183,43 @@ test('a mail older than a day is not sent: neither one that waited so long, nor 
   expect(late).toMatchObject({ about: { bookingId: 10 }, reason: 'It was older than a day.', attempts: [] });
   await inState(mail, 'Sent', 2);
   expect([...new Set(smtp.arrived.map(({ mail: { subject } }) => subject))]).toEqual(['Booking 12']);
+});
+
+test('while the clock is wrong, no mail is given up, no event dropped and nothing reminded', async () => {
+  let problem: string | undefined = 'The clock of this machine is 2 days ahead of MongoDB';
+  let reminders = 0;
+  const mail = await venue.open({
+    clockProblem: async () => problem,
+    tuning: { reminderIntervalMs: 20 },
+    reminders: async function* () {
+      reminders += 1;
+      yield venue.newMail(18);
+    },
+  });
+  await mail.prepare();
+  await mail.enqueue(venue.newMail(16));
+  await request(17);
+  venue.advance(48 * HOUR_MS);
+  mail.start();
+  await eventually(async () => expect((await mail.list('Pending', 10))[0]).toMatchObject({ tries: 0, delayMs: 5_000 }));
+  await eventually(async () => expect(await mail.countFailedEvents()).toEqual({ parked: 0, retrying: 1 }));
+  expect({ reminders, arrived: smtp.arrived }).toEqual({ reminders: 0, arrived: [] });
+
+  venue.advance(-48 * HOUR_MS);
+  problem = undefined;
+  await inState(mail, 'Sent', 4);
+  await eventually(async () => expect(await mail.countFailedEvents()).toEqual({ parked: 0, retrying: 0 }));
+});
+
+test('a mail that a wrong clock has put off is sent once the clock is right', async () => {
+  const mail = await venue.send({ tuning: { reminderIntervalMs: 20 } });
+  smtp.onRecipient = async () => ({ status: 450, text: 'Greylisted' });
+  venue.advance(12 * HOUR_MS);
+  await mail.enqueue(venue.newMail(19));
+  await eventually(async () => expect((await mail.list('Pending', 1))[0]).toMatchObject({ tries: 1 }));
+  smtp.onRecipient = async () => undefined;
+  venue.advance(-12 * HOUR_MS);
+  await inState(mail, 'Sent', 1);
 });
 
 test('a user who turned it off, or who is gone, gets nothing, and an ended mail is in no list', async () => {

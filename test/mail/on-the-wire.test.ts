@@ -14,7 +14,7 @@ const SPACE = `${'x'.repeat(80)}\r\nX-Evil: 1`;
 test('mails with difficult names arrive whole, with their calendar file and the address of the other party', async () => {
   const smtp = await startSmtp();
   onTestFinished(() => smtp.kill());
-  const running = await startDemo({ SMTP_URL: smtp.url, MAIL_FROM: 'Bookings <bookings@venue.example>' });
+  const running = await startDemo({ SMTP_URL: smtp.url, MAIL_FROM: 'Bookings <bookings@vénue.example>' });
   onTestFinished(() => running.stop());
   const { commands, users, mailContent } = running.service.core;
   const [harbour] = running.demo.communities;
@@ -38,6 +38,9 @@ test('mails with difficult names arrive whole, with their calendar file and the 
     eventually(() => smtp.arrived.find(({ mail }) => mail.subject?.startsWith(subject)) ?? expect.fail(subject));
   const request = await arrived('Request: ');
   expect(request.to).toEqual([harbour.user.email]);
+  const url = `${running.url}/console/mail/settings?of=Community:${harbour.id}`;
+  expect(request.mail.headers.get('list')).toEqual({ unsubscribe: { url } });
+  expect(request.mail.messageId).toMatch(/@xn--vnue-bpa\.example>$/);
   expect(request.mail.subject).toMatch(/^Request: \S*مقهى الشمال 🎉 Bcc: eve@example.com Hello\S*, x+…, /);
   expect(request.mail.replyTo?.text).toBe('planner@northwind.example');
   expect(request.mail.headers.has('bcc')).toBe(false);

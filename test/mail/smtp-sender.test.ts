@@ -18,6 +18,8 @@ const MAIL: OutgoingMail = {
   userId: 'usr_ada',
 };
 
+const { signal } = new AbortController();
+
 async function server(options = {}) {
   const smtp = await startSmtp(options);
   onTestFinished(() => smtp.kill());
@@ -52,6 +54,41 @@ test('a mail arrives as it was made, with an attachment and without anything tha
   expect(mail?.text?.trim()).toBe(MAIL.text);
   expect(mail?.attachments[0]?.content.toString()).toBe(calendar);
   expect(mail?.headers.get('auto-submitted')).toBe('auto-generated');
+  expect(mail?.headers.get('x-auto-response-suppress')).toBe('OOF, AutoReply');
+  expect(mail?.headers.has('list')).toBe(false);
+});
+
+test('mail that can be turned off names where', async () => {
+  const smtp = await server();
+  const settingsUrl = 'https://venue.example/console/mail/settings?of=Community:3';
+  await senderTo(smtp.url)({ settingsUrl });
+  expect(smtp.arrived[0]?.mail.headers.get('list')).toEqual({ unsubscribe: { url: settingsUrl } });
+});
+
+test('no line is longer than SMTP allows, with texts and names of any length', async () => {
+  const smtp = await server();
+  const sender = createSmtpSender({ url: smtp.url, from: { ...FROM, name: 'ü'.repeat(500) }, connections: 1 });
+  onTestFinished(() => sender.close());
+  for (const long of ['x'.repeat(5_000), 'ü🎉'.repeat(2_000)])
+    await sender.send(
+      { ...MAIL, text: long, html: `<p>${long}</p>`, subject: long.slice(0, 200), calendar: long },
+      signal,
+    );
+  const lines = smtp.arrived.flatMap(({ raw }) => raw.split('\r\n'));
+  expect(smtp.arrived).toHaveLength(2);
+  expect(lines.filter((line) => Buffer.byteLength(line) > 998)).toEqual([]);
+});
+
+test('a domain in any script goes out in ASCII; an address that the server cannot take is refused for good', async () => {
+  const smtp = await server({ hideSMTPUTF8: true });
+  const send = senderTo(smtp.url);
+  expect(await send({ to: 'user@münchen.example', replyTo: 'x@münchen.example' })).toMatchObject({
+    outcome: 'accepted',
+  });
+  expect(smtp.arrived[0]?.raw).toMatch(/^To: user@xn--mnchen-3ya\.example\r$/m);
+  expect(smtp.arrived[0]?.raw).toMatch(/^[\p{ASCII}]+$/u);
+  smtp.onRecipient = async () => ({ status: 553, text: 'Only with SMTPUTF8' });
+  expect(await send({ to: 'bjørn@example.com' })).toMatchObject({ isFinal: true, response: '553 Only with SMTPUTF8' });
 });
 
 test('line breaks in a name, a subject or an address never make a header or a recipient', async () => {
@@ -59,7 +96,6 @@ test('line breaks in a name, a subject or an address never make a header or a re
   const evil = 'Ada\r\nBcc: eve@example.com\r\n\r\nBuy now';
   const sender = createSmtpSender({ url: smtp.url, from: { ...FROM, name: evil }, connections: 1 });
   onTestFinished(() => sender.close());
-  const { signal } = new AbortController();
   expect(await sender.send({ ...MAIL, subject: `Request of ${evil}` }, signal)).toMatchObject({ outcome: 'accepted' });
   const [{ to, raw, mail } = { to: [], raw: '', mail: undefined }] = smtp.arrived;
   expect(to).toEqual([MAIL.to]);

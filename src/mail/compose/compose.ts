@@ -34,6 +34,7 @@ export function createCompose(deps: ComposeDeps): Compose {
       to: known.email,
       ...renderMail({ ...text, ...footerOf(mail, reader) }),
       ...(replyTo !== undefined && { replyTo }),
+      ...(reader !== undefined && isChosen(kind) && { settingsUrl: settingsUrl(deps.publicUrl, reader.account) }),
       ...(calendar !== undefined && { calendar }),
     };
   };

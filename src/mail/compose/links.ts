@@ -1,12 +1,16 @@
 import type { AddressConfirmation } from '../../auth/address-confirmation.ts';
 import type { Invitations } from '../../auth/invitations.ts';
+import type { TimedLink } from '../../auth/link-mail.ts';
 import type { PasswordReset } from '../../auth/password-reset.ts';
 import type { User, Users } from '../../auth/users.ts';
 import type { Account } from '../../domain/account.ts';
 import { namedText } from '../../html/html.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Compose, Message, NewMail } from '../new-mail.ts';
 import { renderMail } from './layout.ts';
 import type { Skipped } from './written.ts';
+
+const LINK_ENDED: Skipped = { skipped: 'Its link has ended.' };
 
 /** Makes the mails that carry a link: to a new password, to confirm an address, to accept an invitation. */
 export function composeLinks(deps: {
@@ -16,8 +20,9 @@ export function composeLinks(deps: {
   readonly invitations: Pick<Invitations, 'get' | 'mailed'>;
   readonly accountName: (account: Account) => Promise<string>;
   readonly publicUrl: string;
+  readonly clock: Clock;
 }): Compose {
-  const { users, passwordReset, addressConfirmation, invitations, accountName, publicUrl } = deps;
+  const { users, passwordReset, addressConfirmation, invitations, accountName, publicUrl, clock } = deps;
   const yourAccount = `${publicUrl}/console/account`;
 
   async function invitation({ userId }: NewMail): Promise<Message | Skipped> {
@@ -36,29 +41,36 @@ export function composeLinks(deps: {
     return { to: open.email, ...mail };
   }
 
+  /** The server may have been away for longer than the link works. */
+  const isOver = ({ until }: TimedLink): boolean => Date.parse(until) <= clock();
+
   function reset(user: User, { at }: NewMail): Message | Skipped {
     if (user.passwordChangedAt > at) return { skipped: 'The password has changed since.' };
+    const link = passwordReset.mailed(user, Date.parse(at));
+    if (isOver(link)) return LINK_ENDED;
     const mail = renderMail({
       subject: 'Set a new password',
       intro: [
         'Someone asked for a link to set a new password for your sign-in.',
         'The link works once, for an hour. If you did not ask for it, do nothing: your password stays as it is.',
       ],
-      action: { text: 'Set a new password', url: passwordReset.mailed(user, Date.parse(at)).url },
+      action: { text: 'Set a new password', url: link.url },
       footer: 'You get this mail because you have a sign-in on this booking service.',
     });
     return { to: user.email, ...mail };
   }
 
-  function confirmation(user: User, { at }: NewMail): Message {
+  function confirmation(user: User, { at }: NewMail): Message | Skipped {
     const { email, pendingEmail = email } = user;
+    const link = addressConfirmation.mailed(user, Date.parse(at));
+    if (isOver(link)) return LINK_ENDED;
     const mail = renderMail({
       subject: 'Confirm your address',
       intro: [
         `Confirm that you read mail at ${namedText(pendingEmail)}.`,
         'The link works once, for a day. If you did not ask for it, do nothing.',
       ],
-      action: { text: 'Confirm the address', url: addressConfirmation.mailed(user, Date.parse(at)).url },
+      action: { text: 'Confirm the address', url: link.url },
       footer: 'You get this mail because a user of this booking service entered your address.',
     });
     return { to: pendingEmail, ...mail };
