@@ -6,7 +6,7 @@ import { digestOf } from './entity-tags.ts';
 import { serializerOf } from './serializer.ts';
 
 /** The answer for a space on a date, with its inputs. */
-type Answer = Pick<Availability, 'space' | 'held' | 'time'> & {
+type Answer = Pick<Availability, 'space' | 'heldHours' | 'time'> & {
   /** Identifies its inputs. */
   readonly version: string;
   /** JSON. */
@@ -22,16 +22,18 @@ const stringify = serializerOf(AvailabilityResponse);
 export function createAvailabilityAnswers(): (availability: Availability) => Answer {
   const answers = createLruCache<string, Answer>(MAX_ANSWERS);
   return (availability) => {
-    const { space, date, held, time } = availability;
+    const { space, date, heldHours, time } = availability;
     const key = `${space.spaceId} ${date}`;
     const cached = answers.get(key);
     // Documents are immutable, and an engine that caches them returns the same objects.
-    if (cached?.space === space && cached.held === held && cached.time === time) return cached;
+    if (cached?.space === space && cached.heldHours === heldHours && cached.time === time) return cached;
     // Only the hours: the answer does not show the holders of hours or their status, so its tag must not either.
-    const hours = digestOf([held.taken, held.closed].map((all) => all.map(({ start, until }) => [start, until])));
+    const hours = digestOf(
+      [heldHours.taken, heldHours.closed].map((all) => all.map(({ start, until }) => [start, until])),
+    );
     const version = `${digestOf(space)}.${hours}.${time}`;
     const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(availability));
-    const answer = { space, held, time, version, text };
+    const answer = { space, heldHours, time, version, text };
     answers.set(key, answer);
     return answer;
   };

@@ -73,9 +73,9 @@ export const whyClosed = <T extends Interval>(
   space: Space,
   day: WallDay,
   hour: number,
-  held: HeldHours<T>,
+  heldHours: HeldHours<T>,
   now: number,
-): Closed<T> | undefined => whyClosedBy(termsOn(space, day.date), day, hour, held, now);
+): Closed<T> | undefined => whyClosedBy(termsOn(space, day.date), day, hour, heldHours, now);
 
 function whyClosedBy<T extends Interval>(
   terms: DayTerms,
@@ -142,12 +142,12 @@ export function closedKind(closed: Closed<TakenHours>, viewer: Account): ClosedK
 }
 
 /** One slot per start hour of the window of the date (docs/decisions/bookings.md). */
-export function timeSlots(space: Space, date: PlainDate, held: HeldHours, now: number): TimeSlot[] {
+export function timeSlots(space: Space, date: PlainDate, heldHours: HeldHours, now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);
   const terms = termsOn(space, date);
   const slots: TimeSlot[] = [];
   for (let hour = terms.windowStart; hour < terms.windowEnd; hour += 1) {
-    const isAvailable = whyClosedBy(terms, day, hour, held, now) === undefined;
+    const isAvailable = whyClosedBy(terms, day, hour, heldHours, now) === undefined;
     const usageHours = reducedUsage(terms, hour);
     const slot = { hour, label: hourLabel(hour), isAvailable };
     slots.push(usageHours === undefined ? slot : { ...slot, usageHours });

@@ -24,7 +24,7 @@ import { isVisibleSpace } from './spaces.ts';
 export type Availability = {
   readonly space: Space;
   readonly date: PlainDate;
-  readonly held: HeldHours;
+  readonly heldHours: HeldHours;
   /** The hours of the day that begin before the notice of the space is over, or that the date is too far ahead. No other part of the time matters. */
   readonly time: number | 'TooFar';
   timeSlots(): readonly TimeSlot[];
@@ -75,15 +75,15 @@ export function createAvailabilityQuery({ readModels, clock }: QueryDeps) {
       return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, got ${date}.`);
     const wall = wallDay(date, space.timeZone);
     const begun = hoursBegun(wall, noticeUntil(space, now));
-    const held: HeldHours<TakenHours> = day?.document ?? NOTHING;
+    const heldHours: HeldHours<TakenHours> = day?.document ?? NOTHING;
     return {
       space,
       date,
-      held,
+      heldHours,
       time: isTooFar(space, date, now) ? 'TooFar' : begun,
-      timeSlots: () => timeSlots(space, date, held, now),
+      timeSlots: () => timeSlots(space, date, heldHours, now),
       closed(hour) {
-        const closed = whyClosed(space, wall, hour, held, now);
+        const closed = whyClosed(space, wall, hour, heldHours, now);
         return closed && closedKind(closed, account);
       },
     };

@@ -36,8 +36,8 @@ async function logCreated(events: Log): Promise<LogCreated['data'] | undefined> 
 
 /** The id of the log, created if missing. Of concurrent processes, the first one wins. */
 export async function ensureLogId(events: Log & Pick<EventStore, 'append'>, clock: Clock): Promise<string> {
-  const found = await readLogId(events);
-  if (found !== undefined) return found;
+  const id = await readLogId(events);
+  if (id !== undefined) return id;
   const created: LogCreated = { type: 'LogCreated', data: { logId: randomUUID(), format: STORE_FORMAT } };
   const metadata = { at: toTimestamp(clock()), actor: SYSTEM, correlationId: 'log', schema: SCHEMA };
   try {

@@ -62,7 +62,7 @@ export function readClosure(typed: TypedClosure) {
   const ofFirst = isWeekly ? [weekdayOf(from)] : [];
   const weekdays = [...ticked, ...ofFirst];
   const hours = { start: Number(start), until: Number(until) };
-  const found: Problems = {
+  const allProblems: Problems = {
     ...(typed.from === '' && { from: 'Choose a date.' }),
     ...problems,
     ...(!isHour(start, 0) && { start: NO_HOUR }),
@@ -71,7 +71,7 @@ export function readClosure(typed: TypedClosure) {
     ...(typed.spaces.length === 0 && { spaces: 'Choose at least one space.' }),
   };
   return {
-    problems: found,
+    problems: allProblems,
     wanted: {
       ...{ kind, from, to, ...hours },
       ...defined({
