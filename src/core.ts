@@ -31,7 +31,7 @@ import type { OperatedEventStore } from './event-store/event-store.ts';
 import { type Heartbeats, startHeartbeats } from './leases/heartbeats.ts';
 import { composeLinks } from './mail/compose/links.ts';
 import { createMail, type Mail } from './mail/mail.ts';
-import { createMailContent, type MailContent } from './mail/mail-content.ts';
+import { createMailContent, INBOX_SENDER, type MailContent } from './mail/mail-content.ts';
 import { createMailPreferences } from './mail/preferences.ts';
 import { MAILED } from './mail/recipients.ts';
 import { type Metrics, NO_METRICS } from './monitoring/metrics.ts';
@@ -302,6 +302,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const mailContent = await createMailContent({
     ...{ documents, readModels, personalData, queries, users, preferences, webhooks, clock },
     publicUrl: config.publicUrl,
+    sender: config.smtp?.from ?? INBOX_SENDER,
     membersOf: users.membersOf,
     links: composeLinks({
       ...{ users, passwordReset, addressConfirmation, invitations, publicUrl: config.publicUrl, clock },

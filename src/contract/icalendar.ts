@@ -1,3 +1,4 @@
+import type { NamedAddress } from '../domain/email-address.ts';
 import type { Timestamp } from '../domain/ids.ts';
 
 /**
@@ -15,6 +16,8 @@ export type CalendarEvent = {
   readonly isTentative: boolean;
   /** Only in a file about this one event: a feed leaves out what was cancelled. */
   readonly isCancelled?: boolean;
+  /** Who sends it. Required in a file that is sent by mail. */
+  readonly organizer?: NamedAddress;
   readonly summary: string;
   readonly location?: string;
   readonly description?: string;
@@ -43,14 +46,14 @@ export const calendarBegin = (name: string): string =>
   ].join('\r\n');
 
 /** A file with one event, for a mail. A program that has the event from a feed finds it by its UID (RFC 5546, 3.2.1). */
-export const calendarFile = (event: CalendarEvent): string =>
-  [...BEGIN, 'METHOD:PUBLISH', ''].join('\r\n') + eventText(event) + CALENDAR_END;
+export const calendarFile = (event: CalendarEvent, organizer: NamedAddress): string =>
+  [...BEGIN, 'METHOD:PUBLISH', ''].join('\r\n') + eventText({ ...event, organizer }) + CALENDAR_END;
 
 export const CALENDAR_END = 'END:VCALENDAR\r\n';
 
 /** An event with its times in UTC, which need no description of a time zone. */
 export function eventText(event: CalendarEvent): string {
-  const { uid, start, end, changedAt, isCancelled = false, summary, location, description, url } = event;
+  const { uid, start, end, changedAt, isCancelled = false, organizer, summary, location, description, url } = event;
   const changed = utc(Date.parse(changedAt));
   const lines = [
     'BEGIN:VEVENT',
@@ -63,6 +66,7 @@ export function eventText(event: CalendarEvent): string {
     `STATUS:${statusOf(event)}`,
     // A higher number replaces an event that a program has (RFC 5545, 3.8.7.4).
     ...(isCancelled ? ['SEQUENCE:1'] : []),
+    ...(organizer === undefined ? [] : [organizerLine(organizer)]),
     textLine('SUMMARY', summary),
     ...(location === undefined ? [] : [textLine('LOCATION', location)]),
     ...(description === undefined ? [] : [textLine('DESCRIPTION', description)]),
@@ -83,6 +87,10 @@ const utc = (milliseconds: number): string =>
   `${new Date(milliseconds).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 
 const textLine = (property: string, text: string): string => folded(`${property}:${escaped(text)}`);
+
+/** A parameter has no escapes, so a quote or a line break is left out (RFC 5545, 3.2). */
+const organizerLine = ({ name, address }: NamedAddress): string =>
+  folded(`ORGANIZER${name === '' ? '' : `;CN="${name.replaceAll(/["\p{Cc}]/gu, '')}"`}:mailto:${address}`);
 
 /** Line breaks and separators are escaped; other control characters are not allowed (RFC 5545, 3.3.11). */
 const escaped = (text: string): string =>

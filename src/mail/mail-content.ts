@@ -1,6 +1,7 @@
 import { bookings } from '../../projections/bookings.ts';
 import type { Users } from '../auth/users.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import type { NamedAddress } from '../domain/email-address.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -18,6 +19,9 @@ import { createReminders } from './reminders.ts';
 /** Deliveries of a webhook that are searched for its last error, newest first, if no delivery of an event led to its end. */
 const SEARCHED = 20;
 
+/** Who mails come from that are kept in the inbox instead of sent. */
+export const INBOX_SENDER: NamedAddress = { name: 'Venue Booking', address: 'bookings@localhost' };
+
 export type MailContent = Awaited<ReturnType<typeof createMailContent>>;
 
 /** What mails say, who gets them, and when (docs/decisions/mail.md). */
@@ -31,6 +35,7 @@ export async function createMailContent(deps: {
   readonly membersOf: MembersOf;
   readonly webhooks: Pick<Webhooks, 'getDelivery' | 'listDeliveries'>;
   readonly publicUrl: string;
+  readonly sender: NamedAddress;
   readonly clock: Clock;
   readonly links: Compose;
 }) {

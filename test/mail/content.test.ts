@@ -95,6 +95,8 @@ describe('the calendar file', () => {
     const { calendar } = await written(find('BookingApproved'));
     expect(calendar).toContain(`UID:booking-${find('BookingApproved').mail.about.bookingId}@venue-booking\r\n`);
     expect(calendar).toContain('METHOD:PUBLISH\r\n');
+    // Required with a METHOD (RFC 5546, 3.2.1).
+    expect(calendar).toContain('ORGANIZER;CN="Venue Booking":mailto:bookings@localhost\r\n');
     expect(calendar).toContain('STATUS:CONFIRMED\r\n');
     expect(calendar).toContain('DTSTART:20261220T090000Z\r\n');
   });

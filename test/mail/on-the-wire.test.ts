@@ -56,6 +56,7 @@ test('mails with difficult names arrive whole, with their calendar file and the 
   ]);
   const lines = mail.attachments[0]?.content.toString().split('\r\n') ?? [];
   expect(lines).toContain(`UID:booking-${bookingId}@venue-booking`);
+  expect(lines).toContain('ORGANIZER;CN="Bookings":mailto:bookings@vénue.example');
   expect(lines.filter((line) => /^(?:Bcc|X-Evil)/.test(line))).toEqual([]);
   expect(lines.filter((line) => Buffer.byteLength(line) > 75)).toEqual([]);
 

@@ -13,7 +13,7 @@ import type { NewMail } from '../new-mail.ts';
 import { isTomorrow } from '../reminders.ts';
 import type { ComposeDeps, Reader, Skipped, Written } from './written.ts';
 
-type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'clock'>;
+type Deps = Pick<ComposeDeps, 'queries' | 'contacts' | 'publicUrl' | 'sender' | 'clock'>;
 type About = { readonly kind: ChosenKind; readonly about: NewMail['about']; readonly reader: Reader };
 
 /** A booking as the reader of a mail sees it. */
@@ -53,7 +53,7 @@ export async function bookingMail(deps: Deps, { kind, about, reader }: About): P
     action: { text: said.action ?? 'See the booking', url: `${publicUrl}/console/bookings/${booking.bookingId}` },
     ...(replyTo !== undefined && { replyTo }),
     ...(hasCalendar(kind, booking) && {
-      calendar: calendarFile(namedBooking(booking, account, { communityName, publicUrl })),
+      calendar: calendarFile(namedBooking(booking, account, { communityName, publicUrl }), deps.sender),
     }),
   };
 }

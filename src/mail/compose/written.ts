@@ -1,4 +1,5 @@
 import type { Account } from '../../domain/account.ts';
+import type { NamedAddress } from '../../domain/email-address.ts';
 import type { Subject } from '../../domain/personal-text.ts';
 import type { Role } from '../../domain/roles.ts';
 import type { Queries } from '../../queries/queries.ts';
@@ -29,6 +30,8 @@ export type ComposeDeps = {
   /** How the last attempt to reach the endpoint of a webhook failed: with a delivery of this event, or with any. */
   readonly lastErrorOf: (webhookId: string, eventId: string | undefined) => Promise<string | undefined>;
   readonly publicUrl: string;
+  /** Who mails come from. */
+  readonly sender: NamedAddress;
   readonly clock: Clock;
   /** Composes the kinds that carry a link: invitations and the like. */
   readonly links: Compose;
