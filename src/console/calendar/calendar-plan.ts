@@ -137,12 +137,12 @@ const hourLines = ({ first, end }: Scale, direction: Direction): Html =>
 
 /** Lines over the hours of a plan, at these places of its length. */
 function overlay(name: string, length: number, direction: Direction, places: readonly number[]): Html {
-  const [box, path] =
+  const [box, lines] =
     direction === 'across'
       ? [`0 0 ${length} 1`, places.map((at) => `M${at} 0v1`)]
       : [`0 0 1 ${length}`, places.map((at) => `M0 ${at}h1`)];
-  return html`<svg class="overlay ${name}" aria-hidden="true" viewBox="${box}" preserveAspectRatio="none">
-<path d="${path.join('')}"/></svg>`;
+  const path = lines.join('');
+  return html`<svg class="overlay ${name}" aria-hidden="true" viewBox="${box}" preserveAspectRatio="none"><path d="${path}"/></svg>`;
 }
 
 /** The name of a space, as the link to its own day. */
