@@ -1,4 +1,5 @@
 import type { ApiKeyDocument } from '../../../projections/api-keys.ts';
+import { PERMISSION_LABELS, permissionsText } from '../../contract/permission-labels.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Timestamp } from '../../domain/ids.ts';
@@ -15,7 +16,6 @@ import { dataTable } from '../parts/tables.ts';
 import type { Problems } from '../parts/typed-form.ts';
 import type { Visit } from '../parts/visit.ts';
 import { historyOfAll } from './history.ts';
-import { PERMISSION_LABELS, permissionsText } from './permission-labels.ts';
 import { secretPage } from './secret-page.ts';
 import { tryKey } from './try-key.ts';
 

@@ -1,5 +1,6 @@
 import { SCOPE_DESCRIPTIONS } from '../../auth/scopes.ts';
 import { changesOf } from '../../contract/account-change.ts';
+import { PERMISSION_LABELS } from '../../contract/permission-labels.ts';
 import type { Account, AccountKind } from '../../domain/account.ts';
 import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { ownerOfFeed } from '../../domain/calendar-feed.ts';
@@ -17,7 +18,6 @@ import type { PageDeps, Routes } from '../parts/routes.ts';
 import { dataTable } from '../parts/tables.ts';
 import type { Form } from '../parts/typed-form.ts';
 import { may, type Visit } from '../parts/visit.ts';
-import { PERMISSION_LABELS } from './permission-labels.ts';
 import { LABELS as SPACE_LABELS } from './space-list.ts';
 
 const PER_PAGE = 30;

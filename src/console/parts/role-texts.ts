@@ -4,7 +4,7 @@ import { type Html, html, named } from '../../html/html.ts';
 /** What each role allows, in words that follow its name. */
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   Viewer: 'reads requests, bookings, spaces and the history, and changes nothing',
-  Coordinator: 'handles requests, bookings, closed times and reviews',
+  Coordinator: 'handles requests, bookings and reviews, and the closed times of a community',
   Manager: 'may do everything',
 };
 

@@ -1,4 +1,4 @@
-import { permissionNames } from '../../domain/permissions.ts';
+import { permissionsText } from '../../contract/permission-labels.ts';
 import { momentInUtc, shortened } from '../../html/formats.ts';
 import { namedText } from '../../html/html.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
@@ -61,7 +61,7 @@ async function apiKeyIssued(deps: Deps, { about, reader, at }: About): Promise<W
     ],
     facts: [
       ['Key', `${key.label} (${key.preview})`],
-      ['Permissions', permissionNames(key.permissions).join(', ')],
+      ['Permissions', permissionsText(key.permissions)],
       ['Issued by', await actorName(deps, String(about.by ?? ''))],
       ['Issued at', momentInUtc(at)],
     ],
@@ -85,8 +85,8 @@ async function roleChanged(deps: Deps, { about, reader }: About): Promise<Writte
       `You are now a ${reader.role} of ${namedText(reader.accountName)}.`,
       {
         Manager: 'You may do everything, and decide who belongs to the account.',
-        Coordinator: 'You may answer requests and manage bookings, closed times and reviews.',
-        Viewer: 'You may read everything, and change nothing.',
+        Coordinator: 'You may handle requests, bookings and reviews, and the closed times of a community.',
+        Viewer: 'You may read requests, bookings, spaces and the history, and change nothing.',
       }[reader.role],
     ],
     facts: [['Changed by', await actorName(deps, String(about.by ?? ''))]],

@@ -1,4 +1,4 @@
-import { type PermissionName, permissionNames } from '../../domain/permissions.ts';
+import { type PermissionName, permissionNames } from '../domain/permissions.ts';
 
 /** Names and descriptions of the permissions. */
 export const PERMISSION_LABELS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
