@@ -58,7 +58,7 @@ test('beside a process with the right clock, one that is 20 days ahead cancels n
   await sleep(SOME_ROUNDS_MS);
   expect(await statusOf(service)).toBe('Pending');
   expect(errorsOf(ahead)).toEqual([expect.stringContaining('timed jobs are paused')]);
-  expect(errorsOf(service)).toEqual([expect.stringContaining('timed jobs are paused')]);
+  await eventually(() => expect(errorsOf(service)).toEqual([expect.stringContaining('timed jobs are paused')]));
   clock.set(0);
   await eventually(async () => expect(await readiness(ahead)).toEqual({ status: 200, clock: undefined }));
   await Promise.all([ahead.end('SIGKILL'), service.end('SIGKILL')]);
