@@ -1,3 +1,4 @@
+import { eventually } from '../eventually.ts';
 import { click, fill, waitUntil } from './controls.ts';
 import { KEYS, type Tab } from './tab.ts';
 
@@ -24,7 +25,11 @@ export async function signIn(tab: Tab, url: string, user: User): Promise<void> {
 
 export async function signOut(tab: Tab, url: string): Promise<void> {
   await tab.resize(1440, 900);
-  await tab.open(`${url}/console`);
+  await eventually(async () => {
+    await tab.open(`${url}/console`);
+    // Consent in another tab renews the session: for a moment, the cookie of this one names a session that has ended.
+    if (!(await tab.evaluate<boolean>(`Boolean(${IS_SIGNED_IN})`))) throw new Error('The tab is not signed in');
+  });
   await click(tab, 'Sign out');
   await waitUntil(tab, `document.querySelector('h1').textContent === 'You are signed out'`);
 }
