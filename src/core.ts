@@ -233,7 +233,10 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
   const endings = createEndings({
     ...{ revocation, calendarFeeds: served.calendarFeeds, preferences, mail },
     sessions: { deleteAllOf: (userId) => deleteSessionsOf(documents, userId) },
-    invitations: { withdrawAll: (to, context) => invitations.withdrawAll(to, context) },
+    invitations: {
+      withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),
+      withdrawAll: (to, context) => invitations.withdrawAll(to, context),
+    },
   });
   const commands: Commands = {
     ...served,
@@ -249,7 +252,7 @@ async function assemble(base: Base, { kind, metrics = NO_METRICS }: CoreOptions)
     ...{ documents, log, clock, logger },
     revocation: { ...revocation, endGrantsOf: endings.ofMembership, endAllOfUser: endings.ofUser },
     forgetAddresses: endings.ofAddress,
-    withdrawLapsed: (account, context) => invitations.withdrawLapsed(account, context),
+    withdrawLapsed: endings.ofRole,
   });
 
   const counts = await openAttemptCounts({ documents, secretKey: config.secretKey, clock });
