@@ -32,6 +32,16 @@ export async function json(...args: readonly string[]) {
   return JSON.parse(stdout);
 }
 
+/** Adds a community and a brand. @returns their ids, and the options that name them */
+export async function addAccounts() {
+  const { id: community } = await json('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
+  const { id: brand } = await json('brand', 'add', '--name', 'Aurora');
+  return {
+    ...{ community, brand },
+    ...{ mill: ['--community', `${community}`], aurora: ['--brand', `${brand}`] },
+  };
+}
+
 type Settings = Readonly<Record<string, string>>;
 let last: Promise<unknown> = Promise.resolve();
 

@@ -1,15 +1,10 @@
 import { expect, test } from 'vitest';
 import { temporaryDataDir } from '../service/service-process.ts';
-import { inProcess, json, useDataDir } from './in-process.ts';
+import { addAccounts, inProcess, json, useDataDir } from './in-process.ts';
 
 test('the operator lists open invitations and withdraws one, whose link then no longer works', async () => {
   useDataDir(temporaryDataDir());
-  const { id: community } = await json('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
-  const { id: brand } = await json('brand', 'add', '--name', 'Aurora');
-  const [mill, aurora] = [
-    ['--community', `${community}`],
-    ['--brand', `${brand}`],
-  ] as const;
+  const { mill, aurora } = await addAccounts();
   expect(await json('user', 'invitations')).toEqual([]);
   const invite = (name: string, account: readonly string[]) =>
     json('user', 'invite', ...account, '--email', `${name}@example.com`, '--role', 'viewer');

@@ -1,19 +1,14 @@
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDataDir } from '../service/service-process.ts';
-import { inProcess, json, useDataDir } from './in-process.ts';
+import { addAccounts, inProcess, json, useDataDir } from './in-process.ts';
 
 test('the operator gives roles, takes them, and is told which account has no Manager left', async () => {
   useDataDir(temporaryDataDir());
   const stdin = vi.spyOn(process, 'stdin', 'get');
   stdin.mockImplementation(() => Readable.from(['correct horse battery']) as typeof process.stdin);
   onTestFinished(() => stdin.mockRestore());
-  const { id: community } = await json('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
-  const { id: brand } = await json('brand', 'add', '--name', 'Aurora');
-  const [mill, aurora] = [
-    ['--community', `${community}`],
-    ['--brand', `${brand}`],
-  ] as const;
+  const { community, brand, mill, aurora } = await addAccounts();
   const of = (name: string) => ['--email', `${name}@example.com`];
 
   await json('user', 'add', ...of('ada'), ...mill);
