@@ -63,15 +63,17 @@ export const MAY_IMPORT = {
   auth: ['credentials', 'quotas', 'domain', 'document-store', 'secrets', 'runtime'],
   // Its pages, and the documents that clients publish about themselves.
   'authorization-server': ['auth', 'quotas', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
+  // From the log to records of what is to be sent, for webhooks and mail.
+  outbox: ['read-models', 'domain', 'event-store', 'document-store', 'runtime'],
   webhooks: [
-    ...['commands', 'contract', 'outbound', 'personal-data', 'secrets'],
+    ...['outbox', 'commands', 'contract', 'outbound', 'personal-data', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
-  // Which mail is sent, to whom, and what it says. It consumes the log and tries again as deliveries do.
+  // Which mail is sent, to whom, and what it says.
   mail: [
-    ...['webhooks', 'auth', 'queries', 'contract', 'html', 'personal-data', 'read-models', 'projections', 'domain'],
-    ...['event-store', 'document-store', 'leases', 'runtime'],
+    ...['outbox', 'webhooks', 'auth', 'queries', 'contract', 'html', 'personal-data', 'read-models', 'projections'],
+    ...['domain', 'event-store', 'document-store', 'leases', 'runtime'],
   ],
   // Exports a store in a form that is the same on every engine, and fills another one from it.
   transfer: [
@@ -79,8 +81,9 @@ export const MAY_IMPORT = {
     ...['event-store', 'document-store', 'secrets', 'runtime'],
     // What an export has too much of to remember.
     'sqlite/text-counts.ts',
-    // Where fan-out stands, and which deliveries are of events that are gone.
-    'webhooks/fan-out/positions.ts',
+    // Up to where events were handled, and which deliveries are of events that are gone.
+    'outbox/marks.ts',
+    'webhooks/fan-out/groups.ts',
     'webhooks/inspect/lost-deliveries.ts',
   ],
   // The stores: whether the clock of this machine can be believed.
@@ -169,7 +172,7 @@ export const MAY_IMPORT = {
   'engines.ts': [
     ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'leases', 'sqlite', 'runtime'],
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
-    'webhooks/fan-out/positions.ts',
+    'outbox/marks.ts',
   ],
   'release.ts': ['read-models', 'projections'],
   'logger.ts': ['config.ts', 'domain', 'runtime'],
@@ -184,8 +187,7 @@ export const MAY_IMPORT = {
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     'mail/mail.ts',
-    // A backup notes them, a restore prints them.
-    'webhooks/fan-out/positions.ts',
+    // A restore prints them.
     'webhooks/inspect/lost-deliveries.ts',
   ],
   'cli.js': ['cli'],

@@ -9,6 +9,7 @@ import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { OperatedEventStore } from './event-store/event-store.ts';
 import type { SqliteEventStoreOptions } from './event-store/sqlite/event-store.ts';
 import { hasLiveProcess } from './leases/heartbeats.ts';
+import { highestMark } from './outbox/marks.ts';
 import type { Clock } from './runtime/clock.ts';
 import { FOLDER_OWNER_ONLY } from './runtime/private-file.ts';
 import { Unavailable } from './runtime/unavailable.ts';
@@ -16,7 +17,6 @@ import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import type { StoreLocations } from './store-identity/store-check.ts';
 import { openStoreIdentity, type StoreIdentity } from './store-identity/store-identity.ts';
 import type { Writer } from './threads/writer.ts';
-import { fanOutPositions } from './webhooks/fan-out/positions.ts';
 
 /** The location of the stores: `DATA_DIR`, or the engines' URLs. */
 export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'eventStorePrefix' | 'mongoUrl'>;
@@ -178,7 +178,7 @@ export const openIdentity = (
   openStoreIdentity({
     ...{ ...stores, secretKey: config.secretKey, clock, logger },
     locations: locationsOf(config),
-    groups: () => fanOutPositions(stores.events),
+    markedTo: () => highestMark(stores.documents),
     // Not for EventStoreDB, where checkpoints may be at system events after the last event of the service.
     ...(config.eventStoreUrl === undefined
       ? {

@@ -34,6 +34,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/threads': `import type { ClockWatch } from '../scheduler/clock-watch.ts';`,
   'src/auth': `import { createRevocation } from '../authorization-server/revocation.ts';`,
   'src/authorization-server': `export const console = () => import('../console/console.ts');`,
+  'src/outbox': `import type { DeliveryDocument } from '../webhooks/delivery.ts';`,
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
   'src/mail': `import type { Visit } from '../console/parts/visit.ts';`,
   'src/transfer': `import type { DeliveryQueue } from '../webhooks/queue.ts';`,

@@ -57,6 +57,7 @@ const SYSTEM = [
   'test/mail/*.browser.test.ts',
   'test/{dropped-connection,stand-still}.test.ts',
   'test/audit/many-checkpoints.test.ts',
+  'test/outbox/any-call.test.ts',
 ];
 
 /** System tests that are part of `npm test`, too, because CI runs that alone. */

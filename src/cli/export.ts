@@ -12,7 +12,6 @@ import { type ExportFile, openExportFile } from '../transfer/export-file.ts';
 import { exportStore } from '../transfer/export-store.ts';
 import { FORMAT, type Header, type Purpose, type Trailer } from '../transfer/format.ts';
 import { createLines, nothingWritten } from '../transfer/lines.ts';
-import { fanOutStandings } from '../webhooks/fan-out/positions.ts';
 import { moment } from './arguments.ts';
 import { type Invoked, operatorConfig, printAnswer, refusedError, writerOf } from './operation.ts';
 import { tellCount } from './progress.ts';
@@ -126,14 +125,13 @@ async function headerOf({ config, stores, ambient, part, purpose }: HeaderOf): P
 }
 
 export async function writeExport(deps: WriteExport, command: Invoked): Promise<Trailer> {
-  const { stores, ambient, part, purpose, file } = deps;
+  const { stores, part, purpose, file } = deps;
   const { events, documents } = stores;
   const header = await headerOf(deps);
   if (part.stream !== undefined && !(await exists(stores, part.stream)))
     throw refusedError(refuse('ResourceNotFound', `There is no stream ${part.stream}.`));
   const copyTo = purpose === 'keep' && file !== undefined ? `${file}.records` : undefined;
-  const groups = purpose && (await fanOutStandings({ ...stores, ...ambient }));
-  const records = groups && { documents, groups, ...defined({ copyTo }) };
+  const records = purpose && { documents, ...defined({ copyTo }) };
   const out = file === undefined ? stdout(command, purpose !== undefined) : await openExportFile(file, header);
   try {
     const { begun, written } = out;

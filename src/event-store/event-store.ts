@@ -81,14 +81,11 @@ type Group = {
   readonly types: readonly string[];
 };
 
-export type CreateGroup = Group & {
-  /** The group begins after this position. */
-  readonly after: Position;
-};
-
 export type HandleEvent = (event: StoredEvent) => Promise<void>;
 
 export type Consume = Group & {
+  /** The position after which a group begins that the engine does not know. */
+  readonly after: () => Position;
   /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
 };
@@ -122,10 +119,11 @@ export type EventStore = {
   subscribe(options: Subscribe): AsyncIterable<Batch>;
 
   /**
-   * Joins a group, creating it from the start of the log if it does not exist. One process at a time should be in a group: if two are for a
-   * moment, engines may give an event to one of them or to both. Otherwise each event is handled once, and again only after a failure. It
-   * is acknowledged when the handler resolves. If the handler throws, it is called again after a pause of 100 ms to 2 s. Deliveries are not
-   * counted, and no event is ever parked (docs/decisions/webhook-deliveries.md).
+   * Joins a group, creating it if it does not exist. It hands out new events at once, but does not promise every event: engines may lose
+   * events that wait while no process is in the group, and may hand out events at or before `after`. One process at a time should be in a
+   * group: if two are for a moment, engines may give an event to one of them or to both. An event is acknowledged when the handler resolves.
+   * If the handler throws, it is called again after a pause of 100 ms to 2 s. Deliveries are not counted, and no event is ever parked
+   * (docs/decisions/outbox.md).
    */
   consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
 
@@ -137,7 +135,7 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
-/** Operator functions: restoring a log, positions of consumer groups. */
+/** Operator functions: restoring a log, and what an earlier release left in it. */
 export type EventStoreOperations = {
   /**
    * Fills an empty log with the events of a backup or an export, in order and with their ids. No other append may run meanwhile.
@@ -146,15 +144,9 @@ export type EventStoreOperations = {
    */
   load(events: readonly EventToLoad[]): Promise<readonly Position[]>;
 
-  /** Creates a consumer group (a persistent subscription). Does nothing if it exists. */
-  createGroup(group: string, options: CreateGroup): Promise<void>;
-
-  /** Moves a group to another position, also an earlier one, or creates it there. It must have no consumers. */
-  moveGroup(group: string, options: CreateGroup): Promise<void>;
-
   /**
-   * The group's checkpoint: every event of its types up to there is acknowledged. Undefined if the group does not exist. May lag,
-   * because engines store it only from time to time.
+   * The checkpoint of a group, as the engine says it, for stores of a release that had no marks (src/outbox/marks.ts). Nothing else may
+   * rely on it: EventStoreDB moves it past events that wait. Undefined if the group does not exist.
    */
   groupPosition(group: string): Promise<Position | undefined>;
 };

@@ -1,13 +1,13 @@
 import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
-import { type EventStore, type EventStoreOperations, logEnd } from '../event-store/event-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { FailedEvents } from '../outbox/failed-events.ts';
+import { type FanOut, followKinds } from '../outbox/follow-kinds.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { faultPoint } from '../runtime/fault-point.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { consumeKinds, type FanOut } from '../webhooks/fan-out/consume-kinds.ts';
-import type { FailedEvents } from '../webhooks/fan-out/failed-events.ts';
 import type { MailQueue } from './mail-queue.ts';
 import { isTooOld } from './mail-record.ts';
 import type { NewMail } from './new-mail.ts';
@@ -28,22 +28,12 @@ export type Recipients = {
  */
 const mailGroup = (kind: string): string => `mails-${kind}`;
 
-/** Creates missing groups at the end of the log: what happened before mail was set up is not mailed. */
-export async function prepareMailGroups(
-  events: Pick<EventStore, 'lastEvent'> & Pick<EventStoreOperations, 'groupPosition' | 'createGroup'>,
-  kinds: readonly string[],
-): Promise<void> {
-  const positions = await Promise.all(kinds.map((kind) => events.groupPosition(mailGroup(kind))));
-  const missing = kinds.filter((_, index) => positions[index] === undefined);
-  if (missing.length === 0) return;
-  const after = await logEnd(events);
-  for (const kind of missing) await events.createGroup(mailGroup(kind), { types: [kind], after });
-}
+export const mailGroups = (kinds: readonly string[]) => kinds.map((kind) => ({ kind, group: mailGroup(kind) }));
 
-/** Stores the mails of each event. An event is acknowledged once they are stored; one that comes again adds nothing. */
+/** Stores the mails of each event. An event is done once they are stored; one that comes again adds nothing. */
 export function startMailFanOut(deps: {
   readonly events: EventStore;
-  readonly documents: Pick<DocumentStore, 'ping'>;
+  readonly documents: Pick<DocumentStore, 'open' | 'ping'>;
   readonly readModels: Pick<ReadModels, 'waitFor'>;
   readonly recipients: Recipients;
   readonly queue: Pick<MailQueue, 'add'>;
@@ -54,11 +44,13 @@ export function startMailFanOut(deps: {
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
+  readonly readEveryMs?: number | undefined;
 }): Promise<FanOut> {
   const { recipients, queue, clock, clockProblem, wake, ...rest } = deps;
-  return consumeKinds({
+  return followKinds({
     ...rest,
-    groups: recipients.kinds.map((kind) => ({ kind, group: mailGroup(kind) })),
+    role: 'mail',
+    groups: mailGroups(recipients.kinds),
     reads: recipients.reads,
     ping: async () => {},
     async handle(event) {

@@ -8,13 +8,14 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { OperatedEventStore } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { createRole, type RunningRole } from '../leases/role.ts';
+import { openFailedEvents } from '../outbox/failed-events.ts';
+import type { FanOut } from '../outbox/follow-kinds.ts';
+import { prepareMarks } from '../outbox/marks.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { inRounds } from '../runtime/rounds.ts';
-import type { FanOut } from '../webhooks/fan-out/consume-kinds.ts';
-import { openFailedEvents } from '../webhooks/fan-out/failed-events.ts';
-import { prepareMailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
+import { mailGroups, type Recipients, startMailFanOut } from './fan-out.ts';
 import { type KeptMail, openInbox } from './inbox.ts';
 import { MailQueue } from './mail-queue.ts';
 import { isTooOld, type MailRecord, type MailState, messageIdOf } from './mail-record.ts';
@@ -55,6 +56,8 @@ export type MailDeps = {
 type Tuning = {
   readonly pollIntervalMs?: number;
   readonly readModelWaitMs?: number;
+  /** How often the log is read from the mark while it grows. */
+  readonly readEveryMs?: number;
   readonly reminderIntervalMs?: number;
   readonly timeouts?: SmtpOptions['timeouts'];
   readonly pauseAfter?: typeof pauseAfter;
@@ -90,7 +93,7 @@ export async function createMail(deps: MailDeps) {
 
   async function sendMails(isActive: () => boolean): Promise<RunningRole> {
     const { compose, clockProblem = async () => undefined, onOutcome = () => {} } = deps;
-    const { pollIntervalMs, readModelWaitMs, pauseAfter } = tuning;
+    const { pollIntervalMs, readModelWaitMs, readEveryMs, pauseAfter } = tuning;
     const current = createMailer({
       ...{ queue, compose, sender, server, host, clock, clockProblem, logger, isActive, onOutcome },
       ...{ pollIntervalMs, pauseAfter },
@@ -109,7 +112,7 @@ export async function createMail(deps: MailDeps) {
       fanOut = await startMailFanOut({
         ...{ events, documents, readModels: deps.readModels, recipients, queue, failedEvents, logger },
         ...{ clock, clockProblem },
-        ...{ wake: current.wake, readModelWaitMs, pollIntervalMs },
+        ...{ wake: current.wake, readModelWaitMs, pollIntervalMs, readEveryMs },
       });
       reminding = inRounds(tuning.reminderIntervalMs ?? REMINDER_INTERVAL_MS, stopping.signal, () =>
         remind(stopping.signal),
@@ -151,9 +154,13 @@ export async function createMail(deps: MailDeps) {
     /** The mails that were kept instead of sent. Undefined without `MAIL_INBOX`. */
     inbox,
 
-    /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
+    /**
+     * Adds the marks of this release at the end of the log: what happened before mail was set up is not mailed. A process with any role
+     * calls this before it answers requests.
+     */
     async prepare(): Promise<void> {
-      if (isConfigured) await prepareMailGroups(events, recipients.kinds);
+      const groups = mailGroups(recipients.kinds);
+      if (isConfigured) await prepareMarks({ events, documents, role: 'mail', groups, beginning: 'end' });
     },
 
     /** Takes the role once no other process has it, then fans out and sends. */

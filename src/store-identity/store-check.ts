@@ -35,6 +35,8 @@ export type CheckDeps = {
   readonly locations: StoreLocations;
   /** The positions of the read models; absent for EventStoreDB, where they may lie after the last event of the service. */
   readonly shownPositions?: () => Promise<readonly Position[]>;
+  /** The highest position up to which the records say that events were handled. */
+  readonly markedTo?: () => Promise<Position>;
   /** How long a seen event may be missing, because a node lags. 0 for an embedded log. */
   readonly settleMs: number;
 };
@@ -75,7 +77,7 @@ async function checkRecords(
     throw new UnusableStore(
       `The event log in ${log} is not the one that the records in ${records} belong to: ${idText(logId)} instead of ${memory.logId}. ${CHECK_SETTINGS}; if the log was replaced on purpose, ${ADOPT}`,
     );
-  const missing = await missingOf(deps, memory);
+  const missing = (await missingOf(deps, memory)) ?? (await missingOfMarks(deps));
   if (missing !== undefined)
     throw new UnusableStore(
       `The event log in ${log} is older than the records in ${records}: it has no ${missing}. To go on with what it holds, ${ADOPT}`,
@@ -127,6 +129,19 @@ async function missingOf({ events, settleMs }: CheckDeps, { seen }: StoreMemory)
   };
   const isThere = await settled(findSeen, (isAtPosition) => isAtPosition, settleMs);
   return isThere ? undefined : `event ${seen.eventId} of ${seen.stream} at position ${seen.position}`;
+}
+
+/** Describes the highest mark if it is beyond the log's end: what follows there would never be handled. */
+async function missingOfMarks({ events, markedTo, settleMs }: CheckDeps): Promise<string | undefined> {
+  if (markedTo === undefined) return undefined;
+  // Read the end after the mark, because both move while the store is in use.
+  const position = await markedTo();
+  const isThere = await settled(
+    async () => (await logEnd(events)) >= position,
+    (reachesIt) => reachesIt,
+    settleMs,
+  );
+  return isThere ? undefined : `event at position ${position}, up to which it was handled`;
 }
 
 /**

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { BaseLogger } from 'pino';
 import type { Documents } from '../document-store/document-store.ts';
-import type { Position, StoredEvent } from '../event-store/event-store.ts';
+import type { StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inRounds } from '../runtime/rounds.ts';
 import { ensureLogId } from './log-id.ts';
@@ -12,16 +11,12 @@ import { MEMORY_KEY, newMemory, READ_MODELS_MEMORY, RECORDS_MEMORY, type StoreMe
 
 /** How often the last seen event is stored. A start cannot detect that a restore lost events of the last interval. */
 const STORE_EVERY_MS = 1_000;
-/** How often the positions of the consumer groups are stored. Older ones only cause more redeliveries. */
-const NOTE_GROUPS_EVERY_MS = 10_000;
 /** How long a stop waits for the final write. */
 const FINAL_WRITE_WITHIN_MS = 1_000;
 
 export type IdentityDeps = CheckDeps & {
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn'>;
-  /** The positions of the consumer groups: everything up to there has been handled. */
-  readonly groups?: () => Promise<{ readonly [group: string]: Position }>;
 };
 
 export type StoreIdentity = Awaited<ReturnType<typeof openStoreIdentity>>;
@@ -33,7 +28,6 @@ export async function openStoreIdentity(deps: IdentityDeps) {
   const readModels = await documents.open(READ_MODELS_MEMORY);
   const stopping = new AbortController();
   let storedPosition: string | undefined;
-  let notedAt = Number.NEGATIVE_INFINITY;
   let isFailing = false;
   let remembering: Promise<void> = Promise.resolve();
   let fenced: (problem: string) => void = () => {};
@@ -42,23 +36,11 @@ export async function openStoreIdentity(deps: IdentityDeps) {
   async function remember(): Promise<void> {
     const standstill = (await records.get(MEMORY_KEY))?.document.standstill;
     if (standstill?.kind === 'fence') fenced(standstillProblem(standstill, locations));
-    // Store the groups first, because later reads of the records show what the groups have handled.
-    await noteGroups();
     const last = await events.lastEvent();
     if (last === undefined || last.position === storedPosition) return;
     await advance(records, last);
     await advance(readModels, last);
     storedPosition = last.position;
-  }
-
-  async function noteGroups(): Promise<void> {
-    if (deps.groups === undefined || performance.now() - notedAt < NOTE_GROUPS_EVERY_MS) return;
-    const began = performance.now();
-    const groups = await deps.groups();
-    await records.update(MEMORY_KEY, (memory) =>
-      memory === undefined || isDeepStrictEqual(memory.groups, groups) ? undefined : { ...memory, groups },
-    );
-    notedAt = began;
   }
 
   async function round(): Promise<void> {
@@ -88,7 +70,7 @@ export async function openStoreIdentity(deps: IdentityDeps) {
     logId: (): Promise<string> => ensureLogId(events, clock),
 
     /**
-     * Stores the last seen event and the positions of the groups regularly, in the background.
+     * Stores the last seen event regularly, in the background.
      * @param onFenced called with a sentence if another process has fenced the store while this one was suspended
      */
     start(onFenced: (problem: string) => void): void {
@@ -96,10 +78,9 @@ export async function openStoreIdentity(deps: IdentityDeps) {
       remembering = inRounds(STORE_EVERY_MS, stopping.signal, round);
     },
 
-    /** Stores the last seen event and the positions of the groups once more. */
+    /** Stores the last seen event once more. */
     async stop(): Promise<void> {
       stopping.abort();
-      notedAt = Number.NEGATIVE_INFINITY;
       const last = remembering.then(remember).catch(() => {});
       // A store that does not answer must not keep the process from stopping.
       await Promise.race([last, delay(FINAL_WRITE_WITHIN_MS, undefined, { ref: false })]);

@@ -1,5 +1,5 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
-import type { Position, StoredEvent } from '../event-store/event-store.ts';
+import type { StoredEvent } from '../event-store/event-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { opens, seal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -25,10 +25,6 @@ export type RecordsMemory = StoreMemory & {
   readonly format: number;
   /** A value sealed with the store's secret key, to detect a wrong key. */
   readonly probe: string;
-  /**
-   * Earlier positions of the consumer groups. The records show every event up to there as handled.
-   */
-  readonly groups?: { readonly [group: string]: Position };
   /** Why no process may start on the store; normally absent. */
   readonly standstill?: Standstill;
   /** The SHA-256 of the export that the store was imported from. */

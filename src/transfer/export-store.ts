@@ -12,9 +12,9 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store/event-store.ts';
+import { MARKS } from '../outbox/marks.ts';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
-import { type FanOutStanding, fanOutKinds } from '../webhooks/fan-out/positions.ts';
-import type { Counts, GroupLine, Header, RecordLine, Trailer } from './format.ts';
+import type { Counts, Header, RecordLine, Trailer } from './format.ts';
 import type { Lines } from './lines.ts';
 import { createMovedPositions } from './moved-positions.ts';
 import { readText } from './read-export.ts';
@@ -33,8 +33,6 @@ export type ExportStore = {
   /** The second part of a full export. */
   readonly records?: {
     readonly documents: Pick<OperatedDocumentStore, 'collections' | 'open'>;
-    /** Noted before, so that events whose deliveries the records lack are handled again. */
-    readonly groups: readonly FanOutStanding[];
     /** A new file for a copy of the records, because the store may be in use. Default: the store is fenced. */
     readonly copyTo?: string;
   };
@@ -42,7 +40,7 @@ export type ExportStore = {
 };
 
 /**
- * Writes the events of a log, and for a full export its groups and records, in a form that is the same on every engine. Of a store in use,
+ * Writes the events of a log, and for a full export its records, in a form that is the same on every engine. Of a store in use,
  * the records are copied before the log, so that the log has every event that a record refers to (docs/decisions/backups.md).
  * @throws {UnusableCopy} if an export that is continued is not of this log
  */
@@ -63,17 +61,13 @@ async function writeStore(deps: ExportStore): Promise<Trailer> {
   const source = records === undefined ? undefined : await recordsToWrite(records);
   const wanted = source === undefined ? [] : await positionsOf(source());
   const named = createMovedPositions<string>(wanted, '');
-  const groups = records?.groups.map((standing) => new LastHandledEvent(standing)) ?? [];
 
   let done = begun?.counts.events ?? 0;
   let passed = 0;
   // With records, start at the beginning even to continue: positions in records are replaced by the events there.
   const first = records === undefined ? written : LOG_START;
   for await (const event of eventsOf(events, header, last, first)) {
-    if (records !== undefined) {
-      named.stored(event.position, event.id);
-      for (const group of groups) group.pass(event);
-    }
+    if (records !== undefined) named.stored(event.position, event.id);
     if (event.position <= written) {
       passed += 1;
       continue;
@@ -86,7 +80,6 @@ async function writeStore(deps: ExportStore): Promise<Trailer> {
   if (passed !== (begun?.counts.events ?? 0)) throw otherLog();
   named.end();
 
-  for (const group of groups) await lines.add('groups', { group: group.line() });
   for await (const { collection, key, document } of source()) {
     const portable = withPositions(collection, document, (position) => named.of(position) ?? '');
     await lines.add('records', { record: { collection, key, document: portable } });
@@ -124,39 +117,22 @@ async function positionOf(events: ExportStore['events'], last: PortableEvent): P
 
 const otherLog = () => new UnusableCopy('The file holds the beginning of an export of another log; name another file');
 
-/** Finds the last event that a group has handled. */
-class LastHandledEvent {
-  readonly #standing: FanOutStanding;
-  readonly #types: readonly string[];
-  #lastEvent: string | null = null;
-
-  constructor(standing: FanOutStanding) {
-    this.#standing = standing;
-    this.#types = fanOutKinds(standing.group);
-  }
-
-  /** Call for every event, in log order. */
-  pass({ id, type, position }: StoredEvent): void {
-    if (position <= this.#standing.position && this.#types.includes(type)) this.#lastEvent = id;
-  }
-
-  line(): GroupLine {
-    const { group: name, parked } = this.#standing;
-    return { name, lastEvent: this.#lastEvent, parked };
-  }
-}
-
-/** All records that move, by collection and key. */
+/**
+ * All records that move, by collection and key. The marks come first: what they say is handled is then in the records copied after them.
+ */
 async function* recordsOf(documents: Pick<OperatedDocumentStore, 'collections' | 'open'>): AsyncGenerator<RecordLine> {
   const records = (await documents.collections()).filter(({ kind, name }) => kind === 'record' && moves(name));
-  for (const { name: collection, ttl = ttlOf(collection) } of records.toSorted(byName)) {
+  for (const { name: collection, ttl = ttlOf(collection) } of records.toSorted(marksFirst)) {
     const declared = { name: collection, kind: 'record', indexes: [], ...defined({ ttl }) } as const;
     const opened = await documents.open<JsonObject>(declared);
     for await (const { key, document } of opened.find(everyDocument())) yield { collection, key, document };
   }
 }
 
-const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
+type Named = { readonly name: string };
+
+const marksFirst = (a: Named, b: Named): number =>
+  Number(b.name === MARKS.name) - Number(a.name === MARKS.name) || (a.name < b.name ? -1 : 1);
 
 /** The records of a fenced store, or a copy of those of a store in use. */
 async function recordsToWrite({ documents, copyTo }: NonNullable<ExportStore['records']>): Promise<RecordSource> {

@@ -4,12 +4,13 @@ import { canonicalForm, type PortableEvent, portableEvent } from '../audit/porta
 import type { DocumentStore, OperatedDocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
+import { addMarks } from '../outbox/marks.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
 import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { memoryOfRecords, seenOf } from '../store-identity/store-memory.ts';
-import { type FanOutPositions, fanOutKinds, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
+import { kindOf } from '../webhooks/fan-out/groups.ts';
 import { checkFillable, type FillLog, fillLog } from './fill-log.ts';
 import { beginFilling, openFilling } from './fill-records.ts';
 import { type FinishDeps, finish } from './finish.ts';
@@ -69,9 +70,8 @@ export async function importStore(deps: FillStore): Promise<void> {
   const { header, trailer } = whole;
   const { logId, probe } = header;
   if (await isImported(documents, trailer.sha256)) return;
-  const groups = await fillStore({ ...deps, kind: 'import' });
+  await fillStore({ ...deps, kind: 'import' });
   await destroyForgottenKeys(deps);
-  await setFanOutPositions(events, groups);
 
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   const last = await events.lastEvent();
@@ -91,14 +91,12 @@ export async function importStore(deps: FillStore): Promise<void> {
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function restoreStore(deps: FillStore & FinishDeps): Promise<Fork | undefined> {
-  return finish(deps, await fillStore({ ...deps, kind: 'restore' }));
+  await fillStore({ ...deps, kind: 'restore' });
+  return finish(deps);
 }
 
-/**
- * Stores the events and records of an export.
- * @returns the positions of its consumer groups
- */
-async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore' }): Promise<FanOutPositions> {
+/** Stores the events and records of an export. */
+async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore' }): Promise<void> {
   const { events, documents, file, whole, locations, withProgress, onStep, otherwise, kind, begun } = deps;
   const { header, trailer, referredTo } = whole;
   const { logId, probe } = header;
@@ -127,7 +125,7 @@ async function fillStore(deps: FillStore & { readonly kind: 'import' | 'restore'
   };
   onStep(`Storing ${trailer.records.toLocaleString('en')} records`);
   await fillRecords(documents, file, positionOf);
-  return Object.fromEntries(groups.map((group) => [group.name, group.position()]));
+  await addMarks(documents, 'webhooks', Object.fromEntries(groups.map((group) => [group.kind, group.position()])));
 }
 
 /** Whether an import of an export has been completed. */
@@ -136,25 +134,23 @@ async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string
   return memory?.imported === sha256 && memory.standstill === undefined;
 }
 
-/** Finds the position for a group: the highest before its first unhandled event. */
+/** Finds the mark for a group of an earlier release: the highest position before its first unhandled event. */
 class GroupPosition {
-  readonly name: string;
+  readonly kind: string;
   readonly #lastEvent: string | null;
-  readonly #types: readonly string[];
   #position = LOG_START;
   /** Relative to the last handled event and the first unhandled one. */
   #state: 'before' | 'between' | 'after';
 
   constructor({ name, lastEvent }: GroupLine) {
-    this.name = name;
+    this.kind = kindOf(name);
     this.#lastEvent = lastEvent;
-    this.#types = fanOutKinds(name);
     this.#state = lastEvent === null ? 'between' : 'before';
   }
 
   /** Call for every event, in log order. */
   pass({ id, type }: PortableEvent, position: Position): void {
-    if (this.#state === 'between' && this.#types.includes(type)) this.#state = 'after';
+    if (this.#state === 'between' && type === this.kind) this.#state = 'after';
     if (id === this.#lastEvent) this.#state = 'between';
     if (this.#state === 'between') this.#position = position;
   }
@@ -163,7 +159,7 @@ class GroupPosition {
   position(): Position {
     if (this.#state === 'before')
       throw new UnusableCopy(
-        `The file does not contain the event ${this.#lastEvent}, the last one of the consumer group ${this.name}`,
+        `The file does not contain the event ${this.#lastEvent}, the last ${this.kind} that was handled`,
       );
     return this.#position;
   }

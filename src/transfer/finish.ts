@@ -5,7 +5,8 @@ import type { OperatedDocumentStore } from '../document-store/document-store.ts'
 import type { Actor } from '../domain/account.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import { LOG_START, logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
+import { logEnd, type OperatedEventStore } from '../event-store/event-store.ts';
+import { lowerMarks, replaceMarks } from '../outbox/marks.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -13,7 +14,6 @@ import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { ensureLogId, readLogId } from '../store-identity/log-id.ts';
 import { CREDENTIALS, forgetProgress } from '../store-identity/log-progress.ts';
 import { standstillProblem } from '../store-identity/standstill.ts';
-import { type FanOutPositions, fanOutPositions, setFanOutPositions } from '../webhooks/fan-out/positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/inspect/lost-deliveries.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
@@ -31,22 +31,20 @@ export type FinishDeps = {
 };
 
 /**
- * Completes a restored store: forks the log unless it continues its checkpoints, sets the consumer groups, skips ids, destroys the keys of
- * forgotten subjects, drops the read models, and records the current state of the log. Can be repeated.
+ * Completes a restored store: forks the log unless it continues its checkpoints, skips ids, destroys the keys of forgotten subjects, drops the read models, and records the current state of the log. Can be repeated.
  * @returns the fork, if the log has another origin now
  */
-export async function finish(deps: FinishDeps, groups: FanOutPositions): Promise<Fork | undefined> {
+export async function finish(deps: FinishDeps): Promise<Fork | undefined> {
   const fork = await forkIfNeeded(deps);
-  await join(deps, groups);
+  await join(deps);
   return fork;
 }
 
 const forkIfNeeded = async (deps: FinishDeps): Promise<Fork | undefined> =>
   forkUnlessContinued({ ...deps, logId: await ensureLogId(deps.events, deps.clock) });
 
-async function join(deps: FinishDeps, groups: FanOutPositions): Promise<void> {
+async function join(deps: FinishDeps): Promise<void> {
   const { documents, skippedIds } = deps;
-  await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
   // The records may lack keys and revocations that are in the log.
@@ -71,27 +69,23 @@ export async function adoptStore(
   const memory = await readMemory(deps);
   const standstill = memory?.standstill;
   if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, locations));
-  // The records' notes about another log do not apply to this one.
-  const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;
+  const areOfThisLog = memory !== undefined && memory.logId === (await readLogId(events));
   // Before any change, because it may refuse the named checkpoint.
   const fork = await forkIfNeeded(deps);
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
-  await join(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
+  if (areOfThisLog) await lowerMarks(documents, await logEnd(events));
+  else await beginMarksAtEnd(deps);
+  await join(deps);
   return { lost, fork };
 }
 
 const deliverable = (events: OperatedEventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
 
-/**
- * The lower position of every group: both log and records include everything before it. A group that the notes lack counts from the lowest
- * noted position.
- */
-function lowest(ofLog: FanOutPositions, noted: FanOutPositions | undefined, end: Position): FanOutPositions {
-  if (noted === undefined) return ofLog;
-  const beginning = Object.values(noted).toSorted()[0] ?? LOG_START;
-  const names = [...Object.keys(ofLog), ...Object.keys(noted)];
-  const least = (name: string): Position =>
-    [ofLog[name] ?? end, noted[name] ?? beginning, end].toSorted()[0] ?? LOG_START;
-  return Object.fromEntries(names.map((name) => [name, least(name)]));
+/** The marks of another log, or none, say nothing about this one. What happened in it before is not sent (docs/operations/backup.md). */
+async function beginMarksAtEnd({ events, documents }: Pick<FinishDeps, 'events' | 'documents'>): Promise<void> {
+  const end = await logEnd(events);
+  await replaceMarks(documents, 'webhooks', Object.fromEntries(keysOf(WEBHOOK_EVENTS).map((kind) => [kind, end])));
+  // The next start adds its kinds at the end of the log.
+  await replaceMarks(documents, 'mail', {});
 }

@@ -28,7 +28,7 @@ export type Header = {
 
 export type Purpose = 'move' | 'keep';
 
-/** A consumer group: it has handled every event of its types up to the last one, except parked ones. */
+/** A consumer group, in exports of a release without marks: it has handled every event of its kind up to the last one, except parked ones. */
 export type GroupLine = {
   readonly name: string;
   /** By its id; null if there is none yet. */

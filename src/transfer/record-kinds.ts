@@ -1,10 +1,11 @@
+import { isObject } from '../domain/is-object.ts';
 import type { JsonObject, Position } from '../event-store/event-store.ts';
 
 /** The declaration of a collection of records for a move. */
 type RecordKind = {
   /** The field with the expiry, as declared: MongoDB needs it to remove expired documents. */
   readonly ttl?: string;
-  /** Fields that hold positions in the log. */
+  /** Fields that hold a position in the log, or an object of positions. */
   readonly positions?: readonly string[];
   /** Whether it belongs to the store's location and is created again elsewhere. */
   readonly stays?: true;
@@ -38,6 +39,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   invitations: { ttl: 'expiresAt' },
   idempotencyKeys: { ttl: 'expiresAt' },
   mailPreferences: {},
+  outboxMarks: { positions: ['handledTo'] },
   oauthArtefacts: { ttl: 'expiresAt' },
   oauthClients: { ttl: 'expiresAt' },
   // Seals hold no positions, and the target continues them (docs/decisions/seals.md).
@@ -49,7 +51,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   spaceQuotas: {},
   signInAttempts: { ttl: 'until' },
   signingKeys: {},
-  // The header and the groups hold the same information.
+  // The header holds the same information.
   storeIdentity: { stays: true },
   // The tombstone of a destroyed key moves with the others.
   subjectKeys: {},
@@ -67,8 +69,12 @@ export const moves = (collection: string): boolean => kindOf(collection).stays =
 
 /** The positions in a document; in an export, the ids of events that replace them. */
 export function positionsIn(collection: string, document: JsonObject): Position[] {
-  const fields = kindOf(collection).positions ?? [];
-  return fields.map((field) => document[field]).filter((value) => typeof value === 'string');
+  const positions: Position[] = [];
+  withPositions(collection, document, (position) => {
+    positions.push(position);
+    return position;
+  });
+  return positions;
 }
 
 /** A document with its positions replaced. */
@@ -77,10 +83,16 @@ export function withPositions(
   document: JsonObject,
   replace: (position: Position) => string,
 ): JsonObject {
-  const fields = kindOf(collection).positions ?? [];
-  const replaced = fields.flatMap((field) => {
-    const value = document[field];
-    return typeof value === 'string' ? [[field, replace(value)] as const] : [];
-  });
-  return replaced.length === 0 ? document : { ...document, ...Object.fromEntries(replaced) };
+  const fields = (kindOf(collection).positions ?? []).filter((field) => document[field] !== undefined);
+  if (fields.length === 0) return document;
+  const replaced = fields.map((field) => [field, replaceIn(document[field], replace)] as const);
+  return { ...document, ...Object.fromEntries(replaced) };
+}
+
+type Value = JsonObject[string];
+
+function replaceIn(value: Value | undefined, replace: (position: Position) => string): Value {
+  if (typeof value === 'string') return replace(value);
+  if (!isObject(value)) return value ?? null;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaceIn(each, replace)]));
 }

@@ -10,6 +10,10 @@ import type { Timestamp } from '../domain/ids.ts';
 import { logEnd, type OperatedEventStore, type Position } from '../event-store/event-store.ts';
 import type { Heartbeats } from '../leases/heartbeats.ts';
 import { createRole, type RunningRole } from '../leases/role.ts';
+
+import { openFailedEvents } from '../outbox/failed-events.ts';
+import type { FanOut } from '../outbox/follow-kinds.ts';
+import { prepareMarks } from '../outbox/marks.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -18,10 +22,8 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { openBreakers } from './breakers.ts';
 import { createDeliverer, type Deliverer, type DelivererDeps } from './deliverer.ts';
 import type { Attempt, DeliveryDocument } from './delivery.ts';
-import type { FanOut } from './fan-out/consume-kinds.ts';
-import { openFailedEvents } from './fan-out/failed-events.ts';
 import { startFanOut } from './fan-out/fan-out.ts';
-import { prepareFanOutGroups } from './fan-out/groups.ts';
+import { FAN_OUT_GROUPS } from './fan-out/groups.ts';
 import { createOnRequest } from './inspect/on-request.ts';
 import { type RequestHeaders, requestHeaders } from './inspect/request-headers.ts';
 import { type ListDeliveries, openDeliverySearch } from './inspect/search.ts';
@@ -61,6 +63,8 @@ type Tuning = {
   readonly inFlight?: InFlightLimits;
   readonly pollIntervalMs?: number;
   readonly readModelWaitMs?: number;
+  /** How often the log is read from the mark while it grows. */
+  readonly readEveryMs?: number;
   readonly failureDelaysMs?: readonly number[];
 };
 
@@ -83,7 +87,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
   });
 
   async function deliver(isActive: () => boolean): Promise<RunningRole> {
-    const { inFlight, pollIntervalMs, readModelWaitMs } = tuning;
+    const { inFlight, pollIntervalMs, readModelWaitMs, readEveryMs } = tuning;
     const current = createDeliverer({
       ...{ queue, registrations, bodies, sender, disable, clock, logger, inFlight, pollIntervalMs, isActive },
       breakers: await breakers.load(),
@@ -98,8 +102,18 @@ export async function createWebhooks(deps: WebhooksDeps) {
       await current.start();
       deliverer = current;
       fanOut = await startFanOut({
-        ...{ events, documents, readModels, registrations, queue, failedEvents, clock, logger },
-        ...{ deliverer, readModelWaitMs, pollIntervalMs },
+        events,
+        documents,
+        readModels,
+        registrations,
+        queue,
+        failedEvents,
+        clock,
+        logger,
+        deliverer,
+        readModelWaitMs,
+        pollIntervalMs,
+        readEveryMs,
       });
     } catch (error) {
       await stop();
@@ -108,8 +122,9 @@ export async function createWebhooks(deps: WebhooksDeps) {
     return { stop, isStuck: fanOut.isStuck };
   }
 
-  /** Creates the consumer groups of this release. A process with any role calls this before it answers requests. */
-  const prepare = () => prepareFanOutGroups({ events });
+  /** Adds the marks of this release. A process with any role calls this before it answers requests. */
+  const prepare = () =>
+    prepareMarks({ events, documents, role: 'webhooks', groups: FAN_OUT_GROUPS, beginning: 'start' });
 
   return {
     ...createOnRequest({

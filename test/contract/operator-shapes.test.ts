@@ -10,7 +10,7 @@ import { SpaceListing } from '../../src/contract/schemas/space.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { createTools } from '../../src/mcp/tools.ts';
-import { openFailedEvents } from '../../src/webhooks/fan-out/failed-events.ts';
+import { openFailedEvents } from '../../src/outbox/failed-events.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';

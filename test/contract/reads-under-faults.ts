@@ -134,7 +134,6 @@ export const documentReads: Reads<DocumentSubject> = {
 };
 
 const STREAM = 'stream-0';
-const GROUP = 'group';
 const TYPE = 'Even';
 
 /** Longer than a page of any read. */
@@ -148,7 +147,6 @@ export async function fillLog(events: OperatedEventStore): Promise<void> {
     await events.append(STREAM, some, { expectedRevision: from === 0 ? 'none' : from - 1 });
   }
   await events.append('stream-1', [{ type: TYPE, data: {}, metadata: {} }], { expectedRevision: 'none' });
-  await events.createGroup(GROUP, { types: [TYPE], after: LOG_START });
 }
 
 /** Every read of the port `OperatedEventStore` that ends. */
@@ -158,7 +156,6 @@ export const logReads: Reads<OperatedEventStore> = {
   readAll: (events) => Array.fromAsync(events.readAll()),
   'readAll, of a type': (events) => Array.fromAsync(events.readAll({ types: [TYPE] })),
   lastEvent: (events) => events.lastEvent(),
-  groupPosition: (events) => events.groupPosition(GROUP),
   ping: (events) => events.ping(),
 };
 
@@ -176,10 +173,14 @@ export const endlessLogReads: Reads<OperatedEventStore> = {
   async consume(events) {
     const handled = new Map<string, unknown>();
     const all = Promise.withResolvers<void>();
-    const consumer = await events.consume(`consumed-${++consumed}`, { types: [TYPE] }, async (event) => {
-      handled.set(event.position, event);
-      if (handled.size >= COUNT / 2 + 1) all.resolve();
-    });
+    const consumer = await events.consume(
+      `consumed-${++consumed}`,
+      { types: [TYPE], after: () => LOG_START },
+      async (event) => {
+        handled.set(event.position, event);
+        if (handled.size >= COUNT / 2 + 1) all.resolve();
+      },
+    );
     await all.promise;
     await consumer.close();
     return [...handled].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);

@@ -1,9 +1,11 @@
 import { pino } from 'pino';
 import type { Recorded } from '../../src/domain/events.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { startHeartbeats } from '../../src/leases/heartbeats.ts';
+import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
 import { type Compose, createMail, type Mail, type MailDeps, type Message, type NewMail } from '../../src/mail/mail.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
+import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { openVenue } from '../webhooks/venue.ts';
 
 export const FROM = { name: 'Bookings', address: 'bookings@venue.example' };
@@ -20,10 +22,18 @@ const compose: Compose = async ({ userId, about }): Promise<Message> => ({
   html: `<p>Booking ${about.bookingId} was requested.</p>`,
 });
 
-/** Mail on the embedded engines, with a log, read models and a clock that can be moved. Several can share a folder. */
-export async function openMailVenue({ folder, url }: { readonly folder?: string; readonly url?: string } = {}) {
-  const venue = await openVenue(folder === undefined ? {} : { folder });
+/** Mail with a log, read models and a clock that can be moved, on the embedded engines unless given a log. Several can share a folder. */
+export async function openMailVenue({
+  url,
+  ...where
+}: {
+  readonly folder?: string;
+  readonly log?: OperatedEventStore;
+  readonly url?: string;
+} = {}) {
+  const venue = await openVenue(where);
   const stops: (() => Promise<void>)[] = [];
+  const heartOf = new Map<Mail, Heartbeats<NodeStatus>>();
 
   const recipientsOf = async ({ type, id, metadata, data }: Recorded): Promise<readonly NewMail[]> =>
     type !== 'BookingRequested'
@@ -47,14 +57,20 @@ export async function openMailVenue({ folder, url }: { readonly folder?: string;
         recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
         compose,
         reminders: async function* () {},
-        tuning: { pollIntervalMs: 20, pauseAfter: () => 50, ...tuning },
+        tuning: { pollIntervalMs: 20, readEveryMs: 20, pauseAfter: () => 50, ...tuning },
         ...deps,
       });
+      heartOf.set(mail, heartbeats);
       stops.push(async () => {
         await mail.stop();
         await heartbeats.stop();
       });
       return mail;
+    },
+
+    /** Makes a process look dead to the others. */
+    async silence({ webhooks, mail }: { readonly webhooks: Webhooks; readonly mail: Mail }): Promise<void> {
+      await Promise.all([venue.silence(webhooks), heartOf.get(mail)?.stop()]);
     },
 
     /** The same, which also sends. */

@@ -4,7 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { LOG_START } from '../../src/event-store/event-store.ts';
 import type { Mail } from '../../src/mail/mail.ts';
+import { readMarks, replaceMarks } from '../../src/outbox/marks.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
@@ -48,10 +50,10 @@ test('each reader of an event gets one mail, also if the event comes again; even
   expect([...arrivals().keys()].toSorted()).toEqual(READERS.map((user) => `Booking 2 to ${addressOf(user)}`));
   await inState(mail, 'Sent', 2);
   await mail.stop();
-  await venue.events.moveGroup('mails-BookingRequested', { types: ['BookingRequested'], after: '' });
+  await replaceMarks(venue.documents, 'mail', { BookingRequested: LOG_START });
   const again = await venue.send();
   await request(3);
-  // The event before the first start is mailed now: the group has been moved in front of it.
+  // The event before the first start is mailed now: the mark has been moved in front of it.
   await inState(again, 'Sent', 6);
   expect(smtp.arrived).toHaveLength(6);
 });
@@ -344,14 +346,14 @@ test('reminders are stored once, however often they are due', async () => {
   expect(smtp.arrived).toHaveLength(3);
 });
 
-test('without a mail server there are no groups, no records and no warning', async () => {
+test('without a mail server there are no marks, no records and no warning', async () => {
   const other = await openMailVenue({ folder: venue.folder });
   onTestFinished(() => other.close());
   const mail = await other.send();
   await mail.enqueue(venue.newMail(80));
   expect(mail.isConfigured).toBe(false);
   expect(await mail.list('Pending', 10)).toEqual([]);
-  expect(await venue.events.groupPosition('mails-BookingRequested')).toBeUndefined();
+  expect(await readMarks(venue.documents, 'mail')).toEqual({});
   expect(await mail.warning()).toBeUndefined();
   expect(await mail.sendTest('ada@example.com')).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import type { StoredEvent } from '../../src/event-store/event-store.ts';
-import { openFailedEvents } from '../../src/webhooks/fan-out/failed-events.ts';
+import { openFailedEvents } from '../../src/outbox/failed-events.ts';
 import { accepted } from '../accepted.ts';
 import { json, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import * as oidc from 'openid-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import { readMarks } from '../../src/outbox/marks.ts';
 import { deliveryCollection } from '../../src/webhooks/delivery.ts';
-import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { mongoServer } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
@@ -91,16 +91,16 @@ test.skipIf('missing' in mongoServer).for(routes)(
     const stateOf = async (on: Place, state: string): Promise<string[]> =>
       (await on.json('webhook', 'deliveries', toPrompt.id, '--state', state)).map(({ id }: { id: string }) => id);
     await expect.poll(async () => (await stateOf(one, 'Delivered')).length).toBe(booked.length);
-    await one.onStores(async (events) => {
+    await one.onStores(async (events, documents) => {
       const last = (await Array.fromAsync(events.readAll({ types: ['BookingRequested'] }))).at(-1);
-      const stands = async () => (await events.groupPosition(fanOutGroup('BookingRequested'))) ?? '';
+      const stands = async () => (await readMarks(documents, 'webhooks')).BookingRequested ?? '';
       await expect.poll(async () => (await stands()) >= (last?.position ?? 'z')).toBe(true);
     });
     await service.end('SIGKILL');
     const told = idsAt(prompt);
     expect(new Set(told).size).toBe(booked.length);
     const begun = idsAt(cutOff);
-    // As after a month: delivered deliveries are no longer kept, so that only the consumer group knows about them.
+    // As after a month: delivered deliveries are no longer kept, so that only the mark knows about them.
     await one.onStores(async (_, documents) => {
       const deliveries = await documents.open(deliveryCollection);
       for (const { key } of await Array.fromAsync(deliveries.find(everyDocument())))

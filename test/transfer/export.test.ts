@@ -6,7 +6,7 @@ import { everyDocument } from '../../src/document-store/queries.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import type { Header } from '../../src/transfer/format.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
-import { asExport, busyStore, emptyStore, exportTo, importFrom, POSTED, REQUESTED, temporaryFolder } from './stores.ts';
+import { asExport, busyStore, emptyStore, exportTo, importFrom, temporaryFolder, withGroups } from './stores.ts';
 
 const linesOf = (text: string) =>
   text
@@ -43,7 +43,7 @@ describe('the file', () => {
     expect(isAppended).toBe(true);
   });
 
-  test('holds the events in log order without positions, then groups and records by event ids, then counts and digest', async () => {
+  test('holds the events in log order without positions, then records by event ids, the marks first, then counts and digest', async () => {
     const store = await busyStore();
     const file = join(await temporaryFolder(), 'store.ndjson');
     const text = await exportTo(file, store, store.header);
@@ -54,14 +54,12 @@ describe('the file', () => {
     expect(lines.shift()).toEqual({ export: store.header });
     expect(lines.splice(0, stored.length)).toEqual(stored.map(({ position: _, ...event }) => event));
     const [, first, , third] = stored;
-    expect(lines.splice(0, 2)).toEqual([
-      { group: { name: REQUESTED, lastEvent: third?.id, parked: [first?.id] } },
-      { group: { name: POSTED, lastEvent: null, parked: [] } },
-    ]);
+    const handledTo = { BookingRequested: third?.id, ReviewPosted: '' };
+    expect(lines[0]).toEqual({ record: { collection: 'outboxMarks', key: 'webhooks', document: { handledTo } } });
     const { trailer } = lines.pop();
     const beforeLast = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
     const sha256 = createHash('sha256').update(beforeLast).digest('hex');
-    expect(trailer).toEqual({ events: stored.length, groups: 2, records: lines.length, sha256 });
+    expect(trailer).toEqual({ events: stored.length, groups: 0, records: lines.length, sha256 });
 
     const of = (name: string) =>
       lines.filter(({ record }) => record.collection === name).map(({ record }) => record.document);
@@ -260,8 +258,9 @@ describe('an export with the right counts and digest is refused', () => {
   test('if an event comes after a group or a record, or a group after a record', async () => {
     const move = (from: number, to: number) =>
       altered((lines) => {
-        const [moved = ''] = lines.splice(from, 1);
-        return lines.toSpliced(to, 0, moved);
+        const changed = [...withGroups(lines)];
+        const [moved = ''] = changed.splice(from, 1);
+        return changed.toSpliced(to, 0, moved);
       });
     // The header, seven events, two groups, then records.
     for (const [from, to, found] of [

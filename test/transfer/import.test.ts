@@ -4,7 +4,8 @@ import { MongoClient } from 'mongodb';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Collection, OperatedDocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
-import type { OperatedEventStore } from '../../src/event-store/event-store.ts';
+import { LOG_START, type OperatedEventStore } from '../../src/event-store/event-store.ts';
+import { readMarks } from '../../src/outbox/marks.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import { checkPurpose } from '../../src/transfer/fill-store.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
@@ -17,10 +18,9 @@ import {
   importFrom,
   KEY,
   LOCATIONS,
-  POSTED,
-  REQUESTED,
   type TestStore,
   temporaryFolder,
+  withGroups,
 } from './stores.ts';
 
 const identityOf = (store: TestStore) =>
@@ -46,7 +46,6 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
     readStream: (stream, options) => events.readStream(stream, options),
     groupPosition: (group) => events.groupPosition(group),
     load: written(async (batch) => events.load(batch)),
-    moveGroup: written(async (group, options) => events.moveGroup(group, options)),
   };
   const failingDocuments: OperatedDocumentStore = {
     ...documents,
@@ -74,15 +73,31 @@ test('an import moves events, groups and records to their positions in the new l
 
   const events = await Array.fromAsync(other.events.readAll());
   expect(events.map(({ id }) => id)).toEqual((await Array.fromAsync(one.events.readAll())).map(({ id }) => id));
-  // Each group is placed so that its next event is the first that it has not handled.
-  expect(await other.events.groupPosition(REQUESTED)).toBe(events[4]?.position);
-  expect(await other.events.groupPosition(POSTED)).toBe(events.at(-1)?.position);
+  expect(await readMarks(other.documents, 'webhooks')).toEqual({
+    BookingRequested: events[3]?.position,
+    ReviewPosted: LOG_START,
+  });
   await (await identityOf(other)).check();
   expect(await (await identityOf(other)).logId()).toBe(one.header.logId);
   expect(await exportTo(join(folder, 'again.ndjson'), other, one.header)).toBe(whole);
   // Done before: it does nothing.
   await other.events.append('later', [{ type: 'Later', data: {}, metadata: {} }], { expectedRevision: 'none' });
   await importFrom(file, other);
+});
+
+test('an import of a file with consumer groups, of a release without marks, marks what they had handled', async () => {
+  const one = await busyStore();
+  const file = join(await temporaryFolder(), 'store.ndjson');
+  const lines = (await exportTo(file, one, one.header)).trimEnd().split('\n').slice(0, -1);
+  await writeFile(file, asExport(withGroups(lines)));
+  const other = await emptyStore();
+  await importFrom(file, other);
+  const events = await Array.fromAsync(other.events.readAll());
+  // The highest positions before the first event that was not handled.
+  expect(await readMarks(other.documents, 'webhooks')).toEqual({
+    BookingRequested: events[4]?.position,
+    ReviewPosted: events.at(-1)?.position,
+  });
 });
 
 test('an import destroys the keys of subjects that the log says were forgotten', async () => {
@@ -210,7 +225,7 @@ const twice =
   (text: string) =>
   (lines: readonly string[]): readonly string[] =>
     lines.flatMap((line) => (line.includes(text) ? [line, line] : [line]));
-const ELSEWHERE = /(?<="(?:lastEvent|position)":")[^"]+/;
+const ELSEWHERE = /(?<="(?:lastEvent|position|BookingRequested)":")[^"]+/;
 const moved = (collection: string) => (line: string) => line.replace('"users"', `"${collection}"`);
 
 test.each<[string, string, (lines: readonly string[]) => readonly string[]]>([
@@ -220,14 +235,19 @@ test.each<[string, string, (lines: readonly string[]) => readonly string[]]>([
     inFirst('"webhookDeliveries"', (line) => line.replace(ELSEWHERE, 'missing')),
   ],
   [
+    'a mark at a missing event',
+    'a reference to an event that the file does not contain',
+    inFirst('"outboxMarks"', (line) => line.replace(ELSEWHERE, 'missing')),
+  ],
+  [
     'a group at a missing event',
     'a reference to an event that the file does not contain',
-    inFirst('"group"', (line) => line.replace(ELSEWHERE, 'missing')),
+    (lines) => inFirst('"group"', (line) => line.replace(ELSEWHERE, 'missing'))(withGroups(lines)),
   ],
   [
     'a group named __proto__',
     'a group that cannot exist',
-    inFirst('"group"', (line) => line.replace(REQUESTED, '__proto__')),
+    (lines) => inFirst('"group"', (line) => line.replace(/(?<="name":")[^"]+/, '__proto__'))(withGroups(lines)),
   ],
   [
     'a gap between revisions',

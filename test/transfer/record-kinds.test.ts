@@ -33,9 +33,9 @@ test('RECORD_KINDS lists every collection of records with its ttl', () => {
 test('RECORD_KINDS lists every field of a record that holds a position', () => {
   for (const { name, file, text } of declared()) {
     // Of the type of the record, which stands beside the declaration.
-    const fields = [...text.matchAll(/^\s+readonly (\w+)\??: Position;|\{ readonly (\w+): Position \}/gm)].map(
-      ([, inLine, alone]) => inLine ?? alone,
-    );
+    const fields = [
+      ...text.matchAll(/^\s+readonly (\w+)\??: Position;|\{ readonly (\w+): (?:Position|Marks) \}/gm),
+    ].map(([, inLine, alone]) => inLine ?? alone);
     const { positions = [], stays } = RECORD_KINDS[name] ?? {};
     const holdsThem = fields.length > 0 && text.includes(`name: '${name}'`) && stays === undefined;
     if (positions.length > 0) expect(fields, `${name} in ${file}`).toEqual([...positions]);

@@ -9,6 +9,7 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import { OPERATOR } from '../../src/domain/account.ts';
 import { LOG_START, type OperatedEventStore, type StoredEvent } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { addMarks, MARKS, type Marks } from '../../src/outbox/marks.ts';
 import { purposes } from '../../src/secrets/purposes.ts';
 import { seal } from '../../src/secrets/seal.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
@@ -19,12 +20,9 @@ import { checkPurpose, importStore, restoreStore } from '../../src/transfer/fill
 import { FORMAT, type Header } from '../../src/transfer/format.ts';
 import { createLines } from '../../src/transfer/lines.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
-import { fanOutStandings } from '../../src/webhooks/fan-out/positions.ts';
 
 export const KEY = Buffer.alloc(32, 7);
 export const LOCATIONS = { log: 'the log', records: 'the records' };
-export const REQUESTED = 'webhook-deliveries-BookingRequested';
-export const POSTED = 'webhook-deliveries-ReviewPosted';
 
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-transfer-'));
@@ -35,9 +33,9 @@ export async function temporaryFolder(): Promise<string> {
 export type TestStore = { readonly events: OperatedEventStore; readonly documents: OperatedDocumentStore };
 
 /** A store on the embedded engines that holds nothing. */
-export async function emptyStore(): Promise<TestStore> {
-  const folder = await temporaryFolder();
-  const events = await openSqliteEventStore({ path: join(folder, 'events.db') });
+export async function emptyStore(inFolder?: string): Promise<TestStore> {
+  const folder = inFolder ?? (await temporaryFolder());
+  const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite') });
   onTestFinished(() => events.close());
   const documents = await openSqliteDocumentStore({ folder });
   onTestFinished(() => documents.close());
@@ -49,7 +47,7 @@ const record = (store: TestStore, name: string) =>
 
 /**
  * A store with everything that is hard to move: events of several streams with text of all sorts, deliveries and other records
- * that hold positions, a group that has handled some events, one that has handled none, and a parked event.
+ * that hold positions, a kind of which some events were handled, one of which none were, and a parked event.
  */
 export async function busyStore(count = 12): Promise<TestStore & { readonly header: Header }> {
   const store = await emptyStore();
@@ -67,8 +65,7 @@ export async function busyStore(count = 12): Promise<TestStore & { readonly head
   }
   const [one, , three] = made;
   if (one === undefined || three === undefined) throw new Error('Too few events');
-  await events.createGroup(REQUESTED, { types: ['BookingRequested'], after: three.position });
-  await events.createGroup(POSTED, { types: ['ReviewPosted'], after: LOG_START });
+  await addMarks(documents, 'webhooks', { BookingRequested: three.position, ReviewPosted: LOG_START });
   const deliveries = await record(store, 'webhookDeliveries');
   for (const { id, position } of made) {
     const expiresAt = '2099-01-01T00:00:00.000Z';
@@ -91,7 +88,6 @@ export async function busyStore(count = 12): Promise<TestStore & { readonly head
 export async function exportTo(file: string, store: TestStore, header: Header): Promise<string> {
   const out = await openExportFile(file, header);
   try {
-    const groups = await fanOutStandings({ ...store, clock: Date.now });
     const { begun, written } = out;
     await exportStore({
       ...{ events: store.events, header, lines: createLines(out.write, written), onProgress: () => {} },
@@ -99,7 +95,6 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
       ...(header.probe !== undefined && {
         records: {
           documents: store.documents,
-          groups,
           ...(header.purpose === 'keep' && { copyTo: `${file}.records` }),
         },
       }),
@@ -108,6 +103,16 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
     await out.close();
   }
   return readFile(file, 'utf8');
+}
+
+/** The lines of an export as a release without marks wrote them: with the consumer groups, which have handled the same. */
+export function withGroups(lines: readonly string[]): readonly string[] {
+  const isMarks = (line: string) => JSON.parse(line).record?.collection === MARKS.name;
+  const { handledTo }: { handledTo: Marks } = JSON.parse(lines.find(isMarks) ?? '').record.document;
+  const groups = Object.entries(handledTo).map(([kind, id]) =>
+    canonicalForm({ group: { name: `webhook-deliveries-${kind}`, lastEvent: id === '' ? null : id, parked: [] } }),
+  );
+  return lines.flatMap((line) => (isMarks(line) ? groups : [line]));
 }
 
 /** Lines as an export, with counts and digest as they should be: its author can compute them. */

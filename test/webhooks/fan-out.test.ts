@@ -5,10 +5,11 @@ import type { Account } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
-import { LOG_START } from '../../src/event-store/event-store.ts';
+import { logEnd } from '../../src/event-store/event-store.ts';
+import { openFailedEvents } from '../../src/outbox/failed-events.ts';
+import { addMarks, type Beginning, prepareMarks, readMarks } from '../../src/outbox/marks.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
-import { openFailedEvents } from '../../src/webhooks/fan-out/failed-events.ts';
-import { fanOutGroup, prepareFanOutGroups } from '../../src/webhooks/fan-out/groups.ts';
+import { FAN_OUT_GROUPS } from '../../src/webhooks/fan-out/groups.ts';
 import { changedStore } from '../event-store/changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
@@ -310,40 +311,61 @@ test('a clock that is set back does not extend the wait of a failed event', asyn
   const { documents, clock } = venue;
   const anHourAhead = await openFailedEvents({ documents, clock: () => clock() + 3_600_000 });
   await anHourAhead.failed(stored, new Error('Broken'));
-  // Its consumer group has already delivered it.
-  await venue.events.createGroup(fanOutGroup('BookingApproved'), {
-    types: ['BookingApproved'],
-    after: stored.position,
-  });
+  await addMarks(venue.documents, 'webhooks', { BookingApproved: stored.position });
   const webhooks = await venue.deliver();
   const [first] = await receiver.until(1);
   expect(first?.headers['webhook-id']).toMatch(eventId);
   await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
 });
 
-describe('consumer groups', () => {
-  test('of a new event type collect events while only an older release delivers', async () => {
+describe('marks', () => {
+  /** As a process of a release does that knows one more kind, and does not deliver itself. */
+  const prepareNext = (beginning: Beginning) =>
+    prepareMarks({
+      events: venue.events,
+      documents: venue.documents,
+      role: 'webhooks',
+      groups: [...FAN_OUT_GROUPS, { kind: 'BookingCompleted', group: 'webhook-deliveries-BookingCompleted' }],
+      beginning,
+    });
+
+  test('of a new kind stay where they begin while only an older release delivers', async () => {
     await venue.deliver();
     await venue.append(requested());
-    const known = Object.keys(WEBHOOK_EVENTS);
-    // A process of the new release that does not deliver itself.
-    await prepareFanOutGroups({ events: venue.events, kinds: [...known, 'BookingCompleted'] });
+    await prepareNext('start');
+    const begins = (await readMarks(venue.documents, 'webhooks')).BookingCompleted ?? expect.fail();
     const { type: _, ...completed } = approved();
     const eventId = await venue.append({ type: 'BookingCompleted', ...completed } as Recorded<DomainEvent>);
     await venue.append(requested());
-    await eventually(async () =>
-      expect((await venue.events.groupPosition(fanOutGroup('BookingRequested'))) ?? LOG_START).toSatisfy(
-        (position: string) => position > LOG_START,
-      ),
-    );
-    const seen: string[] = [];
-    const consumer = await venue.events.consume(
-      fanOutGroup('BookingCompleted'),
-      { types: ['BookingCompleted'] },
-      async ({ id }) => void seen.push(id),
-    );
-    await eventually(() => expect(seen).toEqual([eventId]));
-    await consumer.close();
+    await venue.fannedOut('BookingRequested');
+    expect((await readMarks(venue.documents, 'webhooks')).BookingCompleted).toBe(begins);
+    const left = venue.events.readAll({ after: begins, types: ['BookingCompleted'] });
+    expect((await Array.fromAsync(left)).map(({ id }) => id)).toEqual([eventId]);
+  });
+
+  test('begin where the consumer groups of the last release stand, but not behind our last event', async () => {
+    const [first] = [await venue.append(requested()), await venue.append(requested())];
+    const [stood] = await Array.fromAsync(venue.events.readAll({ types: ['BookingRequested'], limit: 1 }));
+    expect(stood?.id).toBe(first);
+    const groups: Readonly<Record<string, string>> = {
+      'webhook-deliveries-BookingRequested': stood?.position ?? expect.fail(),
+      'webhook-deliveries-BookingApproved': '9'.repeat(16),
+    };
+    const events = changedStore(venue.events, { groupPosition: async (group) => groups[group] });
+    await prepareMarks({
+      events,
+      documents: venue.documents,
+      role: 'webhooks',
+      groups: FAN_OUT_GROUPS,
+      beginning: 'start',
+    });
+    expect(await readMarks(venue.documents, 'webhooks')).toEqual({
+      BookingRequested: stood?.position,
+      BookingApproved: await logEnd(venue.events),
+      // The position that is furthest behind.
+      BookingCancelled: stood?.position,
+      ReviewPosted: stood?.position,
+    });
   });
 });
 

@@ -19,11 +19,11 @@ import {
 } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/leases/heartbeats.ts';
+import { readMarks } from '../../src/outbox/marks.ts';
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { createWriter } from '../../src/threads/writer.ts';
-import { fanOutGroup } from '../../src/webhooks/fan-out/groups.ts';
 import { newSigningSecret } from '../../src/webhooks/send/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -179,7 +179,8 @@ export async function openVenue({
     async fannedOut(kind: DomainEvent['type']): Promise<void> {
       const end = await logEnd(events);
       await eventually(async () => {
-        expect(((await events.groupPosition(fanOutGroup(kind))) ?? LOG_START) >= end).toBe(true);
+        const marks = await readMarks(documents, 'webhooks');
+        expect((marks[kind] ?? LOG_START) >= end).toBe(true);
       });
     },
 
@@ -199,7 +200,7 @@ export async function openVenue({
         logger,
         commands: commands.webhooks,
         isConnected: async () => true,
-        tuning: { pollIntervalMs: 20, ...tuning },
+        tuning: { pollIntervalMs: 20, readEveryMs: 20, ...tuning },
         ...deps,
       });
       await webhooks.start();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   eventTypeFilter,
   PersistentSubscriptionDoesNotExistError,
@@ -6,14 +5,7 @@ import {
   persistentSubscriptionToAllSettingsFromDefaults,
   START,
 } from '@eventstore/db-client';
-import {
-  type Consume,
-  type Consumer,
-  type CreateGroup,
-  type HandleEvent,
-  LOG_START,
-  type Position,
-} from '../event-store.ts';
+import { type Consume, type Consumer, type HandleEvent, LOG_START, type Position } from '../event-store.ts';
 import type { Connection } from './connection.ts';
 import { startConsumer } from './consumer.ts';
 import type { NodeClient } from './node-client.ts';
@@ -25,10 +17,10 @@ import { positionOf, serverPosition } from './stored-event.ts';
  * leaves the group, which is not the event's fault.
  */
 const MAX_RETRIES = 1_000_000_000;
-/** Attempts to recreate a group at a position, and the growing pause between them. */
-const MOVE_ATTEMPTS = 4;
-const MOVE_PAUSE_MS = 100;
+/** What a release may change. */
+const UPDATED = ['messageTimeout', 'maxRetryCount', 'checkPointAfter', 'checkPointLowerBound'] as const;
 
+type GroupSettings = ReturnType<typeof persistentSubscriptionToAllSettingsFromDefaults>;
 type GroupInfo = Awaited<ReturnType<NodeClient['getPersistentSubscriptionToAllInfo']>>;
 
 /** Persistent subscriptions to `$all`, filtered by the server. */
@@ -36,15 +28,12 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
   const { names, deadlineMs: deadline } = connection;
   const consumers = new Set<Consumer>();
 
-  /**
-   * Creates the group unless it exists.
-   * @returns the position after which the group begins
-   */
-  async function create(name: string, { types, after }: CreateGroup): Promise<Position> {
+  /** Creates the group after `after`, or gives an existing one the settings of this release. It keeps its checkpoint. */
+  async function create(name: string, { types, after }: Consume): Promise<void> {
     const group = names.onServer(name);
-    const from = serverPosition(after);
+    const from = serverPosition(after());
     const settings = persistentSubscriptionToAllSettingsFromDefaults({
-      // The default is the end of the log: events older than the group would never be delivered.
+      // The default is the end of the log: what happened before the group was created would wait for a read from the mark.
       startFrom: from === 'start' ? START : from,
       messageTimeout: messageTimeoutMs,
       maxRetryCount: MAX_RETRIES,
@@ -60,22 +49,21 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
           client.createPersistentSubscriptionToAll(group, settings, { filter, deadline }),
         ),
       );
-      return after;
     } catch (error) {
       if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
-      return startOf(await info(name));
+      const existing = (await info(name))?.settings;
+      if (existing !== undefined && !UPDATED.every((setting) => existing[setting] === settings[setting]))
+        await update(group, settings);
     }
   }
 
-  async function remove(name: string): Promise<void> {
-    const group = names.onServer(name);
-    try {
-      await connection.call(managing('the removal', group), (client) =>
-        client.deletePersistentSubscriptionToAll(group, { deadline }),
-      );
-    } catch (error) {
-      if (!(error instanceof PersistentSubscriptionDoesNotExistError)) throw error;
-    }
+  /** Ends the memberships of all consumers, which join again. */
+  async function update(group: string, settings: GroupSettings): Promise<void> {
+    await connection.retryWhileStarting(`Updating consumer group ${group}`, () =>
+      connection.call(managing('an update', group), (client) =>
+        client.updatePersistentSubscriptionToAll(group, settings, { deadline }),
+      ),
+    );
   }
 
   /** Undefined if the group does not exist. */
@@ -100,33 +88,12 @@ export function createConsumerGroups(connection: Connection, messageTimeoutMs: n
   }
 
   return {
-    create,
     position,
 
-    /**
-     * Recreates the group at the position, because the server cannot move one. Does nothing if it is already there. Parked messages
-     * are lost.
-     */
-    async move(name: string, options: CreateGroup): Promise<void> {
-      for (let attempt = 1; attempt <= MOVE_ATTEMPTS; attempt += 1) {
-        const before = await position(name);
-        if (before === options.after) return;
-        if (before !== undefined) {
-          await remove(name);
-          // The server may still be removing the old group's checkpoint, which the new group must not find.
-          await sleep(MOVE_PAUSE_MS * attempt);
-        }
-        await create(name, options);
-      }
-      const now = await position(name);
-      if (now !== options.after)
-        throw new Error(`Consumer group ${name} stands at ${now} and cannot be moved to ${options.after}`);
-    },
-
     async consume(name: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
-      const begin = () => create(name, { types: options.types, after: LOG_START });
-      const beginsAfter = await begin();
-      const consumer = startConsumer({ connection, group: names.onServer(name), options, handler, begin, beginsAfter });
+      const begin = () => create(name, options);
+      await begin();
+      const consumer = startConsumer({ connection, group: names.onServer(name), options, handler, begin });
       consumers.add(consumer);
       return {
         async close() {

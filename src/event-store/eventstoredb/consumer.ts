@@ -3,12 +3,12 @@ import {
   type RecordedEvent,
   type PersistentSubscriptionToAllResolvedEvent as Resolved,
 } from '@eventstore/db-client';
-import type { Consume, Consumer, HandleEvent, Position, StoredEvent } from '../event-store.ts';
+import type { Consume, Consumer, HandleEvent, StoredEvent } from '../event-store.ts';
 import { createHandling } from '../handling.ts';
 import { type Connection, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import { joining, readOf } from './rights.ts';
 import { confirmed } from './server-subscription.ts';
-import { hasPosition, positionOf, storedEvent } from './stored-event.ts';
+import { hasPosition, storedEvent } from './stored-event.ts';
 
 type ConsumerDeps = {
   readonly connection: Connection;
@@ -16,13 +16,12 @@ type ConsumerDeps = {
   readonly group: string;
   readonly options: Consume;
   readonly handler: HandleEvent;
-  /** Creates the group unless it exists. @returns the position after which it begins */
-  readonly begin: () => Promise<Position>;
-  readonly beginsAfter: Position;
+  /** Creates the group unless it exists. */
+  readonly begin: () => Promise<void>;
 };
 
 /** Starts a consumer of a group. It rejoins whenever its connection breaks. */
-export function startConsumer({ connection, group, options, handler, begin, ...deps }: ConsumerDeps): Consumer {
+export function startConsumer({ connection, group, options, handler, begin }: ConsumerDeps): Consumer {
   const { concurrency = 8 } = options;
   const stopping = new AbortController();
   const stop = stopping.signal;
@@ -30,7 +29,6 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
     connection.warnOfHandlerError(error, `Consumer group ${group}: the handler failed; trying again`),
   );
   const running = new Set<Promise<void>>();
-  let { beginsAfter } = deps;
   /** Received, not yet started. */
   let queue: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
 
@@ -62,7 +60,7 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
       // message timeout does not expire in the queue.
       return await joinGroup({ connection, group, bufferSize: concurrency * 2, stop, receive });
     } catch (error) {
-      if (error instanceof PersistentSubscriptionDoesNotExistError) beginsAfter = await begin();
+      if (error instanceof PersistentSubscriptionDoesNotExistError) await begin();
       throw error;
     }
   }
@@ -82,15 +80,11 @@ export function startConsumer({ connection, group, options, handler, begin, ...d
 
   async function handle(membership: Membership, resolved: Resolved): Promise<void> {
     const handleOnce = async () => {
-      const event = isBeforeGroup(resolved) ? undefined : await eventOf(connection, resolved.event);
+      const event = await eventOf(connection, resolved.event);
       if (event !== undefined) await handler(event);
     };
     if (await handling(handleOnce, membership.hasEnded)) membership.acknowledge(resolved);
   }
-
-  /** Whether this is the event at the group's start position, which the server delivers as well. */
-  const isBeforeGroup = ({ event }: Resolved): boolean =>
-    hasPosition(event) && event?.position !== undefined && positionOf(event.position) === beginsAfter;
 
   const ended = run();
   return {

@@ -32,10 +32,6 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<Op
     readAll: reads.all,
     lastEvent: reads.lastEvent,
     subscribe: (from) => subscribe(connection, from),
-    async createGroup(group, from) {
-      await groups.create(group, from);
-    },
-    moveGroup: groups.move,
     groupPosition: groups.position,
     consume: groups.consume,
     ping: () => ping(connection),

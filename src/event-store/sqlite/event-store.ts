@@ -9,7 +9,6 @@ import {
   type Batch,
   type Consume,
   type Consumer,
-  type CreateGroup,
   type EventToLoad,
   type ExpectedRevision,
   type HandleEvent,
@@ -24,7 +23,6 @@ import {
   WrongExpectedRevision,
 } from '../event-store.ts';
 import { type Outage, watchOutage } from '../outage.ts';
-import { ConsumerGroups } from './consumer-groups.ts';
 import { GroupConsumer } from './group-consumer.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
@@ -70,7 +68,6 @@ class SqliteEventStore implements OperatedEventStore {
   readonly #appendToLog: AppendToLog;
   readonly #closing = new AbortController();
   readonly outage: Outage;
-  readonly #groups: ConsumerGroups;
   readonly #consumers = new Set<GroupConsumer>();
   readonly #logger: SqliteEventStoreOptions['logger'];
   readonly #statements;
@@ -82,13 +79,13 @@ class SqliteEventStore implements OperatedEventStore {
     this.#writer = new LogWriter(database);
     this.#appendToLog = options.elsewhere?.append ?? this.#writer.append;
     this.#logger = options.logger;
-    this.#groups = new ConsumerGroups(database);
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
       load: database.prepare(
         'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING position',
       ),
       end: database.prepare('SELECT max(position) AS position FROM events'),
+      group: database.prepare('SELECT checkpoint FROM groups WHERE name = ?'),
       last: database.prepare(`SELECT ${EVENT_COLUMNS} FROM events ORDER BY position DESC LIMIT 1`),
       stream: database.prepare(
         `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
@@ -214,27 +211,18 @@ class SqliteEventStore implements OperatedEventStore {
     return Number(this.#statements.end.get()?.position ?? 0);
   }
 
-  async createGroup(group: string, { after }: CreateGroup): Promise<void> {
-    this.#checkOpen();
-    await this.#groups.create(group, after);
-  }
-
-  async moveGroup(group: string, { after }: CreateGroup): Promise<void> {
-    this.#checkOpen();
-    await this.#groups.move(group, after);
-  }
-
+  /** Groups of an earlier release have a row; this one keeps nothing of a group. */
   async groupPosition(group: string): Promise<Position | undefined> {
     this.#checkOpen();
-    return this.#groups.position(group);
+    const row = this.#statements.group.get(group);
+    return row === undefined ? undefined : positionOf(Number(row.checkpoint));
   }
 
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
-    await this.#groups.create(group, LOG_START);
     const onFailure = (error: unknown) =>
       this.#logger?.warn({ err: error }, `Consumer group ${group}: the handler failed; trying again`);
-    const deps = { group, groups: this.#groups, tail: this.#tail, onError: this.#onError, onFailure };
+    const deps = { tail: this.#tail, onError: this.#onError, onFailure };
     const consumer = new GroupConsumer(deps, options, handler);
     this.#consumers.add(consumer);
     return {

@@ -1,29 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Wakeup } from '../../runtime/wakeup.ts';
-import { type Consume, type HandleEvent, LOG_START, type StoredEvent } from '../event-store.ts';
+import type { Consume, HandleEvent, StoredEvent } from '../event-store.ts';
 import { createHandling } from '../handling.ts';
-import type { ConsumerGroups } from './consumer-groups.ts';
 import type { LogTail } from './log-tail.ts';
 import { numberOf } from './stored-event.ts';
 
-/** How often a consumer stores the checkpoint. After a kill, the events handled since are delivered again. */
-const STORE_EVERY_MS = 1_000;
-/** Delay after a failed read or transaction (disk full, …). */
+/** Delay after a failed read (a damaged file, …). */
 const RETRY_DELAY_MS = 250;
 
 export type GroupConsumerDeps = {
-  readonly group: string;
-  readonly groups: ConsumerGroups;
   readonly tail: LogTail;
   readonly onError: (error: unknown) => void;
   /** Called with the first of several failures of the handler. */
   readonly onFailure: (error: unknown) => void;
 };
 
-/**
- * A consumer of a group. What it has begun to handle is kept in memory; only the checkpoint is stored. Should two consume at the same time,
- * both handle the same events, and the checkpoint only moves forward.
- */
+/** A consumer of a group. It hands out the events after `after`, and stores nothing: where a group stands is known to its caller. */
 export class GroupConsumer {
   readonly #deps: GroupConsumerDeps;
   readonly #handler: HandleEvent;
@@ -32,14 +24,10 @@ export class GroupConsumer {
   readonly #wakeup: Wakeup;
   readonly #closing = new AbortController();
   readonly #handling: ReturnType<typeof createHandling>;
-  /** The events that are not handled, by position, in log order. */
-  readonly #unhandled = new Map<number, Promise<void>>();
-  /** Each event up to this position is handled or in `#unhandled`; undefined before the checkpoint is read. */
-  #begunTo: number | undefined;
-  /** The stored checkpoint. */
-  #stored = 0;
-  /** When to store the checkpoint again (monotonic, ms). */
-  #storeAt = Number.POSITIVE_INFINITY;
+  /** The handlers that run. */
+  readonly #running = new Set<Promise<void>>();
+  /** Each event up to this position was handed out. */
+  #begunTo: number;
   readonly #ended: Promise<void>;
 
   constructor(deps: GroupConsumerDeps, options: Consume, handler: HandleEvent) {
@@ -47,6 +35,7 @@ export class GroupConsumer {
     this.#handler = handler;
     this.#types = options.types;
     this.#concurrency = options.concurrency ?? 8;
+    this.#begunTo = numberOf(options.after());
     this.#handling = createHandling(this.#closing.signal, deps.onFailure);
     this.#wakeup = deps.tail.subscribe();
     this.#ended = this.#run();
@@ -62,9 +51,7 @@ export class GroupConsumer {
     const { tail, onError } = this.#deps;
     while (!this.#closing.signal.aborted) {
       try {
-        if (performance.now() >= this.#storeAt) await this.#store();
-        const hasMore = this.#beginNext();
-        if (!hasMore || this.#capacity() === 0) await this.#wakeup.wait(this.#untilStoreMs());
+        if (!this.#beginNext() || this.#capacity() === 0) await this.#wakeup.wait();
       } catch (error) {
         onError(error);
         await this.#wakeup.wait(RETRY_DELAY_MS);
@@ -72,47 +59,30 @@ export class GroupConsumer {
       // The projector gets its turn here, so handlers need not wait for the read models.
       await nextTurn();
     }
-    await Promise.all(this.#unhandled.values());
-    await this.#store().catch(onError);
+    await Promise.all(this.#running);
     tail.unsubscribe(this.#wakeup);
   }
 
   /** How many more events may be handled concurrently. */
   #capacity(): number {
-    return this.#concurrency - this.#unhandled.size;
+    return this.#concurrency - this.#running.size;
   }
 
   /** Starts to handle the next events. @returns whether the log has more */
   #beginNext(): boolean {
-    if (this.#closing.signal.aborted) return false;
-    const { group, groups, tail } = this.#deps;
-    const from = this.#begunTo ?? numberOf(groups.position(group) ?? LOG_START);
-    if (this.#begunTo === undefined) this.#stored = from;
-    const { events, reached, hasMore } = tail.read(from, this.#types, this.#capacity());
+    const { events, reached, hasMore } = this.#deps.tail.read(this.#begunTo, this.#types, this.#capacity());
     this.#begunTo = reached;
-    for (const { position, event } of events) this.#unhandled.set(position, this.#handle(position, event));
-    const isAllStored = this.#unhandled.size === 0 && this.#stored === reached;
-    if (!isAllStored) this.#storeAt = Math.min(this.#storeAt, performance.now() + STORE_EVERY_MS);
+    for (const { event } of events) {
+      const handled = this.#handle(event).finally(() => {
+        this.#running.delete(handled);
+        this.#wakeup.wake();
+      });
+      this.#running.add(handled);
+    }
     return hasMore;
   }
 
-  async #handle(position: number, event: StoredEvent): Promise<void> {
-    if (await this.#handling(() => this.#handler(event))) this.#unhandled.delete(position);
-    this.#wakeup.wake();
-  }
-
-  /** Stores up to which position every event is handled. */
-  async #store(): Promise<void> {
-    if (this.#begunTo === undefined) return;
-    const { group, groups } = this.#deps;
-    const [first] = this.#unhandled.keys();
-    const checkpoint = first === undefined ? this.#begunTo : first - 1;
-    await groups.advance(group, checkpoint);
-    this.#stored = checkpoint;
-    this.#storeAt = Number.POSITIVE_INFINITY;
-  }
-
-  #untilStoreMs(): number | undefined {
-    return this.#storeAt === Number.POSITIVE_INFINITY ? undefined : Math.max(0, this.#storeAt - performance.now());
+  async #handle(event: StoredEvent): Promise<void> {
+    await this.#handling(() => this.#handler(event));
   }
 }

@@ -22,7 +22,7 @@ const TABLES = `
     UNIQUE (stream, revision)
   ) STRICT;
 
-  -- Every event up to the checkpoint has been handled.
+  -- Where consumer groups stood in a release that had no marks (src/outbox/marks.ts).
   CREATE TABLE IF NOT EXISTS groups (
     name       TEXT PRIMARY KEY,
     checkpoint INTEGER NOT NULL

@@ -4,11 +4,12 @@ import { toTimestamp } from '../../domain/calendar.ts';
 import type { Recorded } from '../../domain/events.ts';
 import { streamOf } from '../../domain/streams.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
+import { readStream } from '../../outbox/read-stream.ts';
 import type { ReadModels } from '../../read-models/read-models.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { RETENTION_MS } from '../delivery.ts';
-import { deliverable, readStream } from '../events.ts';
+import { deliverable } from '../events.ts';
 
 /** Allowance for clock differences: an event this close to the age limit counts as older. */
 const MARGIN_MS = 24 * 3_600_000;

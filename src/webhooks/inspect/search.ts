@@ -9,9 +9,10 @@ import type { Recorded } from '../../domain/events.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { streamOf } from '../../domain/streams.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
+import { readStream } from '../../outbox/read-stream.ts';
 import { merged } from '../../runtime/merged.ts';
 import { type DeliveryDocument, deliveryCollection, deliveryIdOf } from '../delivery.ts';
-import { deliverable, readStream } from '../events.ts';
+import { deliverable } from '../events.ts';
 import { concerns } from '../registrations.ts';
 
 /** A cursor in a list of deliveries, ordered by creation, newest first, then by id. */

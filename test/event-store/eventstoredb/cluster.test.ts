@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
-import type { EventStore, StoredEvent } from '../../../src/event-store/event-store.ts';
+import { type EventStore, LOG_START, type StoredEvent } from '../../../src/event-store/event-store.ts';
 import { type EventStoreDbOptions, openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { eventually } from '../../eventually.ts';
 import { EventStoreDbServer } from './server.ts';
@@ -76,7 +76,11 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
         followed.push(...events);
     })();
     const handled: unknown[] = [];
-    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    await store.consume(
+      'group',
+      { types: ['Made'], after: () => LOG_START },
+      async ({ data }) => void handled.push(data.n),
+    );
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     await eventually(() => expect([followed.length, handled.length]).toEqual([1, 1]));
     cluster.leader.hang();

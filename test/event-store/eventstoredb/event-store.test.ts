@@ -6,6 +6,7 @@ import { afterAll, test as base, describe, expect, vi } from 'vitest';
 import {
   type Batch,
   type ExpectedRevision,
+  LOG_START,
   type OperatedEventStore,
   type StoredEvent,
   type Subscribe,
@@ -489,7 +490,7 @@ describe.concurrent('EventStoreDB failures', () => {
         const store = await open();
         const handled: unknown[] = [];
         let attempts = 0;
-        await store.consume('group', { types: ['Made'] }, async ({ data }) => {
+        await store.consume('group', { types: ['Made'], after: () => LOG_START }, async ({ data }) => {
           attempts += 1;
           if (attempts % 30 === 0) disrupt(server);
           await sleep(1);
@@ -509,7 +510,7 @@ describe.concurrent('EventStoreDB failures', () => {
       const store = await open();
       await store.append('thing', range(30).map(made), { expectedRevision: 'none' });
       const seen: StoredEvent[] = [];
-      await store.consume('group', { types: ['Made'] }, async (event) => void seen.push(event));
+      await store.consume('group', { types: ['Made'], after: () => LOG_START }, async (event) => void seen.push(event));
       await eventually(() => expect(seen).toHaveLength(30));
       expect(new Set(seen.map(({ type }) => type))).toEqual(new Set(['Made']));
       expect(server.created[0]?.getAll()?.hasStart()).toBe(true);
@@ -519,7 +520,7 @@ describe.concurrent('EventStoreDB failures', () => {
       const store = await open({ messageTimeoutMs: 2_000 });
       await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
       const handled: unknown[] = [];
-      await store.consume('group', { types: ['Made'], concurrency: 1 }, async ({ data }) => {
+      await store.consume('group', { types: ['Made'], after: () => LOG_START, concurrency: 1 }, async ({ data }) => {
         await sleep(400);
         handled.push(data.n);
       });
@@ -539,9 +540,9 @@ describe.concurrent('EventStoreDB failures', () => {
         if (started === 1) await new Promise<void>((resolve) => (release = resolve));
         handled.push(data.n);
       };
-      await store.consume('group', { types: ['Made'], concurrency: 1 }, handler);
+      await store.consume('group', { types: ['Made'], after: () => LOG_START, concurrency: 1 }, handler);
       await eventually(() => expect(started).toBe(1));
-      await other.consume('group', { types: ['Made'], concurrency: 1 }, handler);
+      await other.consume('group', { types: ['Made'], after: () => LOG_START, concurrency: 1 }, handler);
       await eventually(() => expect(handled).toEqual([0]));
       release();
     });
@@ -553,7 +554,7 @@ describe.concurrent('EventStoreDB failures', () => {
       const store = await open({ messageTimeoutMs: 50 });
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       let [calls, running, atOnce] = [0, 0, 0];
-      await store.consume('group', { types: ['Made'], concurrency: 4 }, async () => {
+      await store.consume('group', { types: ['Made'], after: () => LOG_START, concurrency: 4 }, async () => {
         calls += 1;
         running += 1;
         atOnce = Math.max(atOnce, running);

@@ -21,6 +21,10 @@ type Group = {
   readonly startFrom: string;
   readonly first: number;
   next: number;
+  /** The last event that the filter skipped while there was no consumer. A real server takes it for the checkpoint. */
+  skipped: number | undefined;
+  /** Whether the next event is left out, as the one that the checkpoint stands at. */
+  isFirstSkipped: boolean;
   readonly retry: Outstanding[];
   readonly consumers: Set<GroupConsumer>;
 };
@@ -46,7 +50,10 @@ export class ServerGroups {
     this.#log = log;
     this.#host = host;
     log.listeners.push(() => {
-      for (const group of this.#groups.values()) this.#push(group);
+      for (const group of this.#groups.values()) {
+        this.#skip(group);
+        this.#push(group);
+      }
     });
   }
 
@@ -89,6 +96,8 @@ export class ServerGroups {
       startFrom: from === undefined ? 'C:0/P:0' : `C:${from.getCommitPosition()}/P:${from.getPreparePosition()}`,
       first,
       next: first,
+      skipped: undefined,
+      isFirstSkipped: false,
       retry: [],
       consumers: new Set(),
     });
@@ -148,8 +157,38 @@ export class ServerGroups {
     return info;
   }
 
+  /** As a real server does: without a consumer, an event that the filter skips moves the checkpoint past those that wait. */
+  #skip(group: Group): void {
+    if (group.consumers.size > 0) return;
+    const last = this.#log.all.findLastIndex(({ type }) => !group.regex.test(type));
+    if (last >= group.next) group.skipped = last;
+  }
+
+  /**
+   * After a restart or an election, every group goes on at its checkpoint. As on a real server (23.10 to 25), it leaves out the first event
+   * there, which is one that waits if the checkpoint is at an event that the filter skipped.
+   */
+  restart(): void {
+    for (const group of this.#groups.values()) {
+      const checkpoint = this.#checkpointOf(group);
+      for (const consumer of [...group.consumers]) {
+        group.consumers.delete(consumer);
+        consumer.call.end();
+      }
+      group.retry.length = 0;
+      group.next = checkpoint === undefined ? group.first : this.#log.all.indexOf(checkpoint);
+      group.isFirstSkipped = checkpoint !== undefined;
+      group.skipped = undefined;
+    }
+  }
+
+  /** What a real server says is handled. */
+  #checkpointOf(group: Group): Recorded | undefined {
+    return group.skipped === undefined ? this.#lastFinished(group) : this.#log.all[group.skipped];
+  }
+
   /** The last event before the first unfinished one of the group; undefined if there is none. */
-  #checkpointOf({ first, next, regex, retry, consumers }: Group): Recorded | undefined {
+  #lastFinished({ first, next, regex, retry, consumers }: Group): Recorded | undefined {
     const outstanding = [...retry, ...[...consumers].flatMap(({ sent }) => [...sent.values()])];
     const open = new Set(outstanding.filter(({ link }) => link === undefined).map(({ event }) => event));
     let reached: Recorded | undefined;
@@ -199,6 +238,7 @@ export class ServerGroups {
           const confirmation = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId('s');
           call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation));
           group.consumers.add(consumer);
+          group.skipped = undefined;
         }
         if (group === undefined || consumer === undefined) return;
         const ack = request.getAck();
@@ -270,7 +310,9 @@ export class ServerGroups {
       const event = this.#log.all[group.next];
       if (event === undefined) return undefined;
       group.next += 1;
-      if (group.regex.test(event.type)) return { event, retries: 0 };
+      if (!group.regex.test(event.type)) continue;
+      if (!group.isFirstSkipped) return { event, retries: 0 };
+      group.isFirstSkipped = false;
     }
   }
 

@@ -230,11 +230,18 @@ export class EventStoreDbServer {
     this.#stale.delete(leader);
     for (const node of this.nodes) this.#says.set(node, knownTo.includes(node) ? leader : former);
     this.#groups.keepOnly(leader);
+    this.#groups.restart();
   }
 
   /** Appends system events, as a real server does while nothing else happens. */
   addSystemEvents(count: number): void {
     for (let n = 0; n < count; n += 1) this.#log.store('$stats', [system('$statsCollected')]);
+  }
+
+  /** Cuts every connection and goes on as after a restart: with what is stored of the groups. */
+  restart(): void {
+    this.#groups.restart();
+    this.dropConnections();
   }
 
   /** Cuts every connection, as a broken network does. */

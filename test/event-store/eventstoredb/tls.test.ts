@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { LOG_START } from '../../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
 import { file, startSecured } from './secured-server.ts';
 import { EventStoreDbServer } from './server.ts';
@@ -18,7 +19,9 @@ async function use(url: string): Promise<void> {
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     expect(await Array.fromAsync(store.readStream('thing'))).toMatchObject([{ data: { n: 0 } }]);
     const handled = Promise.withResolvers<unknown>();
-    const consumer = await store.consume('group', { types: ['Made'] }, async ({ data }) => handled.resolve(data.n));
+    const consumer = await store.consume('group', { types: ['Made'], after: () => LOG_START }, async ({ data }) =>
+      handled.resolve(data.n),
+    );
     expect(await handled.promise).toBe(0);
     await consumer.close();
     for await (const { events } of store.subscribe({ types: ['Made'] })) if (events.length > 0) break;

@@ -2,6 +2,8 @@
  * A separate process for tests to kill: `node log-process.ts append|fill|consume PATH NAME`.
  * Prints a line for each event whose append was acknowledged (`append`, `fill`) or that was delivered to it (`consume`).
  */
+
+import { LOG_START } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 
 const [work, path = '', name = ''] = process.argv.slice(2);
@@ -30,7 +32,7 @@ if (work === 'append') {
   }
   await store.close();
 } else if (work === 'consume') {
-  await store.consume(name, { types: ['Made'], concurrency: 4 }, async ({ data }) => {
+  await store.consume(name, { types: ['Made'], after: () => LOG_START, concurrency: 4 }, async ({ data }) => {
     console.log(String(data.n));
     await new Promise(() => {});
   });

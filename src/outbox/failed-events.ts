@@ -1,9 +1,9 @@
-import type { Collection, DocumentStore, Find, Stored } from '../../document-store/document-store.ts';
-import { declareQuery } from '../../document-store/queries.ts';
-import { toTimestamp } from '../../domain/calendar.ts';
-import type { Timestamp } from '../../domain/ids.ts';
-import type { Position, StoredEvent } from '../../event-store/event-store.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Position, StoredEvent } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 /** An event that could not be turned into deliveries, or into mails (docs/decisions/webhook-deliveries.md). */
 export type FailedEvent = {

@@ -1,11 +1,11 @@
 import type { BaseLogger } from 'pino';
-import type { Stored } from '../../document-store/document-store.ts';
-import { UnknownEvent } from '../../domain/upcast.ts';
-import type { Consumer, EventStore, StoredEvent } from '../../event-store/event-store.ts';
-import { inRounds } from '../../runtime/rounds.ts';
-import { Unavailable } from '../../runtime/unavailable.ts';
-import { readStream } from '../events.ts';
+import type { Stored } from '../document-store/document-store.ts';
+import { UnknownEvent } from '../domain/upcast.ts';
+import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
+import { inRounds } from '../runtime/rounds.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import type { FailedEvent, FailedEvents } from './failed-events.ts';
+import { readStream } from './read-stream.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 /** Failed events read per poll. */

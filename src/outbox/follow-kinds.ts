@@ -1,0 +1,193 @@
+import type { BaseLogger } from 'pino';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Recorded } from '../domain/events.ts';
+import { UnknownEvent, upcast } from '../domain/upcast.ts';
+import {
+  type Consumer,
+  type EventStore,
+  LOG_START,
+  logEnd,
+  type Position,
+  type StoredEvent,
+} from '../event-store/event-store.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
+import { inRounds } from '../runtime/rounds.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
+import type { FailedEvents } from './failed-events.ts';
+import { advanceMarks, type OutboxRole, readMarks } from './marks.ts';
+import { startRetries } from './retries.ts';
+
+/** How long an event waits for the read models before it is handled again. A stop waits as long. */
+const READ_MODEL_WAIT_MS = 3_000;
+/** After so many waits in vain, another process should try: perhaps the read models of its release are kept up to date. */
+const STUCK_AFTER_WAITS = 3;
+/** Events of one kind in progress, most of which wait for a commit. */
+const CONCURRENCY = 256;
+/** How often the log is read from the mark while it grows. What a consumer group does not hand out waits as long. */
+const READ_EVERY_MS = 2_000;
+
+type FollowKindsDeps = {
+  readonly events: EventStore;
+  readonly documents: Pick<DocumentStore, 'open' | 'ping'>;
+  readonly readModels: Pick<ReadModels, 'waitFor'>;
+  readonly failedEvents: FailedEvents;
+  readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
+  readonly role: OutboxRole;
+  /** Kinds of events, and the consumer group of each. Each kind has a mark. */
+  readonly groups: readonly { readonly kind: string; readonly group: string }[];
+  /** The read models that `handle` reads. Each event waits until they have passed it. */
+  readonly reads: readonly { readonly name: string }[];
+  /**
+   * Stores what an event leads to. An event that comes again must add nothing.
+   * @throws {Unavailable} if a dependency is unavailable. Any other error is a failure
+   */
+  readonly handle: (event: Recorded) => Promise<void>;
+  /** Resolves if everything that `handle` needs besides the stores is available. */
+  readonly ping: () => Promise<void>;
+  readonly readModelWaitMs?: number | undefined;
+  readonly pollIntervalMs?: number | undefined;
+  readonly readEveryMs?: number | undefined;
+};
+
+export type FanOut = Consumer & {
+  /** Whether the read models of this process have lagged behind the events for long. */
+  isStuck(): boolean;
+};
+
+/**
+ * Makes the records of every event of some kinds. The consumer groups hand out most events at once, but may lose some (docs/decisions/outbox.md).
+ * So the log is read from the mark of the role, too: what has no records yet is handled, and only then the mark moves. An event is done once
+ * `handle` has stored what it leads to, or once its failure is stored. Waiting never counts as a failure of the event: while its
+ * dependencies are unavailable, it is tried again.
+ */
+export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
+  const { events, documents, readModels, reads, failedEvents, role, groups, handle: store, ping } = deps;
+  const { readModelWaitMs = READ_MODEL_WAIT_MS, readEveryMs = READ_EVERY_MS, logger, pollIntervalMs } = deps;
+  const kinds = groups.map(({ kind }) => kind);
+  let marks = await readMarks(documents, role);
+  /** Since when they have not reached it (monotonic, ms). */
+  let behindSince: number | undefined;
+  /** Events whose dependencies were unavailable before, read models excepted: the next time only the event waits. */
+  const unavailableBefore = createLruCache<string, true>(10_000);
+  /** The events behind the marks that are handled, or being handled. */
+  const begun = new Map<Position, Promise<void>>();
+
+  const isMarked = ({ type, position }: StoredEvent) => position <= (marks[type] ?? LOG_START);
+  const lowestMark = () => kinds.map((kind) => marks[kind] ?? LOG_START).toSorted()[0] ?? LOG_START;
+
+  /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
+  async function fanOut(stored: StoredEvent): Promise<void> {
+    const event: Recorded = upcast(stored);
+    const { position } = event;
+    const startedAt = performance.now();
+    const hasPassed = await readModels.waitFor(position, { projections: reads, timeoutMs: readModelWaitMs });
+    behindSince = hasPassed ? undefined : (behindSince ?? startedAt);
+    if (!hasPassed) throw new Behind(`The read models have not reached position ${position} yet`);
+    await store(event);
+  }
+
+  /** @throws if the event has to be handled again */
+  async function handle(stored: StoredEvent): Promise<void> {
+    try {
+      await fanOut(stored);
+    } catch (error) {
+      if (error instanceof Behind) throw error;
+      if (error instanceof Unavailable && !(unavailableBefore.has(stored.id) && (await isAvailable()))) {
+        unavailableBefore.set(stored.id, true);
+        throw error;
+      }
+      // The dependencies are back but this event still fails, so only this event must wait.
+      if (error instanceof Unavailable || error instanceof UnknownEvent) return failedEvents.postponed(stored, error);
+      await failedEvents.failed(stored, error);
+      const { id: eventId, type } = stored;
+      logger.error({ err: error, eventId, type }, 'An event could not be fanned out; retrying');
+    }
+  }
+
+  /** Handles an event that a group hands out, or that the log has behind the mark, whichever is first. */
+  async function handleOnce(stored: StoredEvent): Promise<void> {
+    if (isMarked(stored)) return;
+    const { position } = stored;
+    const handled = begun.getOrInsertComputed(position, () => handle(stored));
+    await handled.catch((error: unknown) => {
+      if (begun.get(position) === handled) begun.delete(position);
+      throw error;
+    });
+  }
+
+  /** Handles what the groups have not handed out, and moves the marks. */
+  async function readFromMark(): Promise<void> {
+    const end = await logEnd(events);
+    const after = lowestMark();
+    if (end <= after) return;
+    let page: StoredEvent[] = [];
+    for await (const event of events.readAll({ after, types: kinds })) {
+      if (closing.signal.aborted) return;
+      page.push(event);
+      if (page.length < CONCURRENCY) continue;
+      await Promise.all(page.map(handleOnce));
+      await reached(event.position);
+      page = [];
+    }
+    await Promise.all(page.map(handleOnce));
+    // The log may have grown since its end was read.
+    await reached([end, page.at(-1)?.position ?? end].toSorted().at(-1) ?? end);
+  }
+
+  /** Every event up to there is handled. */
+  async function reached(position: Position): Promise<void> {
+    marks = await advanceMarks(documents, role, Object.fromEntries(kinds.map((kind) => [kind, position])));
+    const lowest = lowestMark();
+    for (const begunAt of begun.keys()) if (begunAt <= lowest) begun.delete(begunAt);
+  }
+
+  const closing = new AbortController();
+  let isFailing = false;
+  async function readRound(): Promise<void> {
+    try {
+      await readFromMark();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !(error instanceof Behind))
+        logger.warn({ err: error, role }, 'The log could not be read from the mark; retrying');
+      isFailing = true;
+    }
+  }
+
+  let checking: Promise<boolean> | undefined;
+  /** Whether the dependencies that every event needs are available. Events that wait share a check. */
+  function isAvailable(): Promise<boolean> {
+    checking ??= Promise.all([documents.ping(), events.ping(), ping()])
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
+  }
+
+  const retries = startRetries({ events, failedEvents, fanOut, logger, pollIntervalMs });
+  const reading = readRound().then(() => inRounds(readEveryMs, closing.signal, readRound));
+  const consumers = await Promise.all(
+    groups.map(({ kind, group }) =>
+      events.consume(
+        group,
+        { types: [kind], after: () => marks[kind] ?? LOG_START, concurrency: CONCURRENCY },
+        handleOnce,
+      ),
+    ),
+  );
+  return {
+    isStuck: () => behindSince !== undefined && performance.now() - behindSince > STUCK_AFTER_WAITS * readModelWaitMs,
+    async close() {
+      closing.abort();
+      await Promise.all([retries.close(), reading, ...consumers.map((consumer) => consumer.close())]);
+    },
+  };
+}
+
+/** The read models lag. */
+class Behind extends Unavailable {}
