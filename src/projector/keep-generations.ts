@@ -104,7 +104,7 @@ export async function keepGenerations(
     }
     if (writer.since.state !== state) writer.since = { state, at };
     const elapsedMs = at - writer.since.at;
-    if (state === 'joining' && elapsedMs > TRUST_MS && isLevel(writer, live)) {
+    if (state === 'joining' && elapsedMs > TRUST_MS && (await isLevel(writer, live))) {
       faultPoint('read model built, not swapped');
       await apply({ type: 'Swapped', id });
       faultPoint('read model swapped, not announced');
@@ -126,10 +126,18 @@ export async function keepGenerations(
       .finally(() => writers.delete(id));
   }
 
-  /** Whether a generation has come as far as the live one. */
-  function isLevel({ open }: Writer, live: GenerationId | undefined): boolean {
+  /**
+   * Whether a generation has folded every event that the live one has. The live one may be further ahead in a part of the log that holds
+   * only events of others: EventStoreDB does not report such a part to every subscription.
+   */
+  async function isLevel({ open }: Writer, live: GenerationId | undefined): Promise<boolean> {
     const other = live === undefined ? undefined : writers.get(live)?.open;
-    return open !== undefined && other !== undefined && open.checkpoint().position >= other.checkpoint().position;
+    if (open === undefined || other === undefined) return false;
+    const { position } = other.checkpoint();
+    const after = open.checkpoint().position;
+    if (after >= position) return true;
+    for await (const next of events.readAll({ after, limit: 1 })) return next.position > position;
+    return true;
   }
 
   /** A build needs room on the disk for another copy. The first one of a store is always made. */
