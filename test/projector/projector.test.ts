@@ -772,8 +772,8 @@ test('swaps to a rebuilt generation although only the live one was told of event
     events: changedStore(events, {
       async *subscribe(options) {
         const isOfRebuild = isRebuilt;
+        // Behind our last event, as with a checkpoint of EventStoreDB that comes to one subscription alone.
         for await (const batch of events.subscribe(options))
-          // Behind our last event, as with a checkpoint of EventStoreDB that comes to one subscription alone.
           yield isLive && !isOfRebuild ? { ...batch, position: `${batch.position}-0` } : batch;
       },
     }),

@@ -516,6 +516,28 @@ describe.concurrent('EventStoreDB failures', () => {
       expect(server.created[0]?.getAll()?.hasStart()).toBe(true);
     });
 
+    test('a group of an earlier release gets the settings of this one, and goes on where it was', async ({
+      server,
+      open,
+    }) => {
+      const options = { types: ['Made'], after: () => LOG_START };
+      const handled: unknown[] = [];
+      const settings = async () => {
+        const client = EventStoreDBClient.connectionString(server.url);
+        const info = await client.getPersistentSubscriptionToAllInfo('group').finally(() => client.dispose());
+        return info.settings;
+      };
+      for (const [n, messageTimeoutMs] of [60_000, 5_000].entries()) {
+        const store = await open({ messageTimeoutMs });
+        const consumer = await store.consume('group', options, async ({ data }) => void handled.push(data.n));
+        await store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' });
+        await eventually(() => expect(handled).toContain(n));
+        expect(await settings()).toMatchObject({ messageTimeout: messageTimeoutMs });
+        await consumer.close();
+      }
+      expect(handled).toEqual([0, 1]);
+    });
+
     test('no event times out in the queue of a slow consumer', async ({ open }) => {
       const store = await open({ messageTimeoutMs: 2_000 });
       await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
