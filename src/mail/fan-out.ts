@@ -44,7 +44,7 @@ export function startMailFanOut(deps: {
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
-  readonly readEveryMs?: number | undefined;
+  readonly markEveryMs?: number | undefined;
 }): Promise<FanOut> {
   const { recipients, queue, clock, clockProblem, wake, ...rest } = deps;
   return followKinds({

@@ -56,8 +56,8 @@ export type MailDeps = {
 type Tuning = {
   readonly pollIntervalMs?: number;
   readonly readModelWaitMs?: number;
-  /** How often the log is read from the mark while it grows. */
-  readonly readEveryMs?: number;
+  /** How often the marks are stored. */
+  readonly markEveryMs?: number;
   readonly reminderIntervalMs?: number;
   readonly timeouts?: SmtpOptions['timeouts'];
   readonly pauseAfter?: typeof pauseAfter;
@@ -93,7 +93,7 @@ export async function createMail(deps: MailDeps) {
 
   async function sendMails(isActive: () => boolean): Promise<RunningRole> {
     const { compose, clockProblem = async () => undefined, onOutcome = () => {} } = deps;
-    const { pollIntervalMs, readModelWaitMs, readEveryMs, pauseAfter } = tuning;
+    const { pollIntervalMs, readModelWaitMs, markEveryMs, pauseAfter } = tuning;
     const current = createMailer({
       ...{ queue, compose, sender, server, host, clock, clockProblem, logger, isActive, onOutcome },
       ...{ pollIntervalMs, pauseAfter },
@@ -112,7 +112,7 @@ export async function createMail(deps: MailDeps) {
       fanOut = await startMailFanOut({
         ...{ events, documents, readModels: deps.readModels, recipients, queue, failedEvents, logger },
         ...{ clock, clockProblem },
-        ...{ wake: current.wake, readModelWaitMs, pollIntervalMs, readEveryMs },
+        ...{ wake: current.wake, readModelWaitMs, pollIntervalMs, markEveryMs },
       });
       reminding = inRounds(tuning.reminderIntervalMs ?? REMINDER_INTERVAL_MS, stopping.signal, () =>
         remind(stopping.signal),

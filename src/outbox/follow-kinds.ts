@@ -10,6 +10,7 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store/event-store.ts';
+import { createHandling } from '../event-store/handling.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { inRounds } from '../runtime/rounds.ts';
@@ -24,8 +25,8 @@ const READ_MODEL_WAIT_MS = 3_000;
 const STUCK_AFTER_WAITS = 3;
 /** Events of one kind in progress, most of which wait for a commit. */
 const CONCURRENCY = 256;
-/** How often the log is read from the mark while it grows. What a consumer group does not hand out waits as long. */
-const READ_EVERY_MS = 2_000;
+/** How often the marks are stored. After a kill, the events handled since are handled again. */
+const MARK_EVERY_MS = 1_000;
 
 type FollowKindsDeps = {
   readonly events: EventStore;
@@ -47,7 +48,7 @@ type FollowKindsDeps = {
   readonly ping: () => Promise<void>;
   readonly readModelWaitMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
-  readonly readEveryMs?: number | undefined;
+  readonly markEveryMs?: number | undefined;
 };
 
 export type FanOut = Consumer & {
@@ -57,24 +58,31 @@ export type FanOut = Consumer & {
 
 /**
  * Makes the records of every event of some kinds. The consumer groups hand out most events at once, but may lose some (docs/decisions/outbox.md).
- * So the log is read from the mark of the role, too: what has no records yet is handled, and only then the mark moves. An event is done once
+ * So the log is followed from the mark of the role, too: what has no records yet is handled, and only then the mark moves. An event is done once
  * `handle` has stored what it leads to, or once its failure is stored. Waiting never counts as a failure of the event: while its
  * dependencies are unavailable, it is tried again.
  */
 export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
   const { events, documents, readModels, reads, failedEvents, role, groups, handle: store, ping } = deps;
-  const { readModelWaitMs = READ_MODEL_WAIT_MS, readEveryMs = READ_EVERY_MS, logger, pollIntervalMs } = deps;
+  const { readModelWaitMs = READ_MODEL_WAIT_MS, markEveryMs = MARK_EVERY_MS, logger, pollIntervalMs } = deps;
   const kinds = groups.map(({ kind }) => kind);
   let marks = await readMarks(documents, role);
   /** Since when they have not reached it (monotonic, ms). */
   let behindSince: number | undefined;
   /** Events whose dependencies were unavailable before, read models excepted: the next time only the event waits. */
   const unavailableBefore = createLruCache<string, true>(10_000);
-  /** The events behind the marks that are handled, or being handled. */
-  const begun = new Map<Position, Promise<void>>();
-
-  const isMarked = ({ type, position }: StoredEvent) => position <= (marks[type] ?? LOG_START);
   const lowestMark = () => kinds.map((kind) => marks[kind] ?? LOG_START).toSorted()[0] ?? LOG_START;
+  /** Every event of the kinds up to there is handled. */
+  let handledTo = lowestMark();
+  /** The events behind that which are handled, or being handled. */
+  const begun = new Map<Position, Promise<void>>();
+  const closing = new AbortController();
+  const handling = createHandling(closing.signal, (error) => {
+    if (!(error instanceof Behind))
+      logger.warn({ err: error, role }, 'The log could not be followed from the mark; retrying');
+  });
+
+  const isMarked = ({ type, position }: StoredEvent) => position <= handledTo || position <= (marks[type] ?? LOG_START);
 
   /** @throws {Unavailable} if a dependency is unavailable. Any other error is a failure. */
   async function fanOut(stored: StoredEvent): Promise<void> {
@@ -105,7 +113,7 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
     }
   }
 
-  /** Handles an event that a group hands out, or that the log has behind the mark, whichever is first. */
+  /** Handles an event that a group hands out or the log has behind the mark, whichever comes first. */
   async function handleOnce(stored: StoredEvent): Promise<void> {
     if (isMarked(stored)) return;
     const { position } = stored;
@@ -116,41 +124,26 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
     });
   }
 
-  /** Handles what the groups have not handed out, and moves the marks. */
-  async function readFromMark(): Promise<void> {
-    const end = await logEnd(events);
-    const after = lowestMark();
-    if (end <= after) return;
-    let page: StoredEvent[] = [];
-    for await (const event of events.readAll({ after, types: kinds })) {
-      if (closing.signal.aborted) return;
-      page.push(event);
-      if (page.length < CONCURRENCY) continue;
-      await Promise.all(page.map(handleOnce));
-      await reached(event.position);
-      page = [];
+  /** Handles what the groups have not handed out yet, until it is closed. */
+  async function followLog(): Promise<void> {
+    for await (const batch of events.subscribe({ after: handledTo, types: kinds, signal: closing.signal })) {
+      const isHandled = await Promise.all(batch.events.map((event) => handling(() => handleOnce(event))));
+      if (isHandled.includes(false)) return;
+      handledTo = batch.position;
+      for (const position of begun.keys()) if (position <= handledTo) begun.delete(position);
     }
-    await Promise.all(page.map(handleOnce));
-    // The log may have grown since its end was read.
-    await reached([end, page.at(-1)?.position ?? end].toSorted().at(-1) ?? end);
   }
 
-  /** Every event up to there is handled. */
-  async function reached(position: Position): Promise<void> {
-    marks = await advanceMarks(documents, role, Object.fromEntries(kinds.map((kind) => [kind, position])));
-    const lowest = lowestMark();
-    for (const begunAt of begun.keys()) if (begunAt <= lowest) begun.delete(begunAt);
-  }
-
-  const closing = new AbortController();
   let isFailing = false;
-  async function readRound(): Promise<void> {
+  async function storeMarks(): Promise<void> {
     try {
-      await readFromMark();
+      // EventStoreDB also reports parts of the log with events of others. A mark stays within ours, so that it can be compared with the end.
+      const to = [handledTo, await logEnd(events)].toSorted()[0] ?? LOG_START;
+      if (to <= lowestMark()) return;
+      marks = await advanceMarks(documents, role, Object.fromEntries(kinds.map((kind) => [kind, to])));
       isFailing = false;
     } catch (error) {
-      if (!isFailing && !(error instanceof Behind))
-        logger.warn({ err: error, role }, 'The log could not be read from the mark; retrying');
+      if (!isFailing) logger.warn({ err: error, role }, 'The marks could not be stored; retrying');
       isFailing = true;
     }
   }
@@ -170,7 +163,8 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
   }
 
   const retries = startRetries({ events, failedEvents, fanOut, logger, pollIntervalMs });
-  const reading = readRound().then(() => inRounds(readEveryMs, closing.signal, readRound));
+  const following = handling(followLog);
+  const marking = inRounds(markEveryMs, closing.signal, storeMarks);
   const consumers = await Promise.all(
     groups.map(({ kind, group }) =>
       events.consume(
@@ -184,7 +178,8 @@ export async function followKinds(deps: FollowKindsDeps): Promise<FanOut> {
     isStuck: () => behindSince !== undefined && performance.now() - behindSince > STUCK_AFTER_WAITS * readModelWaitMs,
     async close() {
       closing.abort();
-      await Promise.all([retries.close(), reading, ...consumers.map((consumer) => consumer.close())]);
+      await Promise.all([retries.close(), following, marking, ...consumers.map((consumer) => consumer.close())]);
+      await storeMarks();
     },
   };
 }

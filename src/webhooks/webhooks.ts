@@ -63,8 +63,8 @@ type Tuning = {
   readonly inFlight?: InFlightLimits;
   readonly pollIntervalMs?: number;
   readonly readModelWaitMs?: number;
-  /** How often the log is read from the mark while it grows. */
-  readonly readEveryMs?: number;
+  /** How often the marks are stored. */
+  readonly markEveryMs?: number;
   readonly failureDelaysMs?: readonly number[];
 };
 
@@ -87,7 +87,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
   });
 
   async function deliver(isActive: () => boolean): Promise<RunningRole> {
-    const { inFlight, pollIntervalMs, readModelWaitMs, readEveryMs } = tuning;
+    const { inFlight, pollIntervalMs, readModelWaitMs, markEveryMs } = tuning;
     const current = createDeliverer({
       ...{ queue, registrations, bodies, sender, disable, clock, logger, inFlight, pollIntervalMs, isActive },
       breakers: await breakers.load(),
@@ -113,7 +113,7 @@ export async function createWebhooks(deps: WebhooksDeps) {
         deliverer,
         readModelWaitMs,
         pollIntervalMs,
-        readEveryMs,
+        markEveryMs,
       });
     } catch (error) {
       await stop();

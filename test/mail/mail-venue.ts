@@ -57,7 +57,7 @@ export async function openMailVenue({
         recipients: { kinds: ['BookingRequested'], reads: [], of: recipientsOf },
         compose,
         reminders: async function* () {},
-        tuning: { pollIntervalMs: 20, readEveryMs: 20, pauseAfter: () => 50, ...tuning },
+        tuning: { pollIntervalMs: 20, markEveryMs: 20, pauseAfter: () => 50, ...tuning },
         ...deps,
       });
       heartOf.set(mail, heartbeats);

@@ -75,6 +75,7 @@ export function mortalStores(
     events: changedStore(events, {
       lastEvent: () => through('lastEvent', () => events.lastEvent()),
       readAll: (all) => throughEach('readAll', events.readAll(all)),
+      subscribe: (after) => throughEach('subscribe', events.subscribe(after)),
       readStream: (stream, from) => throughEach('readStream', events.readStream(stream, from)),
       consume: (group, consume, handler) =>
         events.consume(group, consume, async (event) => {

@@ -383,6 +383,12 @@ describe('deliveries of earlier events of the same booking', () => {
             if (event.type === 'BookingRequested') await gate.promise;
             await handler(event);
           }),
+        async *subscribe(options) {
+          for await (const batch of events.subscribe(options)) {
+            if (batch.events.some(({ type }) => type === 'BookingRequested')) await gate.promise;
+            yield batch;
+          }
+        },
       }),
     });
     return { webhooks, release: gate.resolve };

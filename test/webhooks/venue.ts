@@ -200,7 +200,7 @@ export async function openVenue({
         logger,
         commands: commands.webhooks,
         isConnected: async () => true,
-        tuning: { pollIntervalMs: 20, readEveryMs: 20, ...tuning },
+        tuning: { pollIntervalMs: 20, markEveryMs: 20, ...tuning },
         ...deps,
       });
       await webhooks.start();

@@ -25,7 +25,7 @@ export type FanOutDeps = {
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
-  readonly readEveryMs?: number | undefined;
+  readonly markEveryMs?: number | undefined;
 };
 
 /**
@@ -33,7 +33,7 @@ export type FanOutDeps = {
  * adds nothing (docs/decisions/webhook-deliveries.md).
  */
 export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
-  const { events, documents, readModels, failedEvents, logger, readModelWaitMs, pollIntervalMs, readEveryMs } = deps;
+  const { events, documents, readModels, failedEvents, logger, readModelWaitMs, pollIntervalMs, markEveryMs } = deps;
   return followKinds({
     events,
     documents,
@@ -42,7 +42,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<FanOut> {
     logger,
     readModelWaitMs,
     pollIntervalMs,
-    readEveryMs,
+    markEveryMs,
     role: 'webhooks',
     groups: FAN_OUT_GROUPS,
     // Once past an event, it has every registration made before the event; one made after the event has a later position.
