@@ -81,10 +81,13 @@ export async function createOidcAdapter(deps: {
       }),
     };
     if (model === 'Grant') return saveGrant(id, key, record, payload);
-    // Usually it is new, so do not read it first.
+    // Usually it is new, so do not read it first. A refresh token that exists is the successor of one that was used twice; it may be used already.
     const { stored } = await records.update(
       key,
-      (before) => ({ ...record, createdAt: before?.createdAt ?? record.createdAt }),
+      (before) =>
+        before !== undefined && model === 'RefreshToken'
+          ? undefined
+          : { ...record, createdAt: before?.createdAt ?? record.createdAt },
       { stored: undefined },
     );
     if (stored?.version !== 1) return;

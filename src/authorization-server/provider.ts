@@ -37,6 +37,7 @@ import { COOKIE } from './oidc-provider.ts';
 import { errorPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { CLIENT_AUTH_METHODS } from './reduced-metadata.ts';
+import { deriveSuccessors } from './refresh-successors.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
 import { noteSender } from './request-context.ts';
 import { senderOf } from './request-sender.ts';
@@ -128,6 +129,7 @@ export function buildProvider(deps: ProviderDeps, keySet: KeySet): Provider {
     // Only client metadata documents are fetched: registration drops every other URL.
     fetch: (url) => clientDocument(String(url)),
   });
+  deriveSuccessors(provider, secretKey);
   // Trusts the forwarding headers, which request-rewriting.ts sets to the issuer's host and protocol.
   provider.proxy = true;
   provider.use((_ctx, next) => eachDocumentOnce(next));

@@ -20,6 +20,7 @@ export const purposes = {
   interactionForms: 'oauth-forms',
   signInAttempts: 'sign-in-attempts',
   storedTokenIds: 'oauth-stored-tokens',
+  refreshSuccessors: 'oauth-refresh-successors',
   consoleForms: 'console forms',
   /** Links in mails, and those that the operator prints. */
   links: 'links',

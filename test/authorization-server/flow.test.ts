@@ -78,14 +78,32 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     const app = await TestApp.register(running.url);
     const first = await app.tokens(consent);
     const second = await app.refresh(first.refresh_token);
-    // Two processes of a client may share the token: for ten seconds both get another.
+    // Two processes of a client may share the token: for ten seconds both get the same one.
     const third = await app.refresh(first.refresh_token);
+    expect(third.refresh_token).toBe(second.refresh_token);
     expect(await running.server.accessTokens.authenticate(third.access_token)).toBeDefined();
     running.shift(11_000);
     await expect(app.refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     for (const { access_token: token } of [first, second, third])
       expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
+    running.shift(0);
+  });
+
+  test.each([
+    ['before its client goes on', 0],
+    ['after its client has gone on', 1],
+  ])('a refresh token stolen and used within ten seconds, %s, ends the grant at the next fork', async (_, later) => {
+    const app = await TestApp.register(running.url);
+    const { refresh_token: stolen } = await app.tokens(consent);
+    let ours = await app.refresh(stolen);
+    if (later === 1) ours = await app.refresh(ours.refresh_token);
+    const theirs = await app.refresh(stolen);
+    running.shift(60_000);
+    ours = await app.refresh(ours.refresh_token);
+    running.shift(120_000);
+    await expect(app.refresh(theirs.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+    await expect(app.refresh(ours.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     running.shift(0);
   });
 
