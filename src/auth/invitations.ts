@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Collection, DocumentStore, DocumentStoreOperations, Find } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
-import { type Account, type AccountKey, accountKey, accountOfKey } from '../domain/account.ts';
+import { type Account, type AccountKey, accountKey, accountOfKey, SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -236,7 +236,7 @@ export async function createInvitations(deps: {
   }
 
   /** Makes the person a member, once: from the first step on, the invitation can only be accepted. */
-  async function accept({ id }: Invitation, join: () => Promise<User | Refusal>): Promise<User | Refusal> {
+  async function accept({ id, account }: Invitation, join: () => Promise<User | Refusal>): Promise<User | Refusal> {
     const { stored } = await records.update(id, (document) =>
       document?.email === undefined ? undefined : { ...document, isAccepted: true },
     );
@@ -249,7 +249,21 @@ export async function createInvitations(deps: {
         const { isAccepted: _, ...open } = document;
         return open;
       });
+    // A demotion meanwhile has left it, because it was being accepted.
+    if (isRefusal(user)) await withdrawLapsed(account, { actor: SYSTEM, correlationId: id });
     return user;
+  }
+
+  /** The maker may have been demoted while the person chose a password. */
+  const refusalToJoin =
+    ({ id }: Invitation) =>
+    async (): Promise<Refusal | undefined> =>
+      (await get(id)) === undefined ? LINK_ENDED : undefined;
+
+  async function withdrawLapsed(account: Account, context: ChangeContext): Promise<void> {
+    for await (const { key, document } of records.find(withField('account', accountKey(account))))
+      if (document.email !== undefined && (await isLapsed(document.inviterId, account)))
+        await withdraw({ id: key, account }, context);
   }
 
   function whyNot({ invitation, isMailed }: InvitationLink, user: User): Refusal | undefined {
@@ -309,11 +323,7 @@ export async function createInvitations(deps: {
     },
 
     /** Withdraws the invitations of members who are no longer Managers of the account. Call it after such a change. */
-    async withdrawLapsed(account: Account, context: ChangeContext): Promise<void> {
-      for await (const { key, document } of records.find(withField('account', accountKey(account))))
-        if (document.email !== undefined && (await isLapsed(document.inviterId, account)))
-          await withdraw({ id: key, account }, context);
-    },
+    withdrawLapsed,
 
     /** The link of a mail. The same each time. */
     mailed: (invitation: Invitation): TimedLink => linkTo(invitation, 'invitation'),
@@ -331,7 +341,10 @@ export async function createInvitations(deps: {
     async accept(link: InvitationLink, user: User, context: ChangeContext): Promise<User | Refusal> {
       const { account, role } = link.invitation;
       const refusal = whyNot(link, user);
-      return refusal ?? accept(link.invitation, () => users.addAccount(user.id, account, role, context));
+      if (refusal !== undefined) return refusal;
+      const mayJoin = refusalToJoin(link.invitation);
+      const join = async () => (await mayJoin()) ?? users.addAccount(user.id, account, role, context);
+      return accept(link.invitation, join);
     },
 
     /** Makes a person without a sign-in a user, with a password. A link that came by mail confirms the address. */
@@ -345,7 +358,14 @@ export async function createInvitations(deps: {
       if (wrong !== undefined) return wrong;
       // Otherwise the link would set the password of a user who has one.
       if ((await users.byEmail(email)) !== undefined) return LINK_ENDED;
-      const user = { email, password, accounts: [account], role, isConfirmed: link.isMailed };
+      const user = {
+        email,
+        password,
+        accounts: [account],
+        role,
+        isConfirmed: link.isMailed,
+        refusalToJoin: refusalToJoin(link.invitation),
+      };
       return accept(link.invitation, () => users.add(user, context));
     },
 

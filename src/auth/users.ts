@@ -153,7 +153,7 @@ export async function createUsers(deps: {
      * @param context without an actor, the new user is the actor
      */
     async add(
-      { email, password, accounts, role = 'Manager', isConfirmed = false }: NewUser,
+      { email, password, accounts, role = 'Manager', isConfirmed = false, refusalToJoin }: NewUser,
       context: Omit<ChangeContext, 'actor'> & Partial<ChangeContext>,
     ): Promise<User | Refusal> {
       const address = normalisedEmail(email);
@@ -165,6 +165,8 @@ export async function createUsers(deps: {
       const made = newUser(address, memberships, await hashPassword(password), now());
       const user = isConfirmed ? { ...made.user, emailConfirmedAt: made.user.createdAt } : made.user;
       const by = { actor: { kind: 'user', id: user.id } as const, ...context };
+      const refusal = await refusalToJoin?.();
+      if (refusal !== undefined) return refusal;
       if (!(await users.insert(user.id, withOwnChanges(user, made.changes, by))))
         return refuse('ValidationError', `The e-mail address ${address} is already in use.`);
       await finish(user.id);
@@ -290,6 +292,8 @@ type NewUser = {
   readonly role?: Role;
   /** Whether the user has proved to read mail at the address. Default: not proved. */
   readonly isConfirmed?: boolean;
+  /** Decides right before the record is written: a password takes a while to hash. */
+  readonly refusalToJoin?: () => Promise<Refusal | undefined>;
 };
 
 /** Finds users. A removed user is not found, even while its record is still there. */

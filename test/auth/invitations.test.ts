@@ -224,6 +224,18 @@ describe.each(documentEngines)('invitations on %s', (_name, createDatabase) => {
     expect(await invitations.listOpen(brand)).toEqual([]);
   });
 
+  test('an invitation is not accepted if its Manager is demoted while the person chooses a password', async () => {
+    const mallory = await manager();
+    const token = tokenOf(invitations.mailed(await invite(mallory)));
+    // Hashing the password takes longer than the demotion.
+    const accepting = acceptAsNew(token, password);
+    accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
+    expect(await accepting).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await users.byEmail(email)).toBeUndefined();
+    expect(await stored()).not.toContain(email);
+    expect(told().filter((one) => one.startsWith('InvitationWithdrawn'))).toHaveLength(1);
+  });
+
   test('an invitation that is stored after its Manager was demoted is not open and takes no place', async () => {
     const mallory = await manager();
     accepted(await users.setRole(mallory.id, brand, 'Viewer', BY_OPERATOR));
