@@ -181,7 +181,7 @@ test('alerts, dashboard and runbook name metrics that exist, and every alert has
   for (const each of durations ?? []) expect(each).toContain('{route!=\\"/console/live\\"}');
   const { groups } = parse(read(RULES));
   const rules: readonly Rule[] = groups.flatMap(({ rules: each }: { readonly rules: readonly Rule[] }) => each);
-  expect(rules).toHaveLength(13);
+  expect(rules).toHaveLength(14);
   for (const { alert, annotations } of rules) {
     const [page, anchor = ''] = annotations.runbook.split('#');
     expect(page).toBe('docs/operations/runbook.md');

@@ -1,11 +1,13 @@
 /** Machine-readable codes of a refusal (docs/guides/rest-api.md#errors). */
-export type RefusalCode =
-  | 'InsufficientPermissions'
-  | 'ResourceNotFound'
-  | 'ValidationError'
-  | 'SlotUnavailable'
-  | 'BookingNotAllowed'
-  | 'ScopeViolation';
+export const REFUSAL_CODES = [
+  'InsufficientPermissions',
+  'ResourceNotFound',
+  'ValidationError',
+  'SlotUnavailable',
+  'BookingNotAllowed',
+  'ScopeViolation',
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /** A command refused by a rule: a value, not an exception. */
 export type Refusal = {

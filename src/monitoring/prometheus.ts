@@ -1,4 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { REFUSAL_CODES } from '../domain/decision.ts';
+import { keysOf } from '../domain/keys-of.ts';
+import { STREAM_KINDS } from '../domain/streams.ts';
 import { within } from '../runtime/within.ts';
 import type { Metrics } from './metrics.ts';
 import { RequestHistogram } from './request-histogram.ts';
@@ -18,8 +21,27 @@ export type Prometheus = Metrics & {
   exposition(readings: readonly Reading[]): Promise<string>;
 };
 
-/** What comes of mails that were due. */
-const MAIL_OUTCOMES: readonly string[] = ['accepted', 'deferred', 'refused', 'unreachable', 'expired', 'skipped'];
+/** The known values of labels: see docs/operations/monitoring.md. */
+const VALUES = {
+  stream: STREAM_KINDS,
+  command: ['accepted', 'unchanged', 'failed', ...REFUSAL_CODES],
+  attempt: [
+    ...['2xx', '3xx', '4xx', '5xx'],
+    ...['Timeout', 'Dns', 'Refused', 'Tls', 'Forbidden', 'Connection', 'Protocol'],
+  ],
+  mail: ['accepted', 'deferred', 'refused', 'unreachable', 'expired', 'skipped'],
+  signIn: ['success', 'wrong_password', 'too_many_attempts', 'forged_form', 'expired', 'failed'],
+  refusedCredential: ['missing', 'api_key', 'access_token', 'client', 'session'],
+} as const satisfies { readonly [label: string]: readonly string[] };
+
+/** Every combination of the values of labels. */
+const combinations = (labels: LabelValues): readonly Readonly<Record<string, string>>[] =>
+  Object.entries(labels).reduce<readonly Readonly<Record<string, string>>[]>(
+    (some, [label, values]) => some.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),
+    [{}],
+  );
+
+type LabelValues = { readonly [label: string]: readonly string[] };
 
 /**
  * How long a value may take to be read: longer than the readiness check, which says after up to 6 s that a store is away, and shorter
@@ -39,17 +61,31 @@ export function createPrometheus(build: { readonly version: string; readonly gen
     registers,
   }).set({ ...build, node: process.version }, 1);
   const requests = new RequestHistogram(registers);
-  const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
-    new Counter({ name, help, labelNames, registers });
-  const commands = counter('venue_commands_total', 'Commands by stream and outcome.', 'stream', 'outcome');
-  const conflicts = counter('venue_append_conflicts_total', 'Appends that another writer came before.', 'stream');
-  const attempts = counter('venue_webhook_attempts_total', 'Webhook deliveries POSTed, by outcome.', 'outcome');
-  const mails = counter('venue_mails_total', 'Mails that were due, by outcome.', 'outcome');
-  // Of a series that begins with its first count, Prometheus does not see that count as an increase.
-  for (const outcome of MAIL_OUTCOMES) mails.inc({ outcome }, 0);
-  const signIns = counter('venue_sign_ins_total', 'Sign-ins with a password, by outcome.', 'outcome');
-  const refused = counter('venue_credentials_refused_total', 'Requests without a valid key or token.', 'reason');
-  const scrapeErrors = counter('venue_scrape_errors_total', 'Values that could not be read for this page.', 'metric');
+  /** Of a series that begins with its first count, Prometheus does not see that count as an increase. So each known one begins at 0. */
+  function counter(name: string, help: string, labels: LabelValues): Counter {
+    const made = new Counter({ name, help, labelNames: keysOf(labels), registers });
+    for (const values of combinations(labels)) made.inc(values, 0);
+    return made;
+  }
+  const commands = counter('venue_commands_total', 'Commands by stream and outcome.', {
+    stream: VALUES.stream,
+    outcome: VALUES.command,
+  });
+  const conflicts = counter('venue_append_conflicts_total', 'Appends that another writer came before.', {
+    stream: VALUES.stream,
+  });
+  const attempts = counter('venue_webhook_attempts_total', 'Webhook deliveries POSTed, by outcome.', {
+    outcome: VALUES.attempt,
+  });
+  const mails = counter('venue_mails_total', 'Mails that were due, by outcome.', { outcome: VALUES.mail });
+  const signIns = counter('venue_sign_ins_total', 'Sign-ins with a password, by outcome.', { outcome: VALUES.signIn });
+  const refused = counter('venue_credentials_refused_total', 'Requests without a valid key or token.', {
+    reason: VALUES.refusedCredential,
+  });
+  // The names of the metrics themselves, which are read later.
+  const scrapeErrors = counter('venue_scrape_errors_total', 'Values that could not be read for this page.', {
+    metric: [],
+  });
 
   /** A gauge of its own for each page, so that a value that could not be read is absent, not zero or old. */
   async function take(page: Registry, { name, help, label, read }: Reading): Promise<void> {

@@ -77,6 +77,17 @@ test('the metrics port answers before the stores are open; values that cannot be
   const [, before] = await ask('/metrics');
   expect(before).toContain(`venue_build_info{version="1.2.3",generation="1a2b3c4d",node="${process.version}"} 1`);
 
+  // A rule on the rate of a counter sees its first count only if its series was there before.
+  for (const series of [
+    'venue_append_conflicts_total{stream="spaceDay"} 0',
+    'venue_sign_ins_total{outcome="too_many_attempts"} 0',
+    'venue_commands_total{stream="spaceDay",outcome="SlotUnavailable"} 0',
+    'venue_webhook_attempts_total{outcome="Timeout"} 0',
+    'venue_credentials_refused_total{reason="api_key"} 0',
+    'venue_mails_total{outcome="refused"} 0',
+  ])
+    expect(before).toContain(`\n${series}\n`);
+
   const reading = (name: string, read: () => Promise<number | undefined>) => ({ name, help: name, read });
   const readings = [
     reading('venue_read', async () => 7),
